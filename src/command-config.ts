@@ -9,8 +9,8 @@ import { describeFault } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 
 /**
- * Runs `work`. A failure becomes a `CommandError` that contains both the message for callers and
- * the underlying cause, or all problems of the configuration.
+ * Runs `work`. A failure becomes a `CommandError` with the message for callers and the cause, or
+ * with all problems of the configuration.
  */
 export async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   try {

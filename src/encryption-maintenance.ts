@@ -86,7 +86,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
       return 'Every secret is readable. Nothing was changed.\n';
     const lostIds = [...new Set(dataKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
     await ask(
-      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This replaces them by random secrets. It cannot be undone. Continue?`,
+      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This replaces them with random secrets. It cannot be undone. Continue?`,
     );
     const hadKey = keyring.masterKeys.length > 0;
     const done = await resetSecrets({

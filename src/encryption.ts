@@ -66,15 +66,16 @@ export function openKeyring(database: string, settings: Config['encryption']): O
 }
 
 /**
- * Finds the master keys to read a database with: those in `file`, or else those in the settings,
- * beside the database, and beside the configured database, whose backup it may be.
+ * Finds the master keys to read a database with: those in `file`, or else those in the settings and
+ * beside the database. Also finds those beside the configured database, because this one may be its
+ * backup.
  */
 export function openSourceKeyring(
   database: string,
   config: Config,
   file: string | undefined,
 ): MasterKeySource & { readonly keyring: Keyring } {
-  const remedy = 'Name the file that contains it with --from-master-key-file';
+  const remedy = 'Set --from-master-key-file to the file that contains it';
   const places = new Set([database, config.database].map(defaultFile));
   const found =
     file === undefined
@@ -126,7 +127,7 @@ export function logSecrets(
   if (createdMasterKey !== undefined)
     log.info(
       { file, masterKey: createdMasterKey.id },
-      'Created the master key, which encrypts secrets in the database. A backup without this file reveals no secret, and a copy of the whole folder reveals all. Store a copy of the file apart from backups: without it, secrets are lost.',
+      'Created the master key, which encrypts secrets in the database. A backup without this file reveals no secret, and a copy of the whole folder reveals all. Store a copy of the file in another place than the backups: without it, secrets are lost.',
     );
   if (encrypted > 0)
     log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear');

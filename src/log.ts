@@ -14,9 +14,9 @@ const TRIES = 10;
 
 /**
  * Creates the service's log: one JSON object per line on standard output, from `level` upwards,
- * each with `fields`. If a line cannot be written, because the disk is full or the reader does not
- * read, the service drops it and continues. It logs the number of lost lines once writing works
- * again. Tokens are masked in every line.
+ * each with `fields`. If the disk is full, or the reader does not read, the service drops the line
+ * and continues. It logs the number of lost lines once writing works again. Tokens are masked in
+ * every line.
  */
 export function createLog(level: string, fields: Readonly<Record<string, unknown>>): ServiceLog {
   const time = isoTime();

@@ -15,7 +15,7 @@ import { VERSION } from './version.ts';
 const EXIT_DELAY_MS = 500;
 
 // Commands import the web server and the databases only when they need them. The others then start
-// in half the time. Node opens all files of one import at once, so imports in turn need fewer open
+// in half the time. Node opens all files of one import at once, so separate imports need fewer open
 // files.
 const { runCommand } = await import('./cli/program.ts');
 
@@ -190,7 +190,7 @@ async function scrub(configPath: string | undefined, ask: Ask): Promise<string> 
   return forOperator(() => scrubDatabase(configFrom(configPath), ask));
 }
 
-/** Replaces unreadable secrets of the configured database by random ones, after `ask`. */
+/** Replaces unreadable secrets of the configured database with random ones, after `ask`. */
 async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
   const { resetDatabase } = await import('./encryption-maintenance.ts');
   return forOperator(() => resetDatabase(configFrom(configPath), ask));

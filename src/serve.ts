@@ -92,8 +92,8 @@ function receiveConfig(): Promise<Config> {
 }
 
 /**
- * In a worker: receives the changes of the configuration from the supervising process, also those
- * that arrive while the worker starts.
+ * In a worker, receives the changes of the configuration from the supervising process. This
+ * includes changes that arrive while the worker starts.
  */
 function receiveChanges(): Mailbox<Change> {
   const changes = createMailbox<Change>();

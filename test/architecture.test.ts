@@ -51,8 +51,8 @@ function folderOf(path: string): string {
 }
 
 /**
- * The rooms of each folder: a room imports itself and the rooms before it. '' are the files of the
- * folder itself.
+ * The subfolders of each folder: a subfolder imports itself and those before it. '' are the files
+ * of the folder itself.
  */
 const ROOMS: Record<string, string[]> = {
   domain: [
@@ -224,7 +224,7 @@ describe('imports', () => {
     expect({ others, packages }).toEqual({ others: [], packages: [] });
   });
 
-  test('only one folder imports a package, apart from the root folder and yaml', () => {
+  test('only one folder imports a package, except the root folder and yaml', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
       for (const name of packages.filter(

@@ -418,7 +418,7 @@ function expectSettings(text: string): void {
   expect(named.filter((name) => !variables.includes(name))).toEqual([]);
 }
 
-/** Expects systemd to have nothing to say about a unit, with the paths of this machine. */
+/** Expects that systemd reports no problem with a unit, with the paths of this machine. */
 function expectValid(unit: string, text: string): void {
   const local = text
     .replace('/usr/bin/node /opt/tsigil', `${process.execPath} ${ROOT}`)

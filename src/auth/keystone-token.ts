@@ -20,8 +20,8 @@ export interface ValidToken {
 const NAMED = responseObject({ id: anyText() });
 
 /**
- * The members of a token in a response that the service reads (Keystone API v3, "Validate and show
- * information for token").
+ * The members of a token in a response that the service reads. The Keystone API v3 describes them
+ * in "Validate and show information for token".
  */
 const DESCRIPTION = responseObject({
   expires_at: anyText(),

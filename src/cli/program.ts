@@ -50,7 +50,7 @@ export async function createProgram(
 
 /**
  * Creates the program for the command line `argv`. For a command that runs on this machine, such as
- * `serve`, it has only the commands of this kind, because loading all others takes longer.
+ * `serve`, it has only the commands of this kind. Loading all others would take longer.
  */
 async function programFor(
   argv: readonly string[],

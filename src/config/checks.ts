@@ -56,9 +56,9 @@ function togetherProblem(values: Readonly<Record<string, unknown>>): string | un
 }
 
 /**
- * Returns what is wrong with the files that settings name: those that cannot be read, and
- * certificates and keys that cannot be used. Only a process that serves needs these files, so
- * `readConfig` does not read them.
+ * Returns the problems of the files that settings name: unreadable files, and certificates and keys
+ * that cannot be used. Only a process that serves needs these files, so `readConfig` does not read
+ * them.
  */
 export function fileProblems(config: Config): string[] {
   const problems: string[] = [];

@@ -18,8 +18,8 @@ export class ConfigError extends Error {
 
 /**
  * Returns the configuration, frozen: defaults, then the YAML file at `path`, then the environment.
- * Throws `ConfigError` with everything that is wrong: unknown keys and variables, bad values, files
- * that cannot be read, and what `furtherProblems` returns.
+ * Throws `ConfigError` with all problems: unknown keys and variables, invalid values, unreadable
+ * files, and what `furtherProblems` returns.
  */
 export function readConfig(
   path: string | undefined,

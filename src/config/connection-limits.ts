@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Config } from './options.ts';
 
 /**
- * Open files that are not for connections from callers: 27 of Node.js, the log and SQLite, and some
- * to spare.
+ * Open files that are not for connections from callers: 27 for Node.js, the log and SQLite, and a
+ * reserve.
  */
 const RESERVED_FILES = 40;
 
@@ -50,8 +50,8 @@ export function connectionLimits(
 }
 
 /**
- * Returns how many files this process may have open; undefined if the system does not say or sets
- * no limit.
+ * Returns how many files this process may have open; undefined if the system does not report it or
+ * sets no limit.
  */
 export function readOpenFilesLimit(): number | undefined {
   try {

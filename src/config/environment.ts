@@ -20,8 +20,8 @@ const VARIABLES = new Set(
 );
 
 /**
- * Variables that begin like ours and are not settings: those of the client, and those that
- * Kubernetes sets for a service named tsigil.
+ * Variables that begin with `TSIGIL_` and are not settings: those of the client, and those of
+ * Kubernetes for a service named tsigil.
  */
 const FOREIGN_VARIABLES =
   /^TSIGIL_(?:CONFIG|URL|TOKEN|CACERT|PROFILE|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
@@ -41,9 +41,9 @@ export function unknownVariables(environment: Environment): string[] {
 }
 
 /**
- * Returns the value that the environment gives an option, directly or as the name of a file;
- * undefined if it gives none. An empty variable counts as unset. Adds to `problems` when both are
- * given and when the file cannot be used.
+ * Returns the value of an option in the environment, directly or from a file that a variable names.
+ * Returns undefined if no variable sets it. An empty variable counts as unset. Adds to `problems`
+ * when both are given and when the file cannot be used.
  */
 export function readVariable(
   option: Option,
@@ -82,8 +82,8 @@ export function readCredential(
 const MAX_SECRET_BYTES = 65_536;
 
 /**
- * Returns the variable with its file, unless the value may be a secret that stands there by
- * mistake.
+ * Returns the variable with its file, unless the value may be a secret that an operator has put
+ * there by mistake.
  */
 function sourceOf(variable: string, file: string): string {
   return file.includes('/') ? `${variable}: '${file}'` : variable;

@@ -7,8 +7,8 @@ import { OPTIONS } from './options.ts';
 const load = createRequire(import.meta.url);
 
 /**
- * Returns the YAML library. Loads it at the first call, because it has 70 modules, and a service
- * without a configuration file does not need it.
+ * Returns the YAML library. Loads it at the first call: it has 70 modules, and a service without a
+ * configuration file does not need it.
  */
 export function yaml(): typeof import('yaml') {
   return load('yaml') as typeof import('yaml'); // its types are those of the import
@@ -36,8 +36,8 @@ export function readConfigFile(path: string, problems: string[]): FileValues {
 }
 
 /**
- * Returns how to write a value that is text for `kind` and something else for YAML; undefined if
- * that is not what is wrong.
+ * Returns how to write a value that `kind` needs as text, and that YAML reads as something else.
+ * Returns undefined for any other problem.
  */
 export function quotingProblem(kind: Kind, value: unknown): string | undefined {
   const { type, enum: words } = kind.schema;

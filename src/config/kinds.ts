@@ -50,7 +50,7 @@ export function word(): Kind<string> {
 /** A token that an operator chooses: long enough that no one can guess it. */
 export function tokenText(): Kind<string> {
   const values = '32 to 512 printable ASCII characters without blanks';
-  return matching(values, /^[\x21-\x7e]{32,512}$/, '. Make one with: openssl rand -hex 32');
+  return matching(values, /^[\x21-\x7e]{32,512}$/, '. Create one with: openssl rand -hex 32');
 }
 
 /** The text of a file of master keys. */
@@ -75,14 +75,14 @@ export function address(): Kind<string> {
 }
 
 /**
- * A host as a header can carry it: a name in ASCII form, an IPv4 address, or an IPv6 address in
+ * A host in the form of a header: a name in ASCII form, an IPv4 address, or an IPv6 address in
  * brackets.
  */
 const ASCII_HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
 /**
- * Returns the ASCII form of a base URL (https://url.spec.whatwg.org/), with a final slash where
- * `value` has one; undefined if it is not one.
+ * Returns the ASCII form of a base URL (https://url.spec.whatwg.org/), with a final slash if
+ * `value` has one. Returns undefined if `value` is not a base URL.
  */
 function asciiUrl(value: string): string | undefined {
   if (!URL.canParse(value)) return undefined;
@@ -96,7 +96,7 @@ function asciiUrl(value: string): string | undefined {
   return value.endsWith('/') ? href : href.replace(/\/$/, '');
 }
 
-/** A base URL. The value is its ASCII form, which any header and response can carry. */
+/** A base URL. The value is its ASCII form, which any header and response can contain. */
 export function url(): Kind<string> {
   return textOf(
     'an http or https URL with a host name or address, without query, fragment or user',
@@ -145,7 +145,7 @@ export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
   };
 }
 
-/** The operations that a configuration may give to other roles. */
+/** The operations that a configuration may grant to other roles. */
 function operation(): Kind<string> {
   return {
     schema: { type: 'string', enum: CONFIGURABLE_RIGHTS },

@@ -44,9 +44,9 @@ function variablesOf(...keys: readonly string[]): string[] {
 }
 
 /**
- * Returns the service that the environment describes, as in a container; otherwise the installed
- * service, unless a service was started in this folder. Returns undefined if there is none, or if
- * its configuration is not valid.
+ * Returns the service that the environment describes, as in a container. Without one, returns the
+ * installed service, unless a service was started in this folder. Returns undefined if there is
+ * none, or if its configuration is not valid.
  */
 export function findLocalService(
   environment: Environment,

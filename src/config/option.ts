@@ -1,6 +1,6 @@
 import type { Kind } from '../domain/model/field.ts';
 
-/** What a setting is, apart from its key. `T` is the type of its value. */
+/** The definition of a setting, without its key. `T` is the type of its value. */
 export interface Definition<T = unknown> {
   readonly kind: Kind<T>;
   readonly default: T;
@@ -15,7 +15,7 @@ export interface Definition<T = unknown> {
   readonly secret: boolean;
   /** The environment variable, where its name does not follow from the key. */
   readonly variable: string | undefined;
-  /** True for a secret whose file has a setting of its own. */
+  /** True for a secret whose file has a separate setting. */
   readonly hasFileSetting: boolean;
   /** The systemd credential whose path is the value where the setting is not set. */
   readonly credential: string | undefined;

@@ -164,7 +164,9 @@ export const TABLE = {
   }),
 };
 
-/** The service's configuration. `check-config` prints it, `docs/configuration.md` explains it. */
+/**
+ * The service's configuration. `check-config` prints it, and `docs/configuration.md` explains it.
+ */
 export type Config = ValuesOf<typeof TABLE>;
 
 /** Every setting in a list. */

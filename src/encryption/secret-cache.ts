@@ -1,6 +1,6 @@
 /**
  * A bounded cache of decrypted secrets of one column. An entry counts only for the same row and the
- * same ciphertext, so that a ciphertext moved to another row is not found.
+ * same ciphertext. A ciphertext that was moved to another row is therefore not found.
  */
 export interface SecretCache {
   get(id: string, ciphertext: string): string | undefined;

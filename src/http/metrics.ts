@@ -97,8 +97,8 @@ export function createMetrics(version: string): Metrics {
 }
 
 /**
- * How long results of the database are cached, so that frequent scrapes do not make it count rows
- * all the time.
+ * How long results of the database are cached. Otherwise, the database would count rows at each
+ * scrape.
  */
 const MAX_AGE_SECONDS = 15;
 

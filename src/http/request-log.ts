@@ -46,7 +46,7 @@ export interface RequestLog {
 
 /**
  * Writes a log line for each request and counts it, after the response was sent. It handles all
- * requests of a turn of the event loop together at the end of the turn, which costs half as much.
+ * requests of a turn of the event loop together at the end of the turn. This costs half as much.
  */
 export function createRequestLog(
   app: FastifyInstance,

@@ -197,8 +197,7 @@ function noCompiler(): never {
 }
 
 /**
- * Returns the complete response to input that is not an HTTP request, or to a request that did not
- * arrive in full.
+ * Returns the complete response to input that is not an HTTP request, or to an incomplete request.
  */
 function refusalText(
   error: unknown,

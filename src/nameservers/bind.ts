@@ -160,8 +160,8 @@ function listName(right: Right, zone?: string): string {
 }
 
 /**
- * Returns the keys and access lists. A list without keys is `none`. A list stays in the file when
- * its zone is deleted, because BIND does not start without a list that a zone names.
+ * Returns the keys and access lists. A list without keys is `none`. A list stays in the file after
+ * its zone is deleted: BIND does not start without a list that a zone names.
  */
 function render({ zones, keys }: DesiredState, former: string): string {
   const lists = new Map<string, DesiredKey[]>();

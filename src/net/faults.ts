@@ -29,7 +29,7 @@ const UNTRUSTED: Fault = { reason: 'no trusted authority signed its certificate'
 const NO_TLS: Fault = { reason: 'the server does not use TLS there', hint: URL_HINT };
 const NO_HTTP: Fault = { reason: 'the response is not HTTP', hint: URL_HINT };
 const NO_ROUTE: Fault = {
-  reason: 'no route leads there',
+  reason: 'no route to the host',
   hint: 'Check the address and the network.',
 };
 const CLOSED: Fault = {

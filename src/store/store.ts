@@ -127,8 +127,8 @@ export function createStore(database: Database): Store {
         if (outcome.announced) notify();
         return result;
       } finally {
-        // Counted again after the commit, before the caller gets the result.
-        // So no cache stores a value that it read in between.
+        // Counted again after the commit, before the caller gets the result. A cache therefore
+        // stores no value that it read in between.
         for (const type of changed) countChange(type);
       }
     },

@@ -87,7 +87,7 @@ test.each([
   ['deleted', 'DELETE FROM audit_head', 2],
   ['set back', 'UPDATE audit_head SET number = 1', 2],
 ])(
-  'sealing continues after the last batch if another program has %s the end of the chain, and this is recorded, logged and counted',
+  'sealing continues after the last batch if another program has %s the end of the chain, and reports this',
   async (_, statement, last) => {
     const folder = temporaryFolder();
     const file = join(folder, 'tsigil.db');

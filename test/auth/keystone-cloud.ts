@@ -12,7 +12,7 @@ const ROLES = ['admin', 'member', 'reader'] as const;
 type Credentials = Readonly<Record<string, string>>;
 
 /**
- * A Keystone with users in two projects, in the system and in a domain, and with a user for the
+ * A Keystone with users in two projects, in the system and in a domain. It also has a user for the
  * service.
  */
 export interface Cloud {

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-01T00:01:00.000Z');
 const caller = (id: string): Caller => ({ ...CONFIGURED_ADMIN, id });
 
-/** Returns the uses of tokens with a store that keeps what it is given, or fails. */
+/** Returns the uses of tokens with a store that records its arguments, or fails. */
 function usesOf(isBroken: () => boolean = () => false) {
   const written: [uses: [id: string, at: string][], before: string][] = [];
   const warn = vi.fn();

@@ -391,7 +391,7 @@ describe('service URL and token', () => {
     expect(err).toMatch(message);
   });
 
-  test('a token without the right: exit code 4 and a remedy of its own', async () => {
+  test('a token without the right: exit code 4 and a specific remedy', async () => {
     const token = (await create('-f', 'value')).out.trim();
     const { status, err } = await list({ TSIGIL_TOKEN: token });
     expect(status).toBe(4);

@@ -140,7 +140,7 @@ describe('names instead of ids', () => {
     expect(await keyNamed('imported')).toMatchObject({ scope: 'ZONE', resource_id: zoneId });
   });
 
-  test('a name without a resource, and two ways to say the same: nothing is created', async () => {
+  test('a name without a resource, and two flags for one member: nothing is created', async () => {
     expect(await run('tsigkey', 'create', 'lost', '--pool', 'nosuch')).toEqual({
       status: 1,
       out: '',
@@ -157,7 +157,7 @@ describe('names instead of ids', () => {
     expect(await keyNamed('lost')).toEqual({});
   });
 
-  test('a caller who may not see all projects names the zones of its own', async () => {
+  test('a caller who may not see all projects can name the zones of its project', async () => {
     const member = await startTestService({
       TSIGIL_POLICY: '{tsigkeys:create: [member], tsigkeys:list: [member]}',
     });

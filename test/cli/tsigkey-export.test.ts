@@ -67,7 +67,7 @@ describe('files', () => {
     expect(err).toContain('--overwrite');
   });
 
-  test('0 with --overwrite replaces a file by one with mode 0600', async () => {
+  test('0 with --overwrite replaces a file, and the new one has mode 0600', async () => {
     writeFileSync(path(), 'precious', { mode: 0o644 });
     expect((await exported('--overwrite')).status).toBe(0);
     expect(readFileSync(path(), 'utf8')).toBe(written('bind'));

@@ -208,7 +208,7 @@ describe('a number or boolean in the file for a text setting', () => {
     ['adminToken', '12345678901234567890123456789012'],
     ['listen', '9001'],
     ['tls.cert', '0x10'],
-  ])('is refused with advice to add quotes: %s: %s', (key, text) => {
+  ])('is refused with a hint to add quotes: %s: %s', (key, text) => {
     const problems = problemsOf(`${key}: ${text}\n`);
     const type = text === 'true' ? 'boolean' : 'number';
     expect(problems[0]).toMatch(
@@ -219,7 +219,7 @@ describe('a number or boolean in the file for a text setting', () => {
     expect(problems.join()).not.toContain(text);
   });
 
-  test('is refused without that advice if the setting is an enumeration', () => {
+  test('is refused without that hint if the setting is an enumeration', () => {
     expect(problemsOf('log.level: 5\n')).toEqual([
       expect.stringMatching(/'log\.level' must be one of info, warn, error$/),
     ]);
@@ -297,7 +297,7 @@ describe('problems', () => {
   test('include an administrator token below 32 characters, with a command that creates one', () => {
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) })).toEqual([]);
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(31) })).toEqual([
-      'TSIGIL_ADMIN_TOKEN must be 32 to 512 printable ASCII characters without blanks. Make one with: openssl rand -hex 32',
+      'TSIGIL_ADMIN_TOKEN must be 32 to 512 printable ASCII characters without blanks. Create one with: openssl rand -hex 32',
     ]);
     expect(problemsOf('adminToken: short\n')).toEqual([
       expect.stringMatching(/: 'adminToken' must be 32 to 512 .* openssl rand -hex 32$/),

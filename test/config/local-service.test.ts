@@ -60,7 +60,7 @@ describe('the service on this machine', () => {
     );
   });
 
-  test('is the one of TSIGIL_CONFIG, before the installed one', () => {
+  test('is the one in TSIGIL_CONFIG, which precedes the installed one', () => {
     const config = join(folder, 'other.yaml');
     writeFileSync(config, 'listen: 127.0.0.1:9054\ntls:\n  cert: a.pem\n  key: b.pem\n');
     expect(findLocalService({ TSIGIL_CONFIG: config }, installation)?.url).toBe(

@@ -23,7 +23,7 @@ function secretFile(content: string | Buffer): string {
   return path;
 }
 
-/** Everything wrong with an environment. */
+/** All problems of an environment. */
 function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   try {
     readConfig(undefined, environment);
@@ -50,7 +50,7 @@ test('the name servers, which contain secrets, can be read as YAML from a file',
   expect(problemsOf({ TSIGIL_NAME_SERVERS_FILE: wrong })).not.toEqual([]);
 });
 
-test('every secret can be read from a file, by its variable or by a setting of its own', () => {
+test('every secret can be read from a file, by its variable or by a separate setting', () => {
   const settings = OPTIONS.map(variableOf);
   const others = OPTIONS.filter((option) => option.secret && fileVariableOf(option) === undefined);
   expect(others.map((option) => `${variableOf(option)}_FILE`)).toEqual([

@@ -146,7 +146,7 @@ test('200 again with secrets when the last response was lost', async () => {
   expect((body.keys as { secret: string }[]).every(({ secret }) => secret !== '')).toBe(true);
 });
 
-test('200 with the keys that no name server can use apart from the others', async () => {
+test('200 with the keys that no name server can use in a separate list', async () => {
   const bad = await createKey('no domain name');
   const { body } = await desired();
   expect(body.keys).toEqual([]);

@@ -86,7 +86,7 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
       }
   });
 
-  test('for a server that was down is one apply after its return', async () => {
+  test('for a server that was down needs one apply after its return', async () => {
     const [down, up] = servers;
     if (down === undefined || up === undefined) throw new Error('There are no servers');
     const { keys_live: before } = await shownServer(service, up.name);

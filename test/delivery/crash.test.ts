@@ -59,7 +59,7 @@ test('after a process ends between any two steps of a pass, the next one complet
       driver: endingAfter(folder.driver, counter),
     });
     await makePass(dying, server).catch(() => undefined);
-    hasEnded = counter.left === 0; // the last round has calls left, so its pass is whole
+    hasEnded = counter.left === 0; // the last round has calls left, so its pass is complete
     await opened.database.write(async (sql) => {
       await sql.run('UPDATE nameservers SET lease_until = 0', []); // the lease expires
     });

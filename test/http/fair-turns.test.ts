@@ -67,7 +67,7 @@ describe('the turns of the event loop', () => {
     expect(mayBegin()).toBe(true);
   });
 
-  test('serve callers in turn, regardless of the order of arrival', () => {
+  test('serve callers in rotation, regardless of the order of arrival', () => {
     const { wait, turn } = loop();
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) wait(name, 0.1);
     expect(turn()).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);

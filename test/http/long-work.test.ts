@@ -16,7 +16,7 @@ function requestOf(
 }
 
 describe('requests with many resources', () => {
-  test('run two at a time and one for each caller, and callers are served in turn', async () => {
+  test('run two at a time and one for each caller, in rotation of the callers', async () => {
     const run = createLongWork();
     const { began, job, release } = heldJobs();
     const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) =>

@@ -72,8 +72,8 @@ describe.each(SAMPLES)('$collection', (sample) => {
       let pages = 0;
       const seen = await walk(`${order}&limit=4`, async (page) => {
         if ((pages += 1) > 10) return;
-        // Creates rows before the end of the page and after it.
-        // The marker stays, because a deleted one is refused.
+        // Creates rows before the end of the page and after it. The marker is not deleted, because
+        // the service refuses a deleted one.
         for (const prefix of ['a', 'entry-1', 'z'])
           passing.push(await create(service, sample, `${prefix}-${pages}-passing`));
         for (const { id } of passing.splice(0, 2))

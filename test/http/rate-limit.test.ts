@@ -122,8 +122,8 @@ describe('a service with a rate limit', () => {
 
 describe('the token bucket of an address', () => {
   /**
-   * A limit of 1 request per second with a burst of 2, a clock to set, and whether each request is
-   * admitted.
+   * Returns a limit of 1 request per second with a burst of 2. The caller sets the clock, and reads
+   * whether each request is admitted.
    */
   function limit() {
     let now = 0;

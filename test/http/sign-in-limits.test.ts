@@ -157,7 +157,7 @@ describe.each([
   ['an embedded database', true],
   ['a database that processes share', false],
 ])(
-  'a flood from one address, with %s, asks the database and Keystone at the rate limit',
+  'a flood from one address, with %s, causes queries of the database and Keystone only at the rate limit',
   (_, exclusive) => {
     test.each([
       ['401 and then 429 for different wrong tokens', (index: number) => `tsigil_wrong-${index}`],

@@ -26,7 +26,7 @@ test('200 with the time of the last use, which does not change updated_at', asyn
   expect(body.last_used_at <= new Date(Date.now() + 1).toISOString()).toBe(true);
 });
 
-test('200 with no use for refused requests', async () => {
+test('200 without a last use after refused requests', async () => {
   const client = await tokenWith(service, { addresses: ['192.0.2.1'] });
   const expired = await tokenWith(service, { expires_at: '2020-01-01T00:00:00' });
   for (const refused of [client, expired]) expect((await refused.get('/v2/tlds')).status).toBe(401);

@@ -28,7 +28,7 @@ describe('with tsigkeys.requireResource', () => {
   let zoneId: string;
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
-    // The zone is in another project than the administrator of keys, which makes no difference.
+    // The zone and the administrator of keys are in different projects, which has no effect.
     const response = await service.post('/v2/zones', primary('keyed.example.'), {
       'x-auth-sudo-project-id': 'red',
     });
@@ -181,7 +181,7 @@ describe('without tsigkeys.requireResource', () => {
     const [ofZone, ofDefault, ofPool, alsoOfZone, wrongPool, wrongZone] = keys.map(
       ({ name }) => name,
     );
-    // The id of a pool is not the id of a zone, and the reverse.
+    // The id of a pool is not the id of a zone, nor the other way round.
     expect([await orphans(), await others()]).toEqual([
       [wrongPool, wrongZone],
       [ofZone, ofDefault, ofPool, alsoOfZone],

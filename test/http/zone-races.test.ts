@@ -240,7 +240,7 @@ describe('zones that race with TLD entries', () => {
     B: fc.option(fc.constant('b')),
   });
 
-  /** Replaces the entries of the service with these. Deletes those whose name is null again. */
+  /** Replaces the entries of the service with these. Then deletes those whose name is null. */
   async function begin(entries: Readonly<Record<string, string | null>>): Promise<State> {
     await removeAll(service);
     ids.clear();

@@ -105,7 +105,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     atLeast: { answers: 100 },
   },
   {
-    name: 'Request the documents with 50 different Host headers in turn',
+    name: 'Request the documents with 50 alternating Host headers',
     bound:
       'The service renders each document once for all names. It counts resources for the metrics every 15 s.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],

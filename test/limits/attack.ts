@@ -18,7 +18,7 @@ export interface Block {
 export interface Attack {
   readonly seconds: number;
   readonly connections: number;
-  /** All connections send these blocks in turn. */
+  /** All connections send these blocks in rotation. */
   readonly blocks: readonly Block[];
   /**
    * `in turn` sends a block after the responses to the previous one. `always` sends as fast as the

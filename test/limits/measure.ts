@@ -19,7 +19,7 @@ export interface Measurement {
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
   readonly beganAt: number;
   /**
-   * The share of its busy time in which the service had a CPU. Below 1 if other programs used the
+   * The part of its busy time in which the service had a CPU. Below 1 if other programs used the
    * CPU, and at least 0.25.
    */
   readonly processorShare: number;

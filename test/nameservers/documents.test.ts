@@ -33,7 +33,7 @@ function blockTexts(name: string): readonly string[] {
     .map(({ content }) => content);
 }
 
-/** Replaces parts of a text. Throws if one is not there. */
+/** Replaces parts of a text. Throws if the text does not contain one. */
 function replaced(text: string, changes: Readonly<Record<string, string>>): string {
   return Object.entries(changes).reduce((result, [from, to]) => {
     if (!result.includes(from)) throw new Error(`The page has no '${from}'`);

@@ -41,7 +41,7 @@ describe.runIf(canMount(mount, 'a memory file system'))('PostgreSQL with a full 
     try {
       writeFileSync(filler, Buffer.alloc(64 * 1024 * 1024));
     } catch {
-      // the disk is full now, as far as it goes
+      // the file fills the disk
     }
     let written = 0;
     let refused = await service.post('/v2/tlds', { name: `entry${written}` });

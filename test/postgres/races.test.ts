@@ -30,10 +30,7 @@ import { primary } from '../harness/zones.ts';
 /** A service on the shared database: the operations of the API, without HTTP. */
 type Service = ReturnType<typeof serviceOn>;
 
-/**
- * One race: what exists before, the change that comes first, the one that comes second, and the
- * outcome of the second.
- */
+/** One race: what exists before, the two changes in their order, and the outcome of the second. */
 interface Race {
   readonly settings?: Partial<Settings>;
   before?(service: Service): Promise<unknown>;

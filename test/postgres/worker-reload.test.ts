@@ -31,7 +31,7 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
     await vi.waitFor(() => expect(workers()).toHaveLength(2), { timeout: 30_000 });
     const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
     const team = service.with(body.token as string);
-    /** Connections go to the workers in turn. */
+    /** Node.js distributes connections to the workers in rotation. */
     const statuses = async () => {
       const responses = [];
       for (let count = 0; count < REQUESTS; count += 1)

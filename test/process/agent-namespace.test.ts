@@ -44,7 +44,7 @@ Promise.all(urls.map(get)).then((all) => console.log(JSON.stringify(all)));
 
 const typeOf = (text: string) => (JSON.parse(text) as { type: string }).type;
 
-describe.runIf(isRun)('an agent in a network namespace of its own', () => {
+describe.runIf(isRun)('an agent in a separate network namespace', () => {
   const { inside = '', outside = '', wrapper = [], run, sockets, remove } = { ...namespace };
   const [folder, serviceFolder] = [temporaryFolder(), temporaryFolder()];
   let service: ServiceProcess;

@@ -65,7 +65,7 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
       await remove(key);
       await expect.poll(() => verdict(key), WAIT).toBe('unknown key');
     }
-    expect(Math.min(...times)).toBeLessThan(1000); // other tests share the processor
+    expect(Math.min(...times)).toBeLessThan(1000); // other tests use the processor too
     expect(agent.output()).toContain('Delivered keys to a name server');
   });
 

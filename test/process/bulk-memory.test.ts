@@ -16,7 +16,7 @@ const LIST = JSON.stringify({
   })),
 });
 
-/** Sends lists, each as one of `callers` in turn. Returns how many got each status. */
+/** Sends lists, with the tokens of `callers` in rotation. Returns how many got each status. */
 async function sendLists(
   callers: readonly Client[],
   count: number,

@@ -25,7 +25,7 @@ import { keyed } from '../../src/domain/model/query.ts';
 /** A new, empty database for one test. */
 export interface TestDatabase {
   readonly database: Database;
-  /** Removes what the database leaves behind after it closes. */
+  /** Removes the files of the closed database. */
   remove(): Promise<void>;
 }
 

@@ -90,7 +90,7 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
 }
 
 /**
- * Every combination of up to two filters, as equality and as a pattern, with and without the
+ * Every combination of up to two filters. Each is an equality or a pattern, with and without the
  * condition of the owner.
  */
 function conditionsOf(type: ResourceType): Condition[][] {

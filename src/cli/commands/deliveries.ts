@@ -120,7 +120,7 @@ export function waitOptions({ isDelivered }: ResourceCommand): Option[] {
 }
 
 /**
- * Waits for the delivery of a resource if the flags ask for that. Throws `CommandError` if a name
+ * Waits for the delivery of a resource if the flags request it. Throws `CommandError` if a name
  * server does not have it.
  */
 export async function waitIfAsked(

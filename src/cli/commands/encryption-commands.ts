@@ -81,7 +81,7 @@ export function addEncryptionCommands(
   addMaintenance(
     parent,
     'reset',
-    'replace secrets that cannot be decrypted by random ones, after the master key was lost; stop the service first',
+    'replace unreadable secrets with random ones, after the master key was lost; stop the service first',
     'when a secret is unreadable',
     (config, ask) => local.resetSecrets(config, ask),
     terminal,
@@ -120,7 +120,7 @@ function describeStatus(status: EncryptionStatus): string[] {
     ...keys,
     `Secrets in clear: ${status.clear_text}`,
     `Unreadable secrets: ${status.unreadable}`,
-    ...status.lost.map((name) => `Lost secret, replaced by a random one: ${name}`),
+    ...status.lost.map((name) => `Lost secret, replaced with a random one: ${name}`),
     ...(more > 0 ? [`and ${more} more lost secrets`] : []),
   ];
 }

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { addExamples } from '../flags/help.ts';
 
-/** Asks the operator a question. Throws if the answer is not yes. */
+/** Asks the operator for confirmation. Throws if the reply is not yes. */
 export type Ask = (question: string) => Promise<void>;
 
 /**
@@ -21,7 +21,7 @@ export interface LocalCommands {
    * Removes the remains of former secrets from the database, after `ask`. Returns what to print.
    */
   scrub(config: string | undefined, ask: Ask): Promise<string>;
-  /** Replaces unreadable secrets by random ones, after `ask`. Returns what to print. */
+  /** Replaces unreadable secrets with random ones, after `ask`. Returns what to print. */
   resetSecrets(config: string | undefined, ask: Ask): Promise<string>;
   copyDatabase(
     config: string | undefined,
@@ -105,7 +105,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     )
     .option(
       '--from-master-key-file <file>',
-      'decrypt the secrets of the source with the master key in this file; without it, with the file beside the source or the configured one',
+      'decrypt the secrets of the source with the master key in this file (default: the file beside the source, or the configured one)',
     )
     .addOption(config())
     .action((flags: { config?: string; from: string; to: string; fromMasterKeyFile?: string }) =>

@@ -172,7 +172,7 @@ function readingOf(connection: Connection, { reveal }: FlagValues): Connection {
   return reveal === true ? connection : withoutSecrets(connection);
 }
 
-/** Returns a new secret as a member of a change, if the flags ask for one. */
+/** Returns a new secret as a member of a change, if the flags request one. */
 async function generateSecret(
   connection: Connection,
   { type, newSecret }: ResourceCommand,

@@ -43,7 +43,7 @@ export function addVerb(
   return addExamples(withConnectionFlags(command), resource.examples[verb] ?? []);
 }
 
-/** Returns a request body with its name, if it has one, in the form that the service takes. */
+/** Returns a request body with its name, if it has one, in the form that the service accepts. */
 export function withName(
   resource: ResourceCommand,
   body: Record<string, unknown>,
@@ -55,7 +55,7 @@ export function withName(
     : { ...body, [field]: nameOf(resource, name) };
 }
 
-/** Returns a name in the form that the service takes. */
+/** Returns a name in the form that the service accepts. */
 export function nameOf({ toName }: ResourceCommand, name: string): string {
   return toName?.(name) ?? name;
 }

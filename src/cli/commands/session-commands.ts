@@ -32,7 +32,7 @@ function addLogin(program: Command, terminal: Terminal): void {
   const command = program
     .command('login')
     .description(
-      'check a service and a token, and store them as a profile that later commands use; the file has mode 0600',
+      'check a service and a token, and store them as a profile, in a file with mode 0600',
     )
     .summary('store the address of a service and a token')
     .option('--url <url>', 'store this URL (default: TSIGIL_URL, or asked for)')

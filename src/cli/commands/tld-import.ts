@@ -83,7 +83,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     .option('--all-or-nothing', 'change nothing if a line is refused')
     .option(
       '--replace',
-      'replace all entries by this list; show the changes and ask for confirmation first',
+      'replace all entries with this list; show the changes and ask for confirmation first',
     );
   const confirm = declareDestructive(command, 'when --replace changes an entry');
   command.action(async (file: string | undefined, flags: Flags) => {

@@ -34,7 +34,7 @@ export function withConnectionFlags(command: Command): Command {
     )
     .option(
       '--cacert <file>',
-      'trust only the CA certificates in this PEM file (default: TSIGIL_CACERT or OS_CACERT, or those of the system)',
+      'trust only the CA certificates in this PEM file (default: TSIGIL_CACERT, OS_CACERT, or the CAs of the system)',
     );
 }
 
@@ -112,8 +112,9 @@ export async function connect(
 }
 
 /**
- * Throws `CommandError` for a column that does not exist. Call it before the request: a create
- * request may return a secret that is shown only once, and a misspelt column must not lose that.
+ * Throws `CommandError` for a column that does not exist. Call it before the request: the service
+ * shows the secret of a new resource only once. With a misspelt column, the command would not print
+ * it.
  */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
   const unknown = column.filter((name) => !columns.includes(name));

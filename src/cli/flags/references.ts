@@ -78,8 +78,8 @@ export async function readListedIds(
 }
 
 /**
- * Returns the id of a zone of any project if the caller may see all projects; otherwise of its own
- * project.
+ * Returns the id of a zone. Looks in all projects if the caller may see them, and otherwise in the
+ * caller's project.
  */
 async function referredId(
   connection: Connection,

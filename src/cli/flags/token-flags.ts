@@ -32,23 +32,23 @@ export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
   pools: {
     flag: '--pool <pool...>',
     description:
-      'limit the token to this pool, its zones and their keys, by its name or id; repeat the flag for more pools',
+      'limit the token to this pool with its zones and keys, by name or id; repeat the flag for more pools',
     refersTo: pool,
   },
   zones: {
     flag: '--zone <zone...>',
     description:
-      'limit the token to this zone and its keys, by its name or id; repeat the flag for more zones',
+      'limit the token to this zone and its keys, by name or id; repeat the flag for more zones',
     refersTo: zone,
   },
   keys: {
     flag: '--key <tsigkey...>',
-    description: 'limit the token to this key, by its name or id; repeat the flag for more keys',
+    description: 'limit the token to this key, by name or id; repeat the flag for more keys',
     refersTo: tsigkey,
   },
   nameservers: {
     flag: '--nameserver <nameserver...>',
-    description: 'limit the token of an agent to this nameserver, by its name or id',
+    description: 'limit the token of an agent to this nameserver, by name or id',
     refersTo: nameServer,
   },
   addresses: {

@@ -105,15 +105,18 @@ export function createIncludeReader(
 }
 
 /**
- * Returns the path that messages contain: relative if that of the configuration is and the file is
- * below the working directory.
+ * Returns the path for messages. It is relative if the path of the configuration is, and the file
+ * is below the working directory.
  */
 function shownPath(path: string, main: string): string {
   const near = relative('', path);
   return isAbsolute(main) || main === '-' || near === '' || near.startsWith('..') ? path : near;
 }
 
-/** Returns the real path of a file, or its path if it has none, such as a pipe of a shell. */
+/**
+ * Returns the real path of a file. Returns its path if it has no real path, such as a pipe of a
+ * shell.
+ */
 function realPathOf(path: string): string {
   return (
     attempt(

@@ -13,8 +13,9 @@ import { CommandError, EXIT } from './errors.ts';
 
 /**
  * Writes a file with mode 0600. To replace a file, renames a new one over it, because other users
- * may have permission to read the old one. Throws `CommandError` if the file exists and `overwrite`
- * is false, if the path is that of a pipe, a device or a folder, or if it cannot be written.
+ * may be permitted to read the old one. Throws `CommandError` if the file exists and `overwrite` is
+ * false, or if it cannot be written. Also throws it if the path is that of a pipe, a device or a
+ * folder.
  */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
@@ -52,8 +53,9 @@ export interface OpenedFile {
 }
 
 /**
- * Creates a file with mode 0600, to write it piece by piece. It has its name once it is closed.
- * Throws `CommandError` if the file exists and `overwrite` is false, or if it cannot be written.
+ * Creates a file with mode 0600, to write it piece by piece. The file gets its name when it is
+ * closed. Throws `CommandError` if the file exists and `overwrite` is false, or if it cannot be
+ * written.
  */
 export function createFile(path: string, overwrite: boolean): OpenedFile {
   if (overwrite) assertReplaceable(path);

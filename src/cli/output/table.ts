@@ -144,8 +144,8 @@ function clustersOf(text: string): string[] {
 }
 
 /**
- * Returns the number of columns that a terminal uses for `text`: two for East Asian wide characters
- * and emoji, none for combining marks.
+ * Returns the number of columns that a terminal uses for `text`. East Asian wide characters and
+ * emoji use two, and combining marks none.
  */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;

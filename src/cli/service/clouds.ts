@@ -67,8 +67,8 @@ const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns the cloud that `name` or `OS_CLOUD` selects in `clouds.yaml`, or else the cloud in `OS_*`
- * variables; undefined if neither is set. Throws `CommandError` if the cloud does not exist or is
- * incomplete.
+ * variables. Returns undefined if neither is set. Throws `CommandError` if the cloud does not exist
+ * or is incomplete.
  */
 export function findCloud(
   name: string | undefined,

@@ -32,11 +32,18 @@ export const DEFAULTS: ServiceDefaults = {
 
 /**
  * Returns the connection that the flags and variables select. The first of these provides the
- * token: `--os-cloud`, `--token-file` or `--profile`; `TSIGIL_TOKEN`; the profile in
- * `TSIGIL_PROFILE`; a cloud in `OS_*` variables; the current profile; the first token of the
- * service that `findDefaults` returns, or of one that was started in this folder. `--url` and
- * `TSIGIL_URL` set the URL, except for profiles: their tokens are only sent to their own URLs. A
- * token is never an argument, because other users of the machine can read arguments. Throws
+ * token:
+ *
+ * - `--os-cloud`, `--token-file` or `--profile`
+ * - `TSIGIL_TOKEN`
+ * - the profile in `TSIGIL_PROFILE`
+ * - a cloud in `OS_*` variables
+ * - the current profile
+ * - the first token of the service that `findDefaults` returns
+ * - the first token of a service that was started in this folder
+ *
+ * `--url` and `TSIGIL_URL` set the URL, except for profiles: their tokens are only sent to their
+ * URLs. A token is never an argument, because other users of the machine can read arguments. Throws
  * `CommandError`.
  */
 export async function findConnection(
@@ -214,7 +221,7 @@ function readTokenFile(path: string): string {
     return readWholeFile(path).toString().trim();
   } catch (cause) {
     const hint =
-      'Set TSIGIL_TOKEN, use --token-file or --os-cloud, or run this command in the folder where the service was started, as the user who started it.';
+      'Set TSIGIL_TOKEN, or use --token-file or --os-cloud. Or run this command as the user who started the service, in the same folder.';
     throw new CommandError(
       EXIT.unreachable,
       `No token: '${path}' cannot be read: ${faultOf(cause).reason}`,

@@ -47,7 +47,7 @@ export async function checkKey(
 /**
  * Returns the algorithm with which the server has the key, or undefined if none of the others
  * works. For a wrong algorithm, some servers report that the key is unknown or rejected. NSD
- * reports that it is not authorised. So each other algorithm is tried.
+ * reports that it is not authorised. The function therefore tries each other algorithm.
  */
 async function findAlgorithm(
   request: KeyCheck,

@@ -22,8 +22,9 @@ interface Rule {
 
 /**
  * Reads a list in the format of https://publicsuffix.org/list/. Names become lower-case A-labels.
- * An exception (`!www.ck`) is skipped: it says that a name is not a suffix, which is also true
- * without an entry. A rule outside both sections is imported for every value of `section`.
+ * An exception (`!www.ck`) is skipped: it means that a name is not a suffix. Without an entry, the
+ * name is not a suffix either. A rule outside both sections is imported for every value of
+ * `section`.
  */
 export function readPublicSuffixList(
   text: string,

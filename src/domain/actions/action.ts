@@ -110,8 +110,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   /** Returns the `type` of an error in a response. */
   errorType(error: ServiceError): string;
   /**
-   * Returns the links of a page: the URL of this request, and that of the next page, which begins
-   * after `marker`. Undefined means that this is the last page.
+   * Returns the links of a page: the URLs of this request and of the next page, which begins after
+   * `marker`. Undefined means that this is the last page.
    */
   pageLinks(marker: string | undefined): PageLinks;
 }

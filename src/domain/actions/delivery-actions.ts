@@ -181,7 +181,7 @@ export const DELIVERY_ACTIONS = [
     operationId: 'get_nameserver_desired',
     summary: 'Get the keys that a NameServer should have, for its agent',
     description:
-      'Begins a pass, and returns the keys with their secrets. With `If-None-Match`, waits up to `wait` seconds for work, and returns 304 if there is none. Takes and renews the lease of the agent: another agent gets 409.',
+      'Begins a pass, and returns the keys with their secrets. With `If-None-Match`, waits up to `wait` seconds for work, and returns 304 if there is none. Acquires or renews the lease of the agent: another agent gets 409.',
     type: nameServer,
     errors: ['agent_conflict', 'unreadable_secret'],
     parameters: {

@@ -90,7 +90,7 @@ const RESPONSE = responseObject({
         allowed: described(boolean(), 'Whether a zone with this name passes the name checks.'),
         rule: described(
           nullable(enumeration(RULES)),
-          'The failed check: the name is not a domain name, has only one label, does not end in a TLD entry, or is a TLD entry itself. Null for an allowed name.',
+          'The first check that fails. The checks are that the name is a domain name, has at least two labels, ends in a TLD entry, and is not an entry itself. Null for an allowed name.',
         ),
         message: described(
           nullable(anyText()),
@@ -122,7 +122,7 @@ export const zoneNameCheck = defineAction({
   right: 'zones:create',
   operationId: 'check_zone_names',
   summary: 'Check zone names against the TLD entries',
-  description: `Returns for each of up to ${MAX_NAMES} names whether the name and the TLD entries allow a zone of that name. Changes nothing.`,
+  description: `Returns for each of up to ${MAX_NAMES} names whether a zone with this name is allowed. Checks only names and entries, and changes nothing.`,
   type: tld,
   body: NAMES_BODY,
   response: {

@@ -14,9 +14,9 @@ export function succeeded({ outcome }: AuditRecord): boolean {
 }
 
 /**
- * Characters that end a line or that a terminal may interpret: controls (C0, DEL and C1), line and
- * paragraph separators, bidirectional controls, interlinear annotations, and lone surrogates, which
- * UTF-8 cannot encode.
+ * Characters that end a line or that a terminal may interpret. These are controls (C0, DEL and C1),
+ * line and paragraph separators, bidirectional controls, and interlinear annotations. Lone
+ * surrogates are among them, because UTF-8 cannot encode them.
  */
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;

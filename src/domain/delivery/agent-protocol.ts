@@ -42,7 +42,7 @@ const FAILURE = nullable(
       word(/^[a-z0-9_]+$/, '`a` to `z`, digits and `_`'),
       'The reason, such as `unreachable`.',
     ),
-    message: described(text({ min: 0, max: 4000 }), 'The reason in words, without secrets.'),
+    message: described(text({ min: 0, max: 4000 }), 'The reason in a sentence, without secrets.'),
   }),
 );
 
@@ -191,7 +191,7 @@ export interface AgentRequest {
 /** The delivery by agents. */
 export interface AgentDelivery {
   /**
-   * Takes or renews the lease of an agent, and waits for work. Returns the keys that the name
+   * Acquires or renews the lease of an agent, and waits for work. Returns the keys that the name
    * server should have, or undefined if nothing changed. Throws `agent_conflict`, and
    * `unauthenticated` if the token became invalid meanwhile.
    */

@@ -13,8 +13,8 @@ import {
 import type { Candidate, Delivery, Desire, Undeliverable } from './ports.ts';
 
 /**
- * Returns what a name server should have: the keys of its pool and of the zones of its pool, with
- * its rights. Leaves out keys that no name server could use. Of two keys with the same name on the
+ * Returns what a name server should have: the keys of its pool and of that pool's zones, with its
+ * rights. Leaves out keys that no name server could use. Of two keys with the same name on the
  * wire, the first one counts. A key whose secret cannot be decrypted or was lost is not deleted: a
  * name server keeps its copy.
  */
@@ -115,8 +115,8 @@ export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]
 const ALWAYS_REMOVABLE = 10;
 
 /**
- * Returns whether a pass would remove so many keys that an operator must confirm it: more than ten,
- * and more than half of those on the name server.
+ * Returns whether a pass would remove so many keys that an operator must confirm it. These are more
+ * than ten, and more than half of those on the name server.
  */
 export function isMassRemoval(removed: number, before: number): boolean {
   return removed > ALWAYS_REMOVABLE && removed > before / 2;

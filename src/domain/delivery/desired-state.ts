@@ -34,8 +34,8 @@ export interface DesiredState {
 }
 
 /**
- * Returns the keys of a state, and those to keep with the values in `present`, which are the keys
- * on the name server by name.
+ * Returns the keys of a state, and those to keep with the values in `present`. `present` has the
+ * keys on the name server by name.
  */
 export function withKept(
   { keys, kept = [] }: DesiredState,

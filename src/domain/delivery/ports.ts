@@ -102,8 +102,8 @@ export interface PassFailure {
 /** The state of delivery in the database, for the reconciler. Times are the database's. */
 export interface DeliveryStore {
   /**
-   * Returns which of these name servers have work and no holder: changes in the outbox, a check
-   * that is due, or a retry. Writes nothing.
+   * Returns which of these name servers have work and no holder. Work is a change in the outbox, a
+   * check that is due, or a retry. Writes nothing.
    */
   due(ids: readonly string[]): Promise<string[]>;
   /** Claims a name server for `leaseMs`. Returns undefined without work or with another holder. */
@@ -152,8 +152,9 @@ export interface AgentLease {
 /** The leases of agents in the database. An agent keeps its lease between passes. */
 export interface AgentStore {
   /**
-   * Takes or renews the lease of a name server for an agent, and records that the agent is alive.
-   * Throws `agent_conflict` if another holder has the lease, or if no agent delivers the keys.
+   * Acquires or renews the lease of a name server for an agent, and records that the agent is
+   * alive. Throws `agent_conflict` if another holder has the lease, or if no agent delivers the
+   * keys.
    */
   poll(id: string, agent: string, leaseMs: number): Promise<AgentLease>;
   /** Returns which of these name servers have work for their agents. Writes nothing. */

@@ -5,7 +5,7 @@ import { DELIVERY_STATES, type ShownDeliveries } from './status.ts';
 
 const FAILURE = responseObject({
   code: described(anyText(), 'The reason, such as `unreachable`.'),
-  message: described(anyText(), 'The reason in words, without secrets.'),
+  message: described(anyText(), 'The reason in a sentence, without secrets.'),
 });
 
 const STAMP = nullable(timestamp());

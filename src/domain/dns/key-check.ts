@@ -46,9 +46,9 @@ const REQUESTS: Readonly<Record<Check, string>> = {
 
 /**
  * Returns the unsigned request of a check. The update deletes `label` below the zone on the
- * condition that it does not exist, so it changes nothing (RFC 2136 sections 2.4.5 and 2.5.3).
- * Servers check its authorisation as for any update. An empty update would not work, because some
- * servers accept it from everyone.
+ * condition that it does not exist. It therefore changes nothing (RFC 2136 sections 2.4.5 and
+ * 2.5.3). Servers check its authorisation as for any update. An empty update would not work,
+ * because some servers accept it from everyone.
  */
 export function checkRequest(check: Check, zone: string, id: number, label: string): Buffer {
   const empty = { answers: [], authorities: [], additionals: [] };

@@ -40,7 +40,7 @@ export const ENCRYPTION_STATUS = responseObject({
   ),
   lost_count: described(
     integer(0),
-    'The number of keys whose secret was lost and replaced by a random one.',
+    'The number of keys whose secret was lost and replaced with a random one.',
   ),
   audit_key: described(
     nullable(integer(1)),
@@ -48,7 +48,7 @@ export const ENCRYPTION_STATUS = responseObject({
   ),
   lost: described(
     array(anyText(), 0, 100),
-    'The names of the first 100 keys whose secret was lost and replaced by a random one.',
+    'The names of the first 100 keys whose secret was lost and replaced with a random one.',
   ),
   required: described(boolean(), 'Whether `encryption.required` is set.'),
 });

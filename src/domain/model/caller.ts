@@ -39,8 +39,8 @@ export interface Caller {
 }
 
 /**
- * The scope of a caller's roles: one project, one domain (a group of projects and users), the whole
- * system, or none.
+ * The scope of a caller's roles: one project, one domain, the whole system, or none. A domain is a
+ * group of projects and users.
  */
 export type Scope = 'project' | 'domain' | 'system' | 'none';
 

@@ -32,7 +32,7 @@ export const ERRORS = {
   }),
   bad_request: entry({
     status: 400,
-    when: 'The URL or the `Host` header is malformed, the body length differs from `Content-Length`, or a list filter is unknown or repeated.',
+    when: 'The URL or the `Host` header is malformed, or a list filter is unknown or repeated. Or the body length differs from `Content-Length`.',
     message: asItIs,
     example: () => 'The Host header is not valid',
   }),
@@ -112,7 +112,7 @@ export const ERRORS = {
   }),
   invalid_operation: entry({
     status: 400,
-    when: 'The resource is in use, or is the default pool, or is a token of a kind that the service does not accept.',
+    when: 'The resource is in use or is the default pool, or the service does not accept this kind of token.',
     message: (reason: 'in use' | 'name servers' | 'default' | 'tokens') =>
       reason === 'tokens'
         ? "The service does not accept tokens of its own: 'auth.method' is keystone. Use a token of Keystone"
@@ -134,7 +134,7 @@ export const ERRORS = {
   }),
   invalid_tsigkey: entry({
     status: 400,
-    when: 'The setting `tsigkeys.requireResource` is on, and `resource_id` is not the id of an existing pool (scope `POOL`) or zone (scope `ZONE`).',
+    when: 'With `tsigkeys.requireResource`, `resource_id` must be the id of an existing pool (scope `POOL`) or zone (scope `ZONE`).',
     message: ({ id, noun, scope }: Readonly<Record<'id' | 'noun' | 'scope', string>>) =>
       `The resource_id '${id}' is not the id of an existing ${noun}, which the scope ${scope} requires`,
     example: () => ({ id: EXAMPLE_ID, noun: 'pool', scope: 'POOL' }),
@@ -201,7 +201,7 @@ export const ERRORS = {
   }),
   not_exportable: entry({
     status: 409,
-    when: 'The consumer of the format cannot use the key: its name is not a domain name, its secret is not base64, or the consumer does not support the algorithm.',
+    when: 'The consumer of the format cannot use the key. The name is not a domain name, the secret is not base64, or the algorithm is not supported.',
     message: (problems: readonly string[]) =>
       `The key cannot be exported in this format: ${problems.join('; ')}`,
     example: () => [

@@ -62,8 +62,8 @@ export interface Writer extends Reader {
     id: string,
   ): Promise<ResourceOf<F> | undefined>;
   /**
-   * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique field,
-   * at the latest at the end of the transaction.
+   * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
+   * field. It throws at the end of the transaction at the latest.
    */
   insert(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
@@ -152,7 +152,7 @@ export type Clock = () => string;
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
- * Returns the caller of a token if it is known to be valid without a query to a database or
- * identity service. Returns undefined for every other token: check those with `Authenticate`.
+ * Returns the caller of a token if a query to a database or identity service is not necessary to
+ * validate it. Returns undefined for every other token: check those with `Authenticate`.
  */
 export type KnownCaller = (token: string) => Caller | undefined;

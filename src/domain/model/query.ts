@@ -116,8 +116,8 @@ interface MayBeUnique {
 }
 
 /**
- * Returns a resource with the comparison form of its unique field, or with an empty form for a type
- * without one. A change calls this once, for its locks, its rules and the store.
+ * Returns a resource with the comparison form of its unique field. The form is empty for a type
+ * without a unique field. A change calls this once, for its locks, its rules and the store.
  */
 export function keyed<T extends Readonly<Record<string, unknown>>>(
   type: MayBeUnique,

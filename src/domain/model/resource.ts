@@ -106,8 +106,8 @@ export interface Admission {
 }
 
 /**
- * The resource to store, the members that only the response to its creation shows, and warnings
- * that depend on other resources.
+ * The resource to store, the members for only the response to its creation, and warnings that
+ * depend on other resources.
  */
 export interface Admitted<F extends Fields = Fields> {
   readonly resource: ResourceOf<F>;
@@ -116,8 +116,8 @@ export interface Admitted<F extends Fields = Fields> {
 }
 
 /**
- * An index in addition to those on the id and the unique field: on a field, or on a value computed
- * from the resource.
+ * An index in addition to those on the id and the unique field. It is on a field, or on a value
+ * computed from the resource.
  */
 export type Lookup<F extends Fields = Fields> =
   { readonly field: keyof F & string } | DerivedLookup<F>;

@@ -10,8 +10,8 @@ import type { Settings } from './settings.ts';
 type ResponseSettings = Pick<Settings, 'pendingStatus'>;
 
 /**
- * Returns the members in which the response to an operation differs from the stored resource;
- * undefined if it does not differ.
+ * Returns the members in which the response to an operation differs from the stored resource.
+ * Returns undefined if it does not differ.
  */
 export function pendingMembers(
   type: ResourceType,

@@ -1,8 +1,8 @@
 /** Settings that change how the service handles requests. */
 export interface Settings {
   /**
-   * Reject keys that no name server could use: the name is not a domain name, or the secret is not
-   * base64.
+   * Whether to reject keys that no name server can use. The name of such a key is not a domain
+   * name, or its secret is not base64.
    */
   readonly strictTsigkeys: boolean;
   /** Reject keys whose `resource_id` is not an existing pool (scope POOL) or zone (scope ZONE). */

@@ -66,7 +66,7 @@ export type MarkSecret = (secret: string) => string;
 /** The mark of every secret without an audit data key. */
 const UNKNOWN_MARK = '(secret)';
 
-/** Marks every secret alike, where no audit data key is available. */
+/** Marks every secret in the same way, where no audit data key is available. */
 export const hideSecret: MarkSecret = () => UNKNOWN_MARK;
 
 /** The changes of one transaction, for its record. */

@@ -114,7 +114,7 @@ export const RECORD_PARAMETERS = {
   marker: {
     ...POSITION,
     description:
-      'Begin after this position: the marker of `links.next`, or for the oldest first the `batch` and the `seq` of a record.',
+      'Begin after this position: the marker of `links.next`. With the oldest first, it can also be the `batch` and the `seq` of a record.',
     example: '17-4711',
     isOptional: true,
   },

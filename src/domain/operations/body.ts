@@ -106,7 +106,7 @@ function readMembers(
 }
 
 /**
- * Replaces the members that name other resources by the fields that refer to them. A field whose
+ * Replaces the members that name other resources with the fields that refer to them. A field whose
  * value is unknown becomes undefined, which no JSON value is. Returns the problems.
  */
 function replaceReferences(

@@ -68,8 +68,8 @@ export interface ChangeContext extends AuditOrigin {
  */
 export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
   /**
-   * Keeps other transactions from changing resources of a type, and what `changes` depend on. Must
-   * come first in a transaction that reads many resources to decide how to change them.
+   * Prevents other transactions from changing resources of a type, and what `changes` depend on.
+   * Must come first in a transaction that reads many resources to decide how to change them.
    */
   claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
   /**
@@ -244,7 +244,7 @@ export async function admitChange<F extends Fields>(
 ): Promise<Admitted<F>> {
   if (caller.limits !== undefined) await assertWithinLimits(caller, type, change, reader);
   const rule = rulesOf(type);
-  // no rule has anything to fill in
+  // no rule completes the resource
   if (rule === undefined) return { resource: change.resource as ResourceOf<F> };
   const admission: Admission = {
     caller,

@@ -155,7 +155,7 @@ export async function updateResource(
 /**
  * Deletes the resource with this id and returns it. Throws `resource_not_found`, the errors of the
  * type's rules, `unavailable`. If the deletion of a token cannot be stored, this process still
- * rejects the token, because revocation must work when the disk is full.
+ * rejects the token. Revocation must work when the disk is full.
  */
 export async function deleteResource(
   dependencies: Dependencies,

@@ -19,7 +19,7 @@ export interface SecretRead {
   /** The number of returned secrets. */
   readonly count: number;
   origin(): AuditOrigin;
-  /** What the record of this one request also has. */
+  /** The details that only the record of one request has. */
   detail?(): Readonly<Record<string, unknown>>;
 }
 
@@ -48,7 +48,7 @@ export interface Recording {
   refused(refusal: Refusal): void;
 }
 
-/** What a recording is given. */
+/** The dependencies of a recording. */
 export interface RecordingDependencies {
   readonly tally: Tally;
   readonly clock: Clock;

@@ -27,7 +27,7 @@ export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),
     'pending',
-    'live: every key was verified. pending: changes wait. paused: delivery is paused. drifted: the name server differs, and the service only reports it. failed: the last attempt failed. blocked: an operator must confirm the removal of many keys. open: the name server accepted an unsigned transfer or update.',
+    '`live`: every key was verified. `pending`: changes wait. `paused`: delivery is paused. `drifted`: the name server differs, and the service only reports it. `failed`: the last attempt failed. `blocked`: an operator must confirm the removal of many keys. `open`: the name server accepted an unsigned transfer or update.',
     'live',
   ),
   keys_wanted: serviceField(
@@ -76,7 +76,7 @@ export const statusFields = defineFields({
   error: serviceField(
     nullable(text({ min: 1, max: 1000 })),
     null,
-    'The last failure in words, without secrets.',
+    'The last failure in a sentence, without secrets.',
     'connection refused',
   ),
 });

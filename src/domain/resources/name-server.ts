@@ -62,7 +62,7 @@ const fields = defineFields({
   delivery: {
     ...enumeration(['service', 'agent']),
     description:
-      'Who delivers the keys: a process of the service that lists the name in its setting `nameServers`, or `tsigil agent` on the host of the name server.',
+      'Who delivers the keys. `service` is a process of the service with the name in its setting `nameServers`. `agent` is `tsigil agent` on the host of the name server.',
     example: 'service',
     onCreate: { default: 'service' },
   },

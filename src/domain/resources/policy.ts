@@ -103,8 +103,8 @@ export function rolesOf(policy: Policy): string[] {
 }
 
 /**
- * Returns whether `caller` has `right` and the limits of its token allow it. Roles compare without
- * regard to case. A right that is not listed is denied.
+ * Returns whether `caller` has `right` and the limits of its token allow it. Roles are compared
+ * ignoring case. A right that is not listed is denied.
  */
 export function may(policy: Policy, caller: Caller, right: string): boolean {
   if (caller.limits !== undefined && !keepsRight(caller.limits, right)) return false;

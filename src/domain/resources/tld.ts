@@ -9,7 +9,7 @@ function nameProblem(name: string): string | undefined {
   const ascii = toAsciiName(name);
   if (ascii !== undefined && isRelativeName(ascii))
     return `must be in its ASCII form: send '${ascii}'`;
-  return 'must consist of labels of 1 to 63 letters, digits, hyphens and underscores, separated by single periods, without a hyphen at either end of a label';
+  return 'must consist of labels of 1 to 63 letters, digits, hyphens and underscores, separated by single periods. No label can begin or end with a hyphen';
 }
 
 /**

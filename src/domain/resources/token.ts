@@ -113,7 +113,7 @@ const fields = defineFields({
   nameservers: {
     ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
     description:
-      'The name servers to which the token is limited: with the role `nameserver-agent`, it reads their keys and reports what they have, and nothing else. Null for no limit to name servers.',
+      'The name servers to which the token is limited. With the role `nameserver-agent`, it can only read their keys and report what they have. Null for no limit to name servers.',
     example: null,
     onCreate: { default: null },
   },
@@ -141,7 +141,7 @@ const fields = defineFields({
   created_by: {
     ...nullable(text({ min: 1, max: 320 })),
     description:
-      'The caller who created the token: `token:` and the id of a token, `keystone:` and the id of a user, or `configured` for `adminToken` and for the first token. A token that a Keystone user creates with a token of this kind has the user too. Null for tokens from before version 0.1.0.',
+      'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. It is `configured` for `adminToken` and for the first token. A token that a Keystone user creates with a token of this kind has the user too. Null for tokens from before version 0.1.0.',
     example: 'token:3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
     onCreate: { default: null },
     set: 'by the service',

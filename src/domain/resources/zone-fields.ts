@@ -34,7 +34,7 @@ export function zoneNameProblem(name: string): string | undefined {
   const ascii = toAsciiName(withoutFinalDot(name));
   if (ascii !== undefined && isAbsoluteName(`${ascii}.`))
     return `must be in its ASCII form: send '${ascii}.'`;
-  return 'must consist of labels of 1 to 63 letters, digits, hyphens and underscores, each followed by a period, without a hyphen at either end of a label';
+  return 'must consist of labels of 1 to 63 letters, digits, hyphens and underscores, each followed by a period. No label can begin or end with a hyphen';
 }
 
 /**
@@ -62,7 +62,7 @@ function isIPv6(text: string): boolean {
 }
 
 /**
- * Returns whether `text` is an IPv4 address, or a domain name that does not look like one (RFC 3696
+ * Returns whether `text` is an IPv4 address, or a domain name without the form of one (RFC 3696
  * section 2).
  */
 function isHost(text: string): boolean {

@@ -76,8 +76,8 @@ async function idProblems(
 /**
  * Throws `outside_limits` if a new token has more access than the limits of its creator allow. Only
  * a token that is limited to addresses can create tokens: other limits exclude the right. The new
- * token has the same networks or smaller ones, roles of the creator, and its project or none. So a
- * stolen token gives no access from elsewhere. `originOf` limits the expiry.
+ * token has the same networks or smaller ones, roles of the creator, and its project or none. A
+ * stolen token therefore gives no access from other networks. `originOf` limits the expiry.
  */
 async function assertNotWider(
   created: NewToken,

@@ -8,7 +8,7 @@ type TsigkeyFields = (typeof tsigkey)['fields'];
 
 /**
  * Applies the rules about a change to a key. If its pool or zone does not exist, rejects the change
- * or warns, as the settings say. A key without a secret gets one. Throws `invalid_tsigkey`.
+ * or warns, depending on the settings. A key without a secret gets one. Throws `invalid_tsigkey`.
  */
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,

@@ -12,9 +12,9 @@ import { zone } from '../resources/zone.ts';
 type ZoneFields = typeof zoneFields;
 
 /**
- * Applies the rules about a change to a zone, in the transaction of the change. A creation is
- * checked in this order: type of zone, project, quota, name against the TLD entries, surrounding
- * zones of other projects, pool.
+ * Applies the rules about a change to a zone, in the transaction of the change. The checks of a
+ * creation have this order: type of zone, project, quota, name against the TLD entries, zones of
+ * other projects above and below, pool.
  */
 export async function admitZone(
   change: Change<ZoneFields>,
@@ -72,8 +72,8 @@ function countZones(projectId: string, transaction: Reader): Promise<number> {
 }
 
 /**
- * Returns the error for a new zone if another project has a zone with this name, or a zone above or
- * below it.
+ * Returns the error for a new zone if another project has a zone with this name, above it or below
+ * it.
  */
 async function findForeignZones(
   name: string,

@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
 
 /**
- * Domain names as text. All rules about labels, comparison and the final dot are in this file (RFC
- * 1035 section 2.3.1, RFC 5890 section 2.3.2.1, RFC 8552 for underscores).
+ * Domain names as text. All rules about labels, comparison and the final dot are in this file. They
+ * are those of RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, and RFC 8552 for underscores.
  */
 
 /** One label: 1 to 63 letters, digits, hyphens and underscores, no hyphen at either end. */
@@ -33,7 +33,7 @@ export function isLabel(text: string): boolean {
 }
 
 /**
- * Returns whether `text` is one or more labels joined by single dots, without a final dot, of at
+ * Returns whether `text` is one or more labels joined by single dots. It has no final dot and at
  * most 254 characters.
  */
 export function isRelativeName(text: string): boolean {
@@ -67,7 +67,7 @@ export function lastLabel(name: string): string {
 /**
  * Returns a name in comparison form with its labels reversed and each followed by a dot:
  * `example.org` gives `org.example.`. The result for a name is a prefix of the results for all
- * names below it, so they are adjacent in an index.
+ * names below it. These names are therefore adjacent in an index.
  */
 export function treeForm(name: string): string {
   return `${name.split('.').reverse().join('.')}.`;
@@ -94,10 +94,10 @@ export function comparisonForm(name: string): string {
 /**
  * Returns the ASCII form of a name with non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if
  * it has none. Labels are converted one at a time, and only if the rest of the name is valid. The
- * platform's converter reads a bare number as an IPv4 address, and cuts at characters that end a
- * host in a URL. Its time is quadratic in the length, so overlong text is not converted. Punycode
- * writes at least one character for each input character (RFC 3492 section 3). So a name is never
- * longer than its ASCII form of at most 254 characters, nor a label than 63.
+ * platform's converter reads a bare number as an IPv4 address. It also cuts the text at characters
+ * that end a host in a URL. Its time is quadratic in the length, so overlong text is not converted.
+ * Punycode writes at least one character for each input character (RFC 3492 section 3). A name is
+ * therefore never longer than its ASCII form of at most 254 characters, nor a label than 63.
  */
 export function toAsciiName(name: string): string | undefined {
   if (isOverlongName(name)) return undefined;

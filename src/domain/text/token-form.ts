@@ -8,15 +8,15 @@ export function looksLikeToken(text: string): boolean {
 
 /**
  * Matches tokens in a text: the service's own, and Keystone's of the providers `fernet` and `jws`.
- * The minimum lengths exclude names that only begin alike. No match contains a quotation mark or a
- * backslash, so masked JSON stays valid.
+ * The minimum lengths exclude names that only have the same beginning. No match contains a
+ * quotation mark or a backslash, so masked JSON stays valid.
  */
 const TOKENS =
   /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
 
 /**
- * Returns `text` with every token replaced by `(a token)`. Use it wherever input may be repeated:
- * in errors and the log.
+ * Returns `text` with every token replaced by `(a token)`. Use it wherever text may quote input: in
+ * errors and the log.
  */
 export function withoutTokens(text: string): string {
   // Most texts contain none of these words, and a search for a word is much cheaper than the

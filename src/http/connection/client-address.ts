@@ -5,8 +5,8 @@ import type { FastifyRequest } from 'fastify';
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * Returns the address of the client. This is the TCP peer's address or, if proxy headers are
- * trusted, the last element of `X-Forwarded-For`, which the proxy adds. Undefined for a connection
+ * Returns the address of the client. This is the TCP peer's address. If proxy headers are trusted,
+ * it is the last element of `X-Forwarded-For`, which the proxy adds. Undefined for a connection
  * that closed before the request was read.
  */
 export function clientAddress(

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * How long a connection stays open after its last response, so that the peer can read the response
- * (RFC 9112 section 9.6).
+ * How long a connection stays open after its last response. The peer needs this time to read the
+ * response (RFC 9112 section 9.6).
  */
 const LINGER_MS = 1000;
 

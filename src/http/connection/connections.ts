@@ -67,8 +67,8 @@ export function limitConnections(
   });
   const { maxConnections, maxConnectionsPerAddress = Infinity } = limits;
 
-  // server.maxConnections does not suit workers: when all are full, they pass a connection around
-  // endlessly.
+  // server.maxConnections is not suitable for workers: when all are full, they pass a connection on
+  // without end.
   const accept = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {

@@ -41,12 +41,12 @@ type QueuedSocket = Socket & { [QUEUE]?: Queue };
 export type Refuse = (socket: Socket, refusal: string) => void;
 
 /**
- * Passes the requests of a server to `run`. Requests of one connection run in sequence: each starts
- * in its own turn of the event loop, after the previous response was sent. Node.js parses all input
- * that it has read at once. If those requests ran together, they would block all other connections,
- * and their responses would fill memory. A connection with too many waiting requests is closed
- * after their responses, and the client repeats the others (RFC 9112 section 9.3.2). `countExcess`
- * counts such connections. Call it before the server listens.
+ * Passes the requests of a server to `run`. Requests of one connection run in sequence. Each starts
+ * in a separate turn of the event loop, after the previous response was sent. Node.js parses all
+ * input that it has read at once. If those requests ran together, they would block all other
+ * connections, and their responses would fill memory. The service closes a connection with too many
+ * waiting requests after their responses. The client repeats the others (RFC 9112 section 9.3.2).
+ * `countExcess` counts such connections. Call it before the server listens.
  */
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
   const order: Order = { server, run, countExcess, waiting: 0 };

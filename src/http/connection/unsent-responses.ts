@@ -16,8 +16,8 @@ export interface UnsentBudget {
   /** Returns the number of bytes of all owners. */
   readonly bytes: () => number;
   /**
-   * Returns whether an owner has used all of its memory, or whether its last response did not fit
-   * and none was sent since.
+   * Returns whether an owner has used all of its memory. Also returns true if its last response did
+   * not fit and none was sent since.
    */
   readonly isFull: (owner: string) => boolean;
   /**
@@ -74,9 +74,9 @@ export interface UnsentLimit {
 
 /**
  * Limits the bytes of unsent responses. A caller without room gets 503 for new requests to the API,
- * before any work is done. A large response to GET that does not fit also becomes 503, because its
- * request may have started when there was room. Other methods have changed resources, so their
- * responses are sent and counted.
+ * before any work is done. A large response to GET that does not fit also becomes 503. Its request
+ * may have started when there was room. Other methods have changed resources, so their responses
+ * are sent and counted.
  */
 export function limitUnsentResponses(maxBytes: number, registry: Registry): UnsentLimit {
   const budget = createUnsentBudget(maxBytes);

@@ -134,6 +134,6 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
   };
 }
 
-function text(value: string, summary = 'All of it.'): Content {
+function text(value: string, summary = 'The whole text.'): Content {
   return { 'text/plain': { schema: { type: 'string' }, examples: { text: { summary, value } } } };
 }

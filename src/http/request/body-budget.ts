@@ -35,11 +35,11 @@ declare module 'fastify' {
 }
 
 /**
- * Limits the bytes of request bodies in memory. A request with a large body waits, before the body
- * is read, until its bytes fit into the budget and into its caller's share. Callers are served in
- * rotation. The bytes stay reserved until the response is sent or, if the caller has disconnected,
- * until the handler finishes. Too many waiting requests are rejected with `unavailable`. Add it
- * before the routes, which run it after the guard.
+ * Limits the bytes of request bodies in memory. A request with a large body waits until its bytes
+ * fit into the budget and into its caller's share. Only then is the body read. Callers are served
+ * in rotation. The bytes stay reserved until the response is sent or, if the caller has
+ * disconnected, until the handler finishes. Too many waiting requests are rejected with
+ * `unavailable`. Add it before the routes, which run it after the guard.
  */
 export function addBodyBudget(
   app: FastifyInstance,

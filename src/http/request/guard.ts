@@ -57,7 +57,7 @@ declare module 'fastify' {
 export type Passed = boolean | Promise<boolean>;
 
 /**
- * Creates the function that checks every request before its route. It checks, cheapest first:
+ * Creates the function that checks every request before its route. The order is by cost:
  * cross-origin rules, rate of the address, size, token, rate of the caller, request context, route
  * and method, right. In this order, a caller without rights gets no other information. Bodies are
  * read after these checks. A request whose token is cached passes without a promise. The function
@@ -100,7 +100,7 @@ export function createGuard(
 }
 
 /**
- * Returns the owner to whom the time of a request is charged: the caller of a known token, or the
+ * Returns the owner whose share the time of a request uses: the caller of a known token, or the
  * address. The request may not have passed the guard yet. Probes are charged to the address
  * separately from its other requests.
  */
@@ -224,9 +224,9 @@ function fromItsAddress(
 }
 
 /**
- * Passes a request to its route. Throws `too_many_requests` for a caller with too many requests,
- * and the errors for an unknown path, an unknown method and a missing right. `caller` is undefined
- * outside the API.
+ * Passes a request to its route. Throws `too_many_requests` for a caller with too many requests.
+ * Also throws the errors for an unknown path, an unknown method and a missing right. `caller` is
+ * undefined outside the API.
  */
 function admit(
   request: FastifyRequest,

@@ -100,7 +100,7 @@ function countColons(text: string): number {
 }
 
 /**
- * How much of a body is searched between two steps: values, or characters that begin or end a
+ * How much of a body the scan reads between two steps: values, or characters that begin or end a
  * string, array or object.
  */
 const STEP = 1000;
@@ -133,7 +133,8 @@ function* findDoubledMember(text: string): Generator<undefined, number | undefin
   const colon = /[ \t\r\n]*:/y;
   let seen = 0;
   let start: number | undefined; // the start of the string that the scan is inside
-  // A string is not matched as a whole: a long one would overflow the matcher's stack.
+  // The scan does not match a string as a whole, because a long one would overflow the matcher's
+  // stack.
   for (const { 0: token, index } of text.matchAll(/\\.|["{}]/g)) {
     if ((seen += 1) % STEP === 0) yield;
     if (start === undefined) {

@@ -113,7 +113,7 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
     take,
     beginCheck(address, token) {
       const hash = hashToken(token);
-      // Many connections that begin with the same token cost one request instead of a bucket: the
+      // Many connections that begin with the same token use one request of the bucket, because the
       // token's first check decides for all.
       const free = validTokens.has(hash) || underCheck.has(hash);
       if (!free) take(address);

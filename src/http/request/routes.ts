@@ -33,8 +33,8 @@ export interface Route {
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The options of the route. They are stored because the framework builds them anew each time
-     * `routeOptions` is read.
+     * The options of the route. They are stored because the framework builds them again at each
+     * read of `routeOptions`.
      */
     route: FastifyRequest['routeOptions'];
   }
@@ -76,8 +76,8 @@ export function knowAllMethods(app: FastifyInstance): void {
 }
 
 /**
- * Lets `change` add hooks to every route that reads a body, which is every route except those for
- * GET and HEAD. Call it before the routes are added.
+ * Lets `change` add hooks to every route that reads a body: all routes except those for GET and
+ * HEAD. Call it before the routes are added.
  */
 export function forRoutesWithBodies(
   app: FastifyInstance,

@@ -118,9 +118,9 @@ function encode(text: string): string {
 }
 
 /**
- * Returns the path and query of a request target, without the scheme and host of the absolute form
- * (RFC 9112 section 3.2.2). Also removes empty segments and slashes at the end of the path, because
- * scripts join `…/v2/` and `/tlds`.
+ * Returns the path and query of a request target. It leaves out the scheme and host of the absolute
+ * form (RFC 9112 section 3.2.2). Also removes empty segments and slashes at the end of the path,
+ * because scripts join `…/v2/` and `/tlds`.
  */
 export function pathAndQuery(target: string): string {
   const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');

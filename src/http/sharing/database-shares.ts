@@ -24,8 +24,8 @@ export function addDatabaseShares(app: FastifyInstance, connections: number): vo
   const queue = createFairQueue({
     concurrency: connections,
     concurrencyPerOwner: Math.max(1, Math.floor(connections * SHARE)),
-    // A client connection has at most one waiting request, so the limits on connections also bound
-    // the number of waiting requests.
+    // A client connection has at most one waiting request. The limits on connections therefore also
+    // bound the number of waiting requests.
     maxWaiting: Infinity,
     maxWaitingPerOwner: Infinity,
   });

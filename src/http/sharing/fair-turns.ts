@@ -26,8 +26,8 @@ export interface Turns {
 /** Shares the turns of the event loop between the owners of requests. */
 export interface FairTurns {
   /**
-   * Returns whether a request may begin at once: this turn has time left, no request waits, and no
-   * connection has just arrived.
+   * Returns whether a request may begin at once. It may if this turn has time left, no request
+   * waits, and no connection has just arrived.
    */
   mayBegin(): boolean;
   /** Calls `begin` when `owner` is next. */
@@ -41,7 +41,7 @@ export interface FairTurns {
  * the limits on connections bound the number of waiting requests.
  */
 export function createFairTurns({ now, later, connections }: Turns): FairTurns {
-  // A Map iterates in the order in which keys were set. An owner that was served is set anew and
+  // A Map iterates in the order in which keys were set. An owner that was served is set again and
   // moves to the end.
   const queues = new Map<string, Set<() => void>>();
   let waiting = 0;

@@ -123,8 +123,8 @@ function assertFits(
 /** Repeats requests to the service until one succeeds. */
 interface Contact {
   /**
-   * Returns what `work` returns, or undefined once the agent stops. After a failure, calls `failed`,
-   * and waits up to 5 s at random, so that agents do not return all at once.
+   * Returns what `work` returns, or undefined once the agent stops. After a failure, calls
+   * `failed`, and waits up to 5 s at random. Otherwise, all agents would return at once.
    */
   until<T>(work: () => Promise<T>, failed?: (error: unknown) => void): Promise<T | undefined>;
 }

@@ -1,4 +1,4 @@
-/** How often work is looked for without a notification. */
+/** How often the function searches for work without a notification. */
 const POLL_MS = 1000;
 
 /** What waiting for work needs. */

@@ -4,7 +4,7 @@ import { driverErrors } from '../control.ts';
 
 /**
  * A client for the control socket of Knot DNS. A message is a sequence of units. A unit is one
- * octet for its type, and items: the number of the item plus 16, a length in 16 bits, and octets.
+ * octet for its type, and items. An item is its number plus 16, a length in 16 bits, and octets.
  */
 
 /** The items of a unit, by their numbers. */

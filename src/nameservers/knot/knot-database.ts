@@ -198,7 +198,7 @@ function wantedRules(keys: readonly DesiredKey[], rules: ReadonlyMap<string, Rul
 
 /**
  * Returns the commands that change a rule. In Knot, a rule without keys matches every unsigned
- * request, so it denies, and has an address from which no request comes.
+ * request. Such a rule therefore denies, and has an address from which no request comes.
  */
 function ruleCommands(
   id: string,

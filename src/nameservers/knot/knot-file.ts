@@ -11,8 +11,8 @@ import { hasKeys, type FileServer } from '../file-server.ts';
 import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
 
 /**
- * Returns the interface of a Knot server with a text configuration: a file with keys and access
- * rules, loaded by `reload` over the control socket. The rules for keys of all zones are
+ * Returns the interface of a Knot server with a text configuration. It reads keys and access rules
+ * from a file, after `reload` over the control socket. The rules for keys of all zones are
  * `tsigil-transfer` and `tsigil-update`. The rules for keys of one zone end with its name:
  * `tsigil-transfer-example.org`.
  */

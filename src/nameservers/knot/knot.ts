@@ -67,8 +67,8 @@ export const knot = defineDriver({
 });
 
 /**
- * Returns whether the server runs with a configuration database, or undefined if that cannot be
- * seen: for example, the process may not see those of other users.
+ * Returns whether the server runs with a configuration database. Returns undefined if that is not
+ * visible, for example because the process may not see those of other users.
  */
 async function detectDatabase(controlSocket: string): Promise<boolean | undefined> {
   try {

@@ -29,7 +29,7 @@ export async function readGrants(
 /**
  * Changes the keys of a zone from `present` to `target`. Returns the new grants, or undefined if
  * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty.
- * So networks are added after keys, and removed before them. Throws `DriverError`.
+ * Networks are therefore added after keys, and removed before them. Throws `DriverError`.
  */
 export async function writeGrants(
   api: PowerdnsApi,

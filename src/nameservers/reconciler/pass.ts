@@ -47,9 +47,10 @@ export interface PassResult {
 }
 
 /**
- * Makes one pass for a name server: claims it, reads the outbox and then the desired state,
- * compares, applies, verifies and records. Returns undefined without work or if another process
- * holds the claim. A failure is recorded, and the outbox stays. Throws errors of the database.
+ * Makes one pass for a name server. It claims the server, reads the outbox and then the desired
+ * state, compares, applies, verifies and records. Returns undefined without work or if another
+ * process holds the claim. A failure is recorded, and the outbox stays. Throws errors of the
+ * database.
  */
 export async function makePass(
   dependencies: PassDependencies,

@@ -18,7 +18,7 @@ export const PROBES_PER_SECOND = 20;
 /** When a scheduled verification continues that a change interrupted. */
 export const RESUME_MS = 1000;
 
-/** Returns how many of `count` keys to verify in a pass, so that all have their turn in time. */
+/** Returns how many of `count` keys to verify in a pass, so that all are verified in time. */
 export function dueProbes(count: number): number {
   return Math.min(MAX_DUE, Math.ceil((count * CHECK_INTERVAL_MS) / VERIFY_ALL_MS));
 }
@@ -44,8 +44,8 @@ const CHEAP_FAILURES: readonly string[] = [
 const MAX_CHEAP_RETRY_SECONDS = 4;
 
 /**
- * Returns how long to wait after failures, at random: up to 2^n seconds, and at most 4 s or 5
- * minutes.
+ * Returns how long to wait after failures. The time is random, up to 2^n seconds, and at most 4 s
+ * or 5 minutes.
  */
 export function retryMs(
   attempts: number,

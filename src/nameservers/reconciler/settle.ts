@@ -19,7 +19,7 @@ export interface SettleDependencies {
   readonly memory: Map<string, DesiredKey>;
 }
 
-/** What a pass knows after the apply. */
+/** The results of a pass after the apply. */
 export interface Settlement {
   readonly dependencies: SettleDependencies;
   readonly claim: Claim;

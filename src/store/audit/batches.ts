@@ -41,9 +41,9 @@ export async function lastBatch(sql: Sql): Promise<number> {
 }
 
 /**
- * Returns the number of the first batch that may have records of interest: those at or after the
- * timestamp `after` that retention has not deleted. Batches are purged and sealed in the order of
- * their numbers, so a binary search finds it.
+ * Returns the number of the first batch that may have the requested records. These are at or after
+ * the timestamp `after`, and retention has not deleted them. Batches are purged and sealed in the
+ * order of their numbers, so a binary search finds it.
  */
 export async function firstBatch(sql: Sql, after: string | undefined): Promise<number> {
   const sealedAt =

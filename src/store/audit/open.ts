@@ -14,7 +14,7 @@ export interface AuditSettings {
   readonly toLog: boolean;
 }
 
-/** What the audit trail of a service is given. */
+/** The dependencies of the audit trail of a service. */
 export interface AuditDependencies {
   readonly database: Database;
   readonly keyring: Keyring;

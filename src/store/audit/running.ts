@@ -24,7 +24,7 @@ const MAX_FINAL_BATCHES = 20;
 
 const DAY_MS = 86_400_000;
 
-/** What the job of the audit trail is given. */
+/** The dependencies of the job of the audit trail. */
 export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly tally: Tally;
   /** The id of this process. */
@@ -58,7 +58,7 @@ export interface RunningTrail {
   /** Writes a record in its own transaction. Throws `unavailable`. */
   commit(entry: AuditEntry): Promise<void>;
   state(): Promise<TrailState>;
-  /** Writes and seals what is left. */
+  /** Writes and seals the remaining records. */
   close(): Promise<void>;
 }
 

@@ -48,12 +48,12 @@ const READ = `SELECT ${COLUMNS} FROM audit_records WHERE batch IS NULL AND seq >
 const FIRST = 'SELECT seq FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1';
 
 /**
- * Seals up to 2,000 records in a batch: writes their batch number, and the hash and the MAC of the
- * batch. Records that are committed meanwhile belong to a later batch. Returns the new end of the
- * chain; undefined if there is no record, or if another process seals.
+ * Seals up to 2,000 records in a batch. It writes their batch number, and the hash and the MAC of
+ * the batch. Records that are committed meanwhile belong to a later batch. Returns the new end of
+ * the chain; undefined if there is no record, or if another process seals.
  *
- * If another program has deleted the end of the chain or set it back, the new batch follows the last
- * one in the database. The trail then has a record of this event.
+ * Another program may have deleted the end of the chain or set it back. The new batch then follows
+ * the last one in the database. The trail then has a record of this event.
  */
 export async function sealBatch({
   database,

@@ -9,8 +9,8 @@ const RETRY_AFTER_CHANGE_MS = 1000;
 export const OUTBOX_ROWS = `(SELECT count(*) FROM outbox WHERE outbox.nameserver_id = nameservers.id)`;
 
 /**
- * Returns the condition that a name server has work: a check that is due, or a change that waits
- * and whose retry is due. `now` is the clock of the database.
+ * Returns the condition that a name server has work. Work is a check that is due, or a waiting
+ * change whose retry is due. `now` is the clock of the database.
  */
 export function isDue(now: string): string {
   return `paused = 0 AND (check_at <= ${now}

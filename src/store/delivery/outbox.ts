@@ -87,8 +87,8 @@ function conditions({ pools, zones, servers }: Affected): {
 }
 
 /**
- * Deletes the rows of deleted name servers. After a change of a name server, its keys do not count
- * as delivered until a pass has verified them again.
+ * Deletes the rows of deleted name servers. After a change of a name server, its keys count as
+ * delivered only after a pass has verified them again.
  */
 async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<void> {
   for (const id of deletedServers)

@@ -2,8 +2,8 @@ import type { Migration } from '../sql/sql.ts';
 
 /**
  * The defaults of settings that depend on when the database was created. Earlier versions accepted
- * names and secrets of keys that no name server can use. A database that such a version created
- * keeps that: one of its schema steps has an earlier timestamp than this one.
+ * names and secrets of keys that no name server can use. The default stays the same for a database
+ * that such a version created. One of its schema steps has an earlier timestamp than this one.
  */
 export const migration: Migration = {
   number: 4,

@@ -2,9 +2,9 @@ import type { Migration } from '../sql/sql.ts';
 
 /**
  * Name servers, and the delivery of keys to them. Times of leases and attempts are milliseconds of
- * the database's clock. A row of `outbox` says that a transaction changed what a name server should
- * have. A row of `deliveries` is one key on one name server. `version` of a key grows with every
- * change that name servers need.
+ * the database's clock. A row of `outbox` means that a transaction changed what a name server
+ * should have. A row of `deliveries` is one key on one name server. `version` of a key grows with
+ * every change that name servers need.
  */
 export const migration: Migration = {
   number: 9,

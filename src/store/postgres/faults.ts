@@ -12,20 +12,21 @@ export interface StatementError extends Error {
 const TRY_AGAIN = ['40001', '40P01'];
 
 /**
- * SQLSTATE classes and codes for a fault of the machine or the connection, not of the program:
- * connections, passwords, missing databases, resources, operator intervention, system errors, lock
- * timeouts, and a server that became a read-only standby.
+ * SQLSTATE classes and codes for a fault of the machine or the connection, not of the program.
+ * Faults of connections are connection errors, passwords, missing databases and operator
+ * intervention. Others are resources, system errors, lock timeouts, and a server that became a
+ * read-only standby.
  */
 const MACHINE_FAULTS = /^(?:08|28|3D|53|57|58|55P03|25006|XX001|XX002)/;
 
 const REASONS: Readonly<Record<string, string>> = {
-  '28000': 'it does not let the user in',
+  '28000': 'it rejects the user',
   '28P01': 'it rejects the password',
   '3D000': 'it does not exist',
   '53100': 'its disk is full',
   '53300': 'it has too many connections',
   '57014': 'it took too long',
-  '25006': 'it takes no changes, being a standby',
+  '25006': 'it is a standby and accepts no changes',
 };
 
 /** Returns whether a unique index refused a row. */
@@ -44,7 +45,7 @@ export function isCollision(error: unknown): boolean {
 }
 
 /**
- * Returns `unavailable` for a fault of the machine, the connection or the pool, and a
+ * Returns `unavailable` for a fault of the machine, the connection or the pool. Returns a
  * `StatementError` for any other error of the server.
  */
 export function translate(error: unknown): Error {
@@ -62,9 +63,9 @@ function unavailable(reason: string | undefined, cause: unknown): ServiceError {
 }
 
 /**
- * Returns the parts of a server error that may be logged: its code, its message and the names of
- * table, column and constraint. DETAIL, WHERE and similar members quote rows, which contain
- * secrets. Messages of data exceptions (class 22) quote them after a colon.
+ * Returns the parts of a server error that may be logged. These are its code, its message and the
+ * names of table, column and constraint. DETAIL, WHERE and similar members quote rows, which
+ * contain secrets. Messages of data exceptions (class 22) quote them after a colon.
  */
 function withoutValues({
   code = '',

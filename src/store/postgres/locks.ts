@@ -26,9 +26,9 @@ interface Held {
 
 /**
  * Creates the locks of one transaction: advisory locks of PostgreSQL, which end with it. Each key
- * belongs to a resource type. A transaction holds the type shared while it holds a key, so a
- * transaction that holds the type exclusively needs no keys. One statement acquires locks in the
- * order of their numbers, so two such statements cannot wait for each other.
+ * belongs to a resource type. A transaction holds the type shared while it holds a key. A
+ * transaction that holds the type exclusively therefore needs no keys. One statement acquires locks
+ * in the order of their numbers, so two such statements cannot wait for each other.
  */
 export function createLocks(): Locks {
   const types = new Map<string, Held>();

@@ -14,8 +14,8 @@ export interface Pools {
 
 /**
  * Creates the pools for the database at `location`. Reserves a third of the connections for scans.
- * These are at least two if there are four or more connections, so that one caller cannot use all
- * of them. Of two or three connections, it reserves one.
+ * These are at least two of four or more connections. One caller can therefore not use all of them.
+ * Of two or three connections, it reserves one.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;

@@ -85,7 +85,7 @@ export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
 
 /**
  * Returns the statement for the rows of a page, up to `maxBytes`. Each row contains the length of
- * the whole page (`page_length`) and the number of all rows that match the conditions (`total`). An
+ * the whole page (`page_length`), and the number of rows that match the conditions (`total`). An
  * empty page with a count consists of one row without an id.
  */
 function pageStatement(

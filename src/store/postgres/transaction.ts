@@ -9,7 +9,7 @@ import { sqlOn } from './statements.ts';
 
 const MAX_ATTEMPTS = 20;
 
-/** Whatever the default of the database is. */
+/** For any default of the database. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /**
@@ -35,10 +35,10 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` in a read-committed transaction on a connection of `pool`: each statement sees what
- * is committed when it begins, and so what the locks before it have waited for. The transaction
- * begins with the first statement. After an error it rolls back, and throws `unavailable` or what
- * `work` threw.
+ * Runs `work` in a read-committed transaction on a connection of `pool`. Each statement sees what
+ * is committed when it begins. It therefore sees the changes for which the locks before it have
+ * waited. The transaction begins with the first statement. After an error it rolls back, and throws
+ * `unavailable` or what `work` threw.
  */
 export async function transaction<T>(
   pool: pg.Pool,

@@ -150,8 +150,8 @@ async function mark(sql: Sql, { id, digest, lostAt }: LostSecret): Promise<void>
 }
 
 /**
- * Returns the names of the keys whose secret was lost and is still the random one of a reset, in
- * the order of their names.
+ * Returns the names of the keys whose secret was lost and is still the random one of a reset. They
+ * are sorted.
  */
 export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
   const rows = await sql.all(

@@ -70,8 +70,8 @@ export async function assertMasterKey(
 }
 
 /**
- * Creates the first data key of a database whose schema is up to date, and encrypts secrets that
- * are not encrypted. Throws `unavailable`.
+ * Creates the first data key of a database with the current schema, and encrypts secrets that are
+ * not encrypted. Throws `unavailable`.
  */
 export async function startEncryption(
   database: Database,

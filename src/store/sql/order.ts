@@ -13,7 +13,7 @@ const ASCII_FIELDS: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_
 
 /**
  * Returns the rows of a page in the order of its list. SQLite returns a page as one JSON text of an
- * aggregate, and promises the order of an aggregate only for ORDER BY inside it. That costs 28 µs
+ * aggregate. It guarantees the order of an aggregate only for ORDER BY inside it. That costs 28 µs
  * for 100 rows. To compare rows that are already in order costs 1 to 5 µs.
  */
 export function inListOrder<F extends Fields>(

@@ -101,8 +101,8 @@ export async function readPage<F extends Fields>(
 }
 
 /**
- * Returns the number of rows of a mean size that fit into `bytes`, and at most as many as are read
- * at a time.
+ * Returns the number of rows of a mean size that fit into `bytes`, and at most the number that one
+ * read returns.
  */
 function rowsThatFit(bytes: number, size: number): number {
   return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
@@ -123,8 +123,8 @@ export function newSlicer(): Slicer {
 
 /**
  * Splits a list into parts. Each part has the largest of `sizes` that the rest fills, or contains
- * all of the rest. After each slice, other requests run before the next part, because a statement
- * on the embedded database blocks the event loop.
+ * all of the rest. After each slice, other requests run before the next part: a statement on the
+ * embedded database blocks the event loop.
  */
 export async function* parts<T>(
   list: readonly T[],

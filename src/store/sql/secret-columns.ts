@@ -46,7 +46,7 @@ export function secretColumns<F extends Fields>(
 
 /**
  * Returns the secret of a row. If it cannot be decrypted, returns a value that throws
- * `unreadable_secret` when it is used as text, so that one such row can still be replaced and
+ * `unreadable_secret` when it is used as text. Such a row can therefore still be replaced and
  * deleted.
  */
 export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlRow): unknown {

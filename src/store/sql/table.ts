@@ -30,7 +30,7 @@ export interface Table<F extends Fields = Fields> {
   /** The columns that may contain more than a few hundred characters. */
   readonly largeColumns: readonly string[];
   readonly get: string;
-  /** Like `get`, and keeps other transactions from changing the row. */
+  /** Like `get`, and prevents other transactions from changing the row. */
   readonly getToChange: string;
   readonly insert: string;
   readonly replace: string;
@@ -271,8 +271,8 @@ export function existsStatement<F extends Fields>(
 }
 
 /**
- * If a condition requires one name or id, only that one chooses the index, because no other index
- * leaves fewer rows.
+ * If a condition requires one name or id, only that condition chooses the index, because no other
+ * index leaves fewer rows.
  */
 function indexDecider<F extends Fields>(
   type: ResourceType<F>,

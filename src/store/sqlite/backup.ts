@@ -24,10 +24,10 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 /**
  * Copies the database at `location` to the new file `target`, with mode 0600. The service may run
  * meanwhile. Writes the copy to a temporary folder beside `target`, and moves it once it is
- * complete and on disk. So a killed backup leaves no partial file with that name. If it fails or
- * `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy needs. Throws
- * `bad_request` if `target` exists, `unavailable`, Node's error if `target` cannot be created, and
- * the reason of `signal`.
+ * complete and on disk. A killed backup therefore leaves no partial file with that name. If it
+ * fails or `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy
+ * needs. Throws `bad_request` if `target` exists, `unavailable`, Node's error if `target` cannot be
+ * created, and the reason of `signal`.
  */
 export async function backUpSqlite(
   location: string,

@@ -10,8 +10,8 @@ interface FileIdentity {
 }
 
 /**
- * Returns the identity of the file at `path`; undefined if it does not exist or the operating
- * system does not report it.
+ * Returns the identity of the file at `path`. Returns undefined if it does not exist or the
+ * operating system does not report it.
  */
 export function identify(path: string): FileIdentity | undefined {
   try {
@@ -24,11 +24,11 @@ export function identify(path: string): FileIdentity | undefined {
 const NO_ERROR = { throwIfNoEntry: false } as const;
 
 /**
- * Returns a function that throws `unavailable` if a file of the database was removed or replaced:
- * the database file at `location`, or the WAL or shared memory file beside its real `path`. SQLite
- * continues to write to a removed file, and the data is lost when the process exits. `file` is the
- * identity of the database file when the connections opened it. The function reports the fault to
- * `observer` once.
+ * Returns a function that throws `unavailable` if a file of the database was removed or replaced.
+ * The files are the database file at `location`, and the WAL and shared memory files beside its
+ * real `path`. SQLite continues to write to a removed file, and the data is lost when the process
+ * exits. `file` is the identity of the database file when the connections opened it. The function
+ * reports the fault to `observer` once.
  */
 export function watchFiles(
   location: string,

@@ -21,10 +21,10 @@ export interface DatabaseLock {
  * Locks the existing database file at `path` against other processes, with two locks. The first is
  * on a file beside the database. It lasts until `close` or the exit of this process, and decides
  * between two concurrent starts. The second is SQLite's exclusive lock on the database file itself.
- * It also works with hard links and after the lock file was removed, because SQLite grants it only
- * while no other connection is open. It is released before the service opens the file, so that
- * backups are possible. Throws `unavailable` if another process uses the database, after at most 5
- * s if that process does not hold the first lock.
+ * It also works with hard links and after the lock file was removed: SQLite grants it only while no
+ * other connection is open. It is released before the service opens the file, so that backups are
+ * possible. Throws `unavailable` if another process uses the database. It waits at most 5 s if that
+ * process does not hold the first lock.
  */
 export async function lockDatabase(path: string): Promise<DatabaseLock> {
   const guard = lockFileBeside(path);
@@ -82,8 +82,8 @@ export function lockFileBeside(path: string): DatabaseSyncInstance {
 /**
  * Acquires the exclusive lock on the database file, writes a random mark to the file and releases
  * the lock. Before the service's connection reads the file, another process can acquire the lock
- * and replace the mark. So of several concurrent starts, only the last process finds its mark.
- * Returns undefined if the file has no space for the mark.
+ * and replace the mark. Of several concurrent starts, only the last process therefore finds its
+ * mark. Returns undefined if the file has no space for the mark.
  */
 async function claim(path: string, hadOpen: boolean): Promise<number | undefined> {
   const mark = randomInt(1, 2 ** 31);

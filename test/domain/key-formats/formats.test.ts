@@ -44,8 +44,8 @@ const WRITTEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parses an exported text, by the name of the format: with the service's reader, or with a parser
- * of the consumer's language.
+ * Parses an exported text by the name of its format. Uses the service's reader, or a parser of the
+ * consumer's language.
  */
 const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
   bind: readWith('bind'),

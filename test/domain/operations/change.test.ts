@@ -51,8 +51,8 @@ afterEach(async () => {
 const slicer = () => createSlicer(() => performance.now());
 
 /**
- * Adds a rule to a resource type until the end of the test. It refuses every change that `refuses`
- * says.
+ * Adds a rule to a resource type until the end of the test. It refuses every change for which
+ * `refuses` returns true.
  */
 function addRule(type: ResourceType, refuses: (change: Change) => boolean): void {
   const before = RULES.get(type);

@@ -196,7 +196,7 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
 }
 
 describe('comparison with a naive implementation', () => {
-  // Few letters, so that names and entries overlap in every way, also in suffixes of text that are
+  // With three letters, names and entries overlap in every way, also in suffixes of text that are
   // not whole labels.
   const label = fc.constantFrom('a', 'B', 'ab');
   const relativeName = (maxLength: number) =>

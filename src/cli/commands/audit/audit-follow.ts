@@ -15,7 +15,7 @@ import { recordParameters, withRecordFlags, type RecordFlags } from './audit-fla
 import { getLastBatch, getRecords, type Parameters } from './audit-requests.ts';
 import { summaryOf } from './audit-summary.ts';
 
-/** How often the command asks for a new batch. The service seals one at most every second. */
+/** How often the command requests a new batch. The service seals one at most every second. */
 const INTERVAL_MS = 1000;
 
 /** Adds the command that prints new records. */

@@ -12,9 +12,9 @@ const HASH = /^[0-9a-f]{64}$/;
 const PLAIN = /^\s*(\d{1,9})\s+([0-9a-f]{64})\s*$/;
 
 /**
- * Reads the checkpoints in a file. They are log lines of the service, also with the prefix of a log
- * collector, or lines of a number and a hash. Skips all other lines. Throws `CommandError` if the
- * file cannot be read or contains no checkpoint.
+ * Reads the checkpoints in a file. They are log lines of the service, or lines with a number and a
+ * hash. Log lines may have the prefix of a log collector. Skips all other lines. Throws
+ * `CommandError` if the file cannot be read or contains no checkpoint.
  */
 export async function readCheckpoints(path: string): Promise<Checkpoints> {
   const checkpoints = new Map<number, Set<string>>();
@@ -33,7 +33,7 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
     throw new CommandError(
       EXIT.usage,
       `'${path}' contains no checkpoint of an audit trail`,
-      'Use a log file of the service, or a file with the number and hash of a batch in each line.',
+      'Use a log file of the service, or a file whose lines have the number and hash of a batch.',
     );
   return checkpoints;
 }

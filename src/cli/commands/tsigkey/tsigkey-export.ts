@@ -92,7 +92,7 @@ export function addExport(tsigkey: Command, terminal: Terminal): void {
     {
       command:
         'tsigil tsigkey export --pool default --format nsd -o /etc/nsd/nsd.conf.d/keys.conf --overwrite',
-      purpose: 'replaces a file by one with the current keys of a pool',
+      purpose: 'replaces a file with the current keys of a pool',
     },
     {
       command: 'tsigil tsigkey export --all --format lego --output-dir ./keys',

@@ -62,7 +62,7 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--server <host[:port]>',
-        'send the requests to this name server (default: those that should have the key); put an IPv6 address with a port in brackets; repeat the flag for more servers',
+        'send the requests to this name server, such as 192.0.2.1 or [2001:db8::1]:5300 (default: those that should have the key); repeat the flag for more servers',
       ).argParser(collectServer),
     )
     .addOption(

@@ -22,9 +22,9 @@ export interface Target {
 
 /**
  * Returns which keys to verify against which name servers. Without `servers`, these are the name
- * servers of the service that should have the key: those of its pool, or of the pool of its zone.
- * Without `zone`, the request is about the zone of the key. For a key of a pool, it is about the
- * probe zone of the name server, or any zone of the pool. Throws `CommandError`.
+ * servers that should have the key: those of its pool, or of its zone's pool. Without `zone`, the
+ * request is about the zone of the key. For a key of a pool, the query is about the probe zone of
+ * the name server, or any zone of the pool. Throws `CommandError`.
  */
 export async function findTargets(
   connection: Connection,
@@ -99,7 +99,8 @@ async function ifExists(response: Promise<Item>): Promise<Item | undefined> {
 }
 
 /**
- * Reads something about all projects if the caller may see them; otherwise about its own project.
+ * Reads the resources of all projects if the caller may see them, and otherwise those of its
+ * project.
  */
 async function inAllProjects<T>(
   connection: Connection,

@@ -83,8 +83,8 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
   const valuesOf = (text: string, parameters: readonly SqlValue[]): readonly unknown[] =>
     run(() => (statementFor(text).get(...parameters) as unknown as unknown[] | undefined) ?? []);
   /**
-   * Returns the rows of a query as one JSON text, in the order of the ORDER BY terms `order` if
-   * given.
+   * Returns the rows of a query as one JSON text, in the order of the ORDER BY terms `order`, if
+   * present.
    */
   const rowsText = (
     columns: readonly string[],
@@ -92,8 +92,8 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
     parameters: readonly SqlValue[],
     order?: string,
   ): RowsText => {
-    // Without ORDER BY in the aggregate, SQLite does not promise the order of its rows, also after
-    // an ordered subquery.
+    // Without ORDER BY in the aggregate, SQLite does not guarantee the order of its rows, even
+    // after an ordered subquery.
     const rows = `json_array(${columns.join(', ')})${order === undefined ? '' : ` ORDER BY ${order}`}`;
     const [count, text] = valuesOf(
       `SELECT count(*), json_group_array(${rows}) FROM (${query})`,

@@ -15,8 +15,8 @@ import { rowOf, sqlOn } from '../connection/statements.ts';
 import { walkOf, type Position } from './walk.ts';
 
 /**
- * The result of a scan: its rows as JSON texts, each with an array of values in column order for
- * each row.
+ * The result of a scan: its rows as JSON texts. Each text has an array of values in column order
+ * for each row.
  */
 export interface Found {
   readonly columns: readonly string[];
@@ -129,8 +129,8 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   };
 
   /**
-   * The rows with these keys, in the order of the keys. A row that has moved since is left out: as
-   * the last of a page it would be the marker of the next page, which would then begin far behind
+   * The rows with these keys, in the order of the keys. A row that has moved since is left out. As
+   * the last of a page, it would be the marker of the next page, which would then begin far behind
    * this one.
    */
   const atTheirPlaces = (
