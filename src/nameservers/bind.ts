@@ -53,8 +53,10 @@ export const bind = defineDriver({
       });
     const server: FileServer = {
       program: 'BIND',
+      keyStart: 'key "',
       readKeys: (content) => bindClauses.read(content.replace(MARKER, '')),
-      render: renderMarked,
+      render,
+      mark,
       async load(signal) {
         const { code, text } = await run('reconfig', signal);
         if (code !== 0)
@@ -111,8 +113,7 @@ export const bind = defineDriver({
  */
 const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
 
-function renderMarked(state: DesiredState, former: string): string {
-  const content = render(state, former);
+function mark(content: string, former: string): string {
   const [line = ''] = MARKER.exec(former) ?? [];
   if (former.endsWith(`\n${line}${content}`) && line !== '') return `${line}${content}`;
   const name = `0-tsigil-${randomBytes(8).toString('hex')}`;
@@ -163,22 +164,23 @@ function listName(right: Right, zone?: string): string {
  * Returns the keys and access lists. A list without keys is `none`. A list stays in the file after
  * its zone is deleted: BIND does not start without a list that a zone names.
  */
-function render({ zones, keys }: DesiredState, former: string): string {
+function* render({ zones, keys }: DesiredState, former: string): Iterable<string> {
   const lists = new Map<string, DesiredKey[]>();
   const zoneNames = [...zones, ...keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones))];
   for (const zone of [undefined, ...zoneNames])
     for (const right of RIGHTS) lists.set(listName(right, zone), []);
   for (const [, name = ''] of former.matchAll(/^acl "(tsigil-[a-z0-9._-]+)"/gm))
     lists.set(name, []);
-  for (const key of keys)
+  for (const key of keys) {
     for (const right of key.rights)
       for (const zone of key.zones === 'all' ? [undefined] : key.zones)
         lists.get(listName(right, zone))?.push(key);
-  const statements = [...lists].map(([name, members]) => {
+    yield clause(key);
+  }
+  for (const [name, members] of lists) {
     const elements = members.map((key) => `key "${key.name}";`);
-    return `acl "${name}" { ${elements.length === 0 ? 'none;' : elements.join(' ')} };\n`;
-  });
-  return [...keys.map(clause), ...statements].join('');
+    yield `acl "${name}" { ${elements.length === 0 ? 'none;' : elements.join(' ')} };\n`;
+  }
 }
 
 function clause({ name, algorithm, secret }: Key): string {

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { withKept, type DesiredKey, type DesiredState } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
+import {
+  createSlicer,
+  eachInSlices,
+  nextIfOver,
+  type Slicer,
+} from '../domain/scheduling/slicer.ts';
 import { DriverError, type Difference, type Driver, type Requirement } from './driver.ts';
-import { withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
+import { readKeysOf, withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
 
 /** The time limits for a server to show what it has loaded, and to load its configuration. */
@@ -18,6 +23,8 @@ interface Plan {
   /** Keys that were left out, because other keys on the server have their names. */
   readonly taken: readonly DesiredKey[];
   readonly loaded: Loaded;
+  /** The keys of the present file, by name. */
+  readonly ours: ReadonlyMap<string, Key>;
 }
 
 /**
@@ -32,16 +39,14 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   /** The digest of the content that the server has loaded, as far as this process knows. */
   let digest: string | undefined;
 
-  /** The content that was read or written last, and its keys. To parse 10,000 keys takes 100 ms. */
+  /** The content that was read or written last, and its keys. To read 10,000 keys takes 100 ms. */
   let last: { readonly content: string; readonly keys: ReadonlyMap<string, Key> } | undefined;
 
   /** Returns the keys of the file by name. A file that an operator has broken has none. */
-  const keysIn = (content: string): ReadonlyMap<string, Key> => {
+  const keysIn = async (content: string, slicer: Slicer): Promise<ReadonlyMap<string, Key>> => {
     if (last?.content === content) return last.keys;
     try {
-      const keys = byName(
-        server.readKeys(content).flatMap((entry) => ('key' in entry ? [entry.key] : [])),
-      );
+      const keys = byName(await readKeysOf(server, content, slicer));
       last = { content, keys };
       return keys;
     } catch (error) {
@@ -57,15 +62,24 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   ): Promise<Plan> => {
     const former = await file.read();
     const loaded = await server.inspect(signal);
-    await nextTurn(); // each step takes some milliseconds with 10,000 keys
-    const ours = keysIn(former ?? '');
-    await nextTurn();
+    const slicer = newSlicer(); // each step takes some milliseconds with 10,000 keys
+    const ours = await keysIn(former ?? '', slicer);
+    await nextIfOver(slicer);
     const wanted = withKept(state, ours);
     const taken = wanted.filter(({ name }) => isTaken(name, loaded, ours));
-    const keys = wanted.filter((key) => !taken.includes(key));
-    const content = `${file.header}\n${server.render({ ...state, keys }, former ?? '')}`;
-    await nextTurn();
-    return { former, content, keys, taken, loaded };
+    const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
+    await nextIfOver(slicer);
+    const content = await render({ ...state, keys }, former ?? '', slicer);
+    return { former, content, keys, taken, loaded, ours };
+  };
+
+  const render = async (state: DesiredState, former: string, slicer: Slicer): Promise<string> => {
+    const parts: string[] = [];
+    await eachInSlices(slicer, server.render(state, former), (part) => parts.push(part));
+    await nextIfOver(slicer);
+    const content = parts.join('');
+    await nextIfOver(slicer);
+    return `${file.header}\n${server.mark?.(content, former) ?? content}`;
   };
 
   const planWith = (state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal) =>
@@ -75,9 +89,9 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       signal,
     );
 
-  const isLoaded = ({ former, content, loaded }: Plan) =>
+  const isLoaded = ({ former, content, loaded, ours }: Plan) =>
     former === content &&
-    loaded.has(content, keysIn(content)) &&
+    loaded.has(content, ours) &&
     (loaded.certain || digest === digestOf(content));
 
   /**
@@ -88,10 +102,11 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const { former, content } = planned;
     digest = undefined;
     if (content !== former) await file.replace(content);
-    last = { content, keys: byName(planned.keys) };
+    const keys = byName(planned.keys);
+    last = { content, keys };
     try {
       await server.load(signal);
-      if (!(await server.inspect(signal)).has(content, keysIn(content))) throw notIncluded();
+      if (!(await server.inspect(signal)).has(content, keys)) throw notIncluded();
       digest = digestOf(content);
       return new Set();
     } catch (error) {
@@ -131,11 +146,13 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
     async compare(state, owned, signal) {
       const planned = await planWith(state, owned, signal);
-      const { former, content, keys, loaded } = planned;
-      const present = keysIn(former ?? '');
-      const differences = keys.flatMap((key) =>
-        differenceOf(key, present.get(key.name), loaded.names?.has(key.name) ?? true),
-      );
+      const { former, content, keys, loaded, ours: present } = planned;
+      const slicer = newSlicer();
+      const differences: Difference[] = [];
+      await eachInSlices(slicer, keys, (key) => {
+        const isLoadedKey = loaded.names?.has(key.name) ?? true;
+        differences.push(...differenceOf(key, present.get(key.name), isLoadedKey));
+      });
       const names = new Set(keys.map(({ name }) => name));
       for (const name of present.keys()) {
         const message = `'${options.file}' has the key.`;
@@ -179,7 +196,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   /** Returns nothing if the file has nothing that the server would show. */
   async function checkInclude(loaded: Loaded): Promise<readonly Requirement[]> {
     const content = (await file.read().catch(() => undefined)) ?? '';
-    const keys = keysIn(content);
+    const keys = await keysIn(content, newSlicer());
     if (keys.size === 0) return [];
     const requirement = `${program} has loaded '${options.file}'.`;
     if (loaded.has(content, keys)) return [{ requirement, ok: true }];
@@ -191,6 +208,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const message = `${program} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
     return { id: key, code: 'name_taken' as const, message };
   }
+}
+
+function newSlicer(): Slicer {
+  return createSlicer(() => performance.now());
 }
 
 /** Returns a server whose commands fail with `timeout` if the program does not respond in time. */

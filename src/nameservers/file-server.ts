@@ -1,19 +1,29 @@
 import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
 import type { Key } from '../domain/key-formats/key.ts';
-import type { Entry } from '../domain/key-formats/reader.ts';
+import { KeyFileError, type Entry } from '../domain/key-formats/reader.ts';
+import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
 import { DriverError, type Requirement } from './driver.ts';
 
 /** A name server that reads its keys from a file that its configuration includes. */
 export interface FileServer {
   /** The name of the program, for messages. */
   readonly program: string;
-  /** Reads the keys of the file. May throw `KeyFileError`. */
+  /** What a line begins with at which a key begins, in the files that `render` returns. */
+  readonly keyStart: string;
+  /**
+   * Reads the keys of the file, or of a part that begins with `keyStart`. May throw `KeyFileError`.
+   */
   readKeys(content: string): readonly Entry[];
   /**
-   * Returns the content of the file after its header. Names in `former`, the present content, that
-   * the configuration may refer to must be defined again.
+   * Returns the content of the file after its header, in many parts. Names in `former`, the present
+   * content, that the configuration may refer to must be defined again.
    */
-  render(state: DesiredState, former: string): string;
+  render(state: DesiredState, former: string): Iterable<string>;
+  /**
+   * Adds a mark to the content. Returns the content of `former` if it has a mark and nothing else
+   * differs. Without it, the content has no mark.
+   */
+  mark?(content: string, former: string): string;
   /** Makes the server read its configuration again. Throws `DriverError`. */
   load(signal: AbortSignal): Promise<void>;
   /** Returns what the running server has loaded. Throws `DriverError`. */
@@ -37,6 +47,41 @@ export interface Loaded {
    */
   has(content: string, keys: ReadonlyMap<string, Key>): boolean;
   readonly certain: boolean;
+}
+
+/** The least length of the parts that are read in one turn of the event loop. */
+const PART_LENGTH = 64 * 1024;
+
+/**
+ * Reads the keys of a file, part by part. A file that an operator has edited may not consist of
+ * parts, and is then read as a whole. Throws `KeyFileError`.
+ */
+export async function readKeysOf(
+  { keyStart, readKeys }: Pick<FileServer, 'keyStart' | 'readKeys'>,
+  content: string,
+  slicer: Slicer,
+): Promise<readonly Key[]> {
+  const keys: Key[] = [];
+  const read = (part: string) => {
+    for (const entry of readKeys(part)) if ('key' in entry) keys.push(entry.key);
+  };
+  try {
+    await eachInSlices(slicer, partsOf(content, `\n${keyStart}`), read);
+  } catch (error) {
+    if (!(error instanceof KeyFileError)) throw error;
+    keys.length = 0;
+    read(content);
+  }
+  return keys;
+}
+
+function* partsOf(content: string, start: string): Iterable<string> {
+  for (let begin = 0; begin < content.length;) {
+    const next = content.indexOf(start, begin + PART_LENGTH);
+    const end = next < 0 ? content.length : next + 1;
+    yield content.slice(begin, end);
+    begin = end;
+  }
 }
 
 /** Masks secrets in an error, because servers may quote lines of the file. */

@@ -59,6 +59,7 @@ export const nsd = defineDriver({
       );
     const server: FileServer = {
       program: 'NSD',
+      keyStart: 'key:',
       readKeys: (content) => nsdSections.read(content),
       render,
       async load(signal) {
@@ -151,7 +152,7 @@ async function checkPlainPort(
 }
 
 /** A pattern stays in the file when its zone is deleted, because a zone may still refer to it. */
-function render({ zones, keys }: DesiredState, former: string): string {
+function* render({ zones, keys }: DesiredState, former: string): Iterable<string> {
   const patterns = new Map<string, DesiredKey[]>([['tsigil-transfer', []]]);
   const nameOf = (zone: string) => `tsigil-transfer-${zone}`;
   const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
@@ -162,15 +163,12 @@ function render({ zones, keys }: DesiredState, former: string): string {
     const names = key.zones === 'all' ? ['tsigil-transfer'] : key.zones.map(nameOf);
     for (const name of names) patterns.get(name)?.push(key);
   }
-  const sections = keys.map(
-    ({ name, algorithm, secret }) =>
-      `key:\n    name: "${name}"\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`,
-  );
+  for (const { name, algorithm, secret } of keys)
+    yield `key:\n    name: "${name}"\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`;
   for (const [name, members] of patterns) {
     const grants = members.flatMap((key) =>
       ['0.0.0.0/0', '::/0'].map((network) => `    provide-xfr: ${network} "${key.name}"\n`),
     );
-    sections.push(`pattern:\n    name: "${name}"\n${grants.join('')}`);
+    yield `pattern:\n    name: "${name}"\n${grants.join('')}`;
   }
-  return sections.join('');
 }

@@ -3,6 +3,7 @@ import { ServiceError } from '../model/errors.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
+import { nextIfOver, type Slicer } from '../scheduling/slicer.ts';
 import {
   byName,
   keyProblem,
@@ -18,15 +19,17 @@ import type { Candidate, Delivery, Desire, Undeliverable } from './ports.ts';
  * wire, the first one counts. A key whose secret cannot be decrypted or was lost is not deleted: a
  * name server keeps its copy.
  */
-export function desire(
+export async function desire(
   server: Pick<NameServer, 'rights'>,
   zones: readonly string[],
   candidates: readonly Candidate[],
-): Desire {
+  slicer: Slicer,
+): Promise<Desire> {
   const undeliverable: Undeliverable[] = [];
   const keys = new Map<string, DesiredKey>();
   const kept = new Map<string, KeptKey>();
   for (const { key, zones: applied, isLost = false } of candidates) {
+    if (slicer.isOver()) await slicer.next();
     const known: KeptKey = {
       id: key.id,
       name: comparisonForm(key.name),
@@ -48,6 +51,7 @@ export function desire(
     if (reason === undefined) keys.set(name, desired);
     else undeliverable.push({ key, code: 'undeliverable_key', reason });
   }
+  await nextIfOver(slicer);
   return {
     state: {
       zones: zones.map(comparisonForm),
@@ -72,6 +76,9 @@ function unreadableReason({ secret }: Tsigkey): string | undefined {
   }
 }
 
+/** The number of keys that are hashed in one call. */
+const KEYS_PER_HASH = 100;
+
 /**
  * Returns a hash of a desired state. It covers the versions of keys instead of their secrets, so
  * that the stored hash reveals nothing about a secret.
@@ -79,8 +86,15 @@ function unreadableReason({ secret }: Tsigkey): string | undefined {
 export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   const hash = createHash('sha256');
   for (const zone of zones) hash.update(`${zone}\n`);
-  for (const { id, name, algorithm, version, rights, zones: applied } of keys)
-    hash.update(`${JSON.stringify([id, name, algorithm, version, rights, applied])}\n`);
+  // One call for many keys takes half the time of one call for each.
+  for (let start = 0; start < keys.length; start += KEYS_PER_HASH) {
+    const lines = keys
+      .slice(start, start + KEYS_PER_HASH)
+      .map(({ id, name, algorithm, version, rights, zones: applied }) =>
+        JSON.stringify([id, name, algorithm, version, rights, applied]),
+      );
+    hash.update(`${lines.join('\n')}\n`);
+  }
   for (const { id, name, rights, zones: applied } of kept)
     hash.update(`${JSON.stringify([id, name, 'kept', rights, applied])}\n`);
   return hash.digest('hex');

@@ -36,6 +36,11 @@ export function createSlicer(milliseconds: () => number, sliceMs = SLICE_MS): Sl
   };
 }
 
+/** Begins a new slice if the current one has ended. */
+export async function nextIfOver(slicer: Slicer): Promise<void> {
+  if (slicer.isOver()) await slicer.next();
+}
+
 /** Calls `work` with each of `items`, in order. */
 export async function eachInSlices<T>(
   slicer: Slicer,

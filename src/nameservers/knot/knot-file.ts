@@ -10,6 +10,9 @@ import { DriverError } from '../driver.ts';
 import { hasKeys, type FileServer } from '../file-server.ts';
 import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
 
+/** How a key begins in the file, and an access rule. */
+const KEY_START = '  - id: "';
+
 /**
  * Returns the interface of a Knot server with a text configuration. It reads keys and access rules
  * from a file, after `reload` over the control socket. The rules for keys of all zones are
@@ -23,7 +26,9 @@ export function knotFile(controlSocket: string): FileServer {
     );
   return {
     program: 'Knot DNS',
-    readKeys: (content) => knotSections.read(content),
+    keyStart: KEY_START,
+    readKeys: (content) =>
+      knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content),
     render,
     async load(signal) {
       const units = await run({ command: 'reload' }, signal);
@@ -70,7 +75,7 @@ const EMPTY = `address: ${NO_ADDRESS}\n    deny: on`;
  * Returns the keys and rules. A rule stays in the file when its zone is deleted, because a zone may
  * still refer to it.
  */
-function render({ zones, keys }: DesiredState, former: string): string {
+function* render({ zones, keys }: DesiredState, former: string): Iterable<string> {
   const rules = new Map<string, { readonly right: Right; readonly members: DesiredKey[] }>();
   const nameOf = (right: Right, zone?: string) =>
     zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
@@ -86,15 +91,13 @@ function render({ zones, keys }: DesiredState, former: string): string {
     for (const right of key.rights)
       for (const zone of key.zones === 'all' ? [undefined] : key.zones)
         rules.get(nameOf(right, zone))?.members.push(key);
-  const keyItems = keys.map(
-    ({ name, algorithm, secret }) =>
-      `  - id: "${name}."\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`,
-  );
-  const ruleItems = [...rules].map(([name, { right, members }]) => {
+  if (keys.length > 0) yield 'key:\n';
+  for (const { name, algorithm, secret } of keys)
+    yield `  - id: "${name}."\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`;
+  yield 'acl:\n';
+  for (const [name, { right, members }] of rules) {
     const access =
       members.length === 0 ? EMPTY : `key: [${members.map((key) => `"${key.name}."`).join(', ')}]`;
-    return `  - id: "${name}"\n    action: ${right}\n    ${access}\n`;
-  });
-  const keySection = keyItems.length === 0 ? '' : `key:\n${keyItems.join('')}`;
-  return `${keySection}acl:\n${ruleItems.join('')}`;
+    yield `  - id: "${name}"\n    action: ${right}\n    ${access}\n`;
+  }
 }

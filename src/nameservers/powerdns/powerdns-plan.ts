@@ -37,7 +37,11 @@ export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): 
     const local = new Map<string, string[]>();
     for (const { name, zones } of own)
       if (zones !== 'all')
-        for (const zone of zones) local.set(zone, [...(local.get(zone) ?? []), name]);
+        for (const zone of zones) {
+          const names = local.get(zone) ?? [];
+          local.set(zone, names);
+          names.push(name);
+        }
     return (zone: string) =>
       managed.has(zone) ? [...shared, ...(local.get(zone) ?? [])] : (local.get(zone) ?? []);
   };
@@ -49,8 +53,10 @@ type Wanted = ReturnType<Plan['wanted']>;
 
 /** Returns the grants without those of Tsigil's keys that are not wanted. */
 export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted): Grants {
-  const keep = (right: Right) =>
-    grants[right].filter((name) => !ours.has(name) || wanted[right].includes(name));
+  const keep = (right: Right) => {
+    const names = new Set(wanted[right]);
+    return grants[right].filter((name) => !ours.has(name) || names.has(name));
+  };
   return { ...grants, transfer: keep('transfer'), update: keep('update') };
 }
 
@@ -86,9 +92,10 @@ export function differencesOf({
     if (grants === undefined) continue;
     const target = grown(shrunk(grants, ours, wanted(zone)), wanted(zone));
     for (const right of RIGHTS) {
+      const granted = new Set(grants[right]);
       const isEqual =
         target[right].length === grants[right].length &&
-        target[right].every((name) => grants[right].includes(name));
+        target[right].every((name) => granted.has(name));
       const message = `The zone '${zone}' has other keys for the right '${right}'.`;
       if (!isEqual) differences.push({ kind: 'other', message });
     }

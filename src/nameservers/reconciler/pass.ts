@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { hashOf, intendedOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import {
@@ -10,6 +9,7 @@ import {
   type Failure,
 } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
+import { createSlicer, nextIfOver } from '../../domain/scheduling/slicer.ts';
 import type { Driver, KeyProblem } from '../driver.ts';
 import { failureOf, PassError } from './failures.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
@@ -134,10 +134,11 @@ async function reconcile(
   const desired = await store.desired(server);
   const { state } = desired;
   known.wanted = state.keys;
-  await nextTurn(); // each step takes some milliseconds with 10,000 keys
+  const slicer = createSlicer(() => performance.now()); // for 10,000 keys, a step takes some ms
   const former = await store.deliveries(server.id);
-  await nextTurn();
+  await nextIfOver(slicer);
   const gone = goneOf(desired, former);
+  await nextIfOver(slicer);
   const present = former.filter(isOnServer);
   if (!claim.isConfirmed && isMassRemoval(gone.length, present.length))
     throw new PassError(
@@ -146,12 +147,13 @@ async function reconcile(
       removalMessage(gone.length, present.length, server),
     );
   for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
+  await nextIfOver(slicer);
   const owned = new Set(present.map(({ keyName }) => keyName));
-  await nextTurn();
+  await nextIfOver(slicer);
   const differences = await driver.compare(state, owned, signal);
-  await nextTurn();
+  await nextIfOver(slicer);
   const hash = hashOf(state);
-  await nextTurn();
+  await nextIfOver(slicer);
   const isSettled = former.every((each) => ['delivered', 'undeliverable'].includes(each.state));
   const foundDrift = differences.length > 0 && hash === claim.appliedHash && isSettled;
   if (foundDrift && onDrift === 'report') {
@@ -176,7 +178,7 @@ async function reconcile(
     hasApplied = applied.changed;
   } else problems = namesTaken(former);
   const settled = await settle({
-    ...{ dependencies, claim, desired, former, gone, problems, signal },
+    ...{ dependencies, claim, desired, former, gone, problems, signal, slicer },
     hasApplied: hasApplied || differences.length > 0,
     isInterrupted: async () => (await store.outbox(server.id)).length > outbox.length,
   });

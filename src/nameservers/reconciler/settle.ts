@@ -1,6 +1,7 @@
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { Claim, Delivery, Desire, Failure, PassRecord } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
+import { eachInSlices, nextIfOver, type Slicer } from '../../domain/scheduling/slicer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import type { KeyProblem } from '../driver.ts';
 import { redactor } from './redaction.ts';
@@ -33,6 +34,7 @@ export interface Settlement {
   /** Returns whether a change waits. The scheduled verification then ends early. */
   isInterrupted(): Promise<boolean>;
   readonly signal: AbortSignal;
+  readonly slicer: Slicer;
 }
 
 /** What the verification decides about the record. */
@@ -51,14 +53,15 @@ export async function settle(settlement: Settlement): Promise<{
   /** Which of the keys that were due for a probe had one. */
   readonly probed: 'all' | 'interrupted' | 'none';
 }> {
-  const { dependencies, claim, desired, former, gone, problems, signal } = settlement;
+  const { dependencies, claim, desired, former, gone, problems, signal, slicer } = settlement;
   const { verify, clock, random, memory } = dependencies;
   const rows = new Map(former.map((row) => [row.keyId, row]));
   const taken = new Map(problems.map((problem) => [problem.id, problem]));
-  const keys = desired.state.keys.filter(({ id }) => !taken.has(id));
+  const { keys: all, zones } = desired.state;
+  const keys = taken.size === 0 ? all : all.filter(({ id }) => !taken.has(id));
   const isNew = (key: DesiredKey) => !isDelivered(rows.get(key.id), key);
-  const fresh = keys.filter(isNew);
-  const others = keys.filter((key) => !isNew(key));
+  const [fresh, others]: [DesiredKey[], DesiredKey[]] = [[], []];
+  await eachInSlices(slicer, keys, (key) => (isNew(key) ? fresh : others).push(key));
   const isScheduled = claim.probes === 'due' && fresh.length === 0 && gone.length === 0;
   const sample =
     claim.probes === 'all'
@@ -66,7 +69,7 @@ export async function settle(settlement: Settlement): Promise<{
       : isScheduled
         ? others.toSorted(byVerification(rows)).slice(0, dueProbes(others.length))
         : others.slice(Math.floor(random() * others.length)).slice(0, 1);
-  const { zones } = desired.state;
+  await nextIfOver(slicer);
   const verdict: Verdict & { readonly verified?: number } = isScheduled
     ? await verifySlowly(verify, claim.server, zones, sample, settlement.isInterrupted, signal)
     : await verify(
@@ -88,13 +91,13 @@ export async function settle(settlement: Settlement): Promise<{
   const safe = ({ code, message }: Failure): Failure => ({ code, message: redact(message) });
   const changed: Delivery[] = [];
   const failures: Failure[] = [];
-  for (const key of [...fresh, ...verified]) {
+  await eachInSlices(slicer, [...fresh, ...verified], (key) => {
     const row = rows.get(key.id);
     const failure = verdict.failures.get(key.id);
     if (failure === undefined) {
       if (isNew(key) || claim.probes !== 'none')
         changed.push(deliveredRow(key, row, now, isNew(key)));
-      continue;
+      return;
     }
     failures.push(failure);
     changed.push({
@@ -102,7 +105,7 @@ export async function settle(settlement: Settlement): Promise<{
       deliveredVersion: row?.deliveredVersion ?? 0,
       ...{ appliedAt: row?.appliedAt ?? null, verifiedAt: row?.verifiedAt ?? null },
     });
-  }
+  });
   const undeliverable = undeliverableRows(settlement, rows, now);
   changed.push(...undeliverable);
   const removed: string[] = [];
@@ -114,27 +117,27 @@ export async function settle(settlement: Settlement): Promise<{
       changed.push({ ...row, state: 'removing', error: safe(failure) });
     }
   }
-  const ids = new Set(
-    [...desired.state.keys, ...desired.undeliverable.map(({ key }) => key)].map(({ id }) => id),
-  );
-  for (const { keyId, state, appliedAt } of former)
-    if (state === 'undeliverable' && appliedAt === null && !ids.has(keyId)) removed.push(keyId);
+  const left = former.filter((row) => row.state === 'undeliverable' && row.appliedAt === null);
+  if (left.length > 0) {
+    const ids = new Set([...all, ...desired.undeliverable.map(({ key }) => key)].map(idOf));
+    for (const { keyId } of left) if (!ids.has(keyId)) removed.push(keyId);
+  }
   const failed = new Set(
     changed.filter(({ state }) => state === 'failed').map(({ keyId }) => keyId),
   );
-  const error = verdict.open ?? failures.map(safe)[0] ?? null;
+  const error = verdict.open ?? failures.slice(0, 1).map(safe)[0] ?? null;
   return {
     record: {
       state: verdict.open !== undefined ? 'open' : error === null ? 'live' : 'failed',
       error,
       failed: error !== null,
-      keysWanted: desired.state.keys.length,
+      keysWanted: all.length,
       keysLive: keys.filter(({ id }) => !failed.has(id)).length,
       verifiedAt: error === null ? now : undefined,
       ...{ changed, removed },
     },
     added: fresh.filter(({ id }) => !failed.has(id)).map(({ name }) => name),
-    removed: gone.filter(({ keyId }) => removed.includes(keyId)).map(({ keyName }) => keyName),
+    removed: gone.flatMap(({ keyId, keyName }) => (verdict.failures.has(keyId) ? [] : [keyName])),
     probed:
       claim.probes === 'all' || (isScheduled && verified.length === sample.length)
         ? 'all'
@@ -143,6 +146,10 @@ export async function settle(settlement: Settlement): Promise<{
           : 'none',
     foundUnreadable: undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE),
   };
+}
+
+function idOf({ id }: { readonly id: string }): string {
+  return id;
 }
 
 /** Compares keys by the time of their last verification, the oldest first. */

@@ -1,12 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Candidate } from '../../domain/delivery/ports.ts';
 import type { Store } from '../../domain/model/ports.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { nextIfOver, type Slicer } from '../../domain/scheduling/slicer.ts';
 import { isLostSecret, readLostSecrets } from '../secrets/reset.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 
-/** The number of keys that are decrypted in one turn of the event loop. */
-const KEYS_PER_TURN = 200;
+/** The number of keys in one statement. */
+const KEYS_PER_PAGE = 200;
 
 /** The number of zone names in one statement. */
 const ZONES_PER_PAGE = 2000;
@@ -19,6 +19,7 @@ export async function candidatesOf(
   { reads, dialect }: Pick<Database, 'reads' | 'dialect'>,
   store: Pick<Store, 'find'>,
   poolId: string,
+  slicer: Slicer,
 ): Promise<Candidate[]> {
   const zones = new Map<string, 'all' | string[]>();
   const ofPool = await reads.all(
@@ -26,6 +27,7 @@ export async function candidatesOf(
     [poolId],
   );
   for (const { id } of ofPool) zones.set(String(id), 'all');
+  await nextIfOver(slicer);
   // From the keys to their zones, because a pool may have far more zones than keys.
   const ofZones = await reads.all(
     `SELECT tsigkeys.id AS id, zones.name AS zone FROM tsigkeys
@@ -37,9 +39,9 @@ export async function candidatesOf(
   const lost = new Map((await readLostSecrets(reads)).map((mark) => [mark.id, mark]));
   const ids = [...zones.keys()];
   const candidates: Candidate[] = [];
-  for (let start = 0; start < ids.length; start += KEYS_PER_TURN) {
-    if (start > 0) await nextTurn();
-    for (const key of await store.find(tsigkey, 'id', ids.slice(start, start + KEYS_PER_TURN)))
+  for (let start = 0; start < ids.length; start += KEYS_PER_PAGE) {
+    await nextIfOver(slicer);
+    for (const key of await store.find(tsigkey, 'id', ids.slice(start, start + KEYS_PER_PAGE)))
       candidates.push({
         key,
         zones: zones.get(key.id) ?? [],
@@ -50,7 +52,7 @@ export async function candidatesOf(
 }
 
 /** Returns the names of the zones of a pool, in slices. */
-export async function zoneNamesOf(reads: Sql, poolId: string): Promise<string[]> {
+export async function zoneNamesOf(reads: Sql, poolId: string, slicer: Slicer): Promise<string[]> {
   const names: string[] = [];
   for (let after = ''; ;) {
     const rows = await reads.all(
@@ -62,6 +64,6 @@ export async function zoneNamesOf(reads: Sql, poolId: string): Promise<string[]>
     const last = rows.at(-1);
     if (last === undefined || rows.length < ZONES_PER_PAGE) return names;
     after = String(last.tree_key);
-    await nextTurn();
+    await nextIfOver(slicer);
   }
 }

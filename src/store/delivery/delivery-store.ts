@@ -1,7 +1,14 @@
 import { desire } from '../../domain/delivery/desire.ts';
-import { LeaseLostError, type Claim, type DeliveryStore } from '../../domain/delivery/ports.ts';
+import {
+  LeaseLostError,
+  type Claim,
+  type Delivery,
+  type DeliveryStore,
+} from '../../domain/delivery/ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
+import { nextIfOver } from '../../domain/scheduling/slicer.ts';
+import { newSlicer } from '../sql/reader.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
@@ -15,6 +22,9 @@ import {
   recordFailure,
   recordServer,
 } from './pass-records.ts';
+
+/** The number of deliveries that one statement reads. */
+const ROWS_PER_PAGE = 1000;
 
 /** Creates the state of delivery in an open database. */
 export function createDeliveryStore(database: Database, store: Store, clock: Clock): DeliveryStore {
@@ -69,15 +79,27 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       return rows.map((row) => String(row.id));
     },
     async desired(server) {
-      const zones = await zoneNamesOf(database.reads, server.pool_id);
-      return desire(server, zones, await candidatesOf(database, store, server.pool_id));
+      const slicer = newSlicer();
+      const { pool_id: pool } = server;
+      const zones = await zoneNamesOf(database.reads, pool, slicer);
+      const candidates = await candidatesOf(database, store, pool, slicer);
+      return desire(server, zones, candidates, slicer);
     },
     async deliveries(id) {
-      const rows = await database.reads.all(
-        `SELECT ${COLUMNS.join(', ')} FROM deliveries WHERE nameserver_id = ?`,
-        [id],
-      );
-      return rows.map(deliveryOf);
+      const slicer = newSlicer();
+      const found: Delivery[] = [];
+      for (let after = ''; ;) {
+        const rows = await database.reads.all(
+          `SELECT ${COLUMNS.join(', ')} FROM deliveries WHERE nameserver_id = ? AND key_id > ?
+            ORDER BY key_id LIMIT ${ROWS_PER_PAGE}`,
+          [id, after],
+        );
+        for (const row of rows) found.push(deliveryOf(row));
+        const last = found.at(-1);
+        if (last === undefined || rows.length < ROWS_PER_PAGE) return found;
+        after = last.keyId;
+        await nextIfOver(slicer);
+      }
     },
     record: (id, holder, fence, pass) =>
       database.write(async (sql) => {

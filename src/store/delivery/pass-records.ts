@@ -5,6 +5,8 @@ import {
   type PassRecord,
 } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
+import { nextIfOver } from '../../domain/scheduling/slicer.ts';
+import { newSlicer } from '../sql/reader.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 import { OUTBOX_ROWS } from './claims.ts';
 import { places } from './outbox.ts';
@@ -103,7 +105,9 @@ export async function putDeliveries(
 ): Promise<void> {
   const row = `(${places(COLUMNS.length)})`;
   const updates = COLUMNS.slice(2).map((column) => `${column} = excluded.${column}`);
-  for (const some of chunks(changed))
+  const slicer = newSlicer().forTransaction();
+  for (const some of chunks(changed)) {
+    await nextIfOver(slicer);
     await sql.run(
       `INSERT INTO deliveries (${COLUMNS.join(', ')}) VALUES ${some.map(() => row).join(', ')}
         ON CONFLICT (nameserver_id, key_id) DO UPDATE SET ${updates.join(', ')}`,
@@ -112,6 +116,7 @@ export async function putDeliveries(
         ...[each.verifiedAt, each.error?.code ?? null, each.error?.message.slice(0, 1000) ?? null],
       ]),
     );
+  }
 }
 
 /** Returns a delivery from its row. */
