@@ -1,7 +1,7 @@
-import { agentName } from '../../domain/delivery/agent-protocol.ts';
 import { enumeration, type Kind, type ValueOf } from '../../domain/model/field.ts';
 import { object, optional, withDefault } from '../../domain/model/object.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
+import { hostName } from '../../domain/resources/shared-fields.ts';
 import { ConfigError } from '../config.ts';
 import { readTree } from '../file.ts';
 import { path, url } from '../kinds.ts';
@@ -14,7 +14,7 @@ const AGENT_FILE = object({
   caFile: optional(path()),
   tokenFile: path(),
   nameServer: nameServer.fields.name,
-  agent: optional(agentName()),
+  agent: optional(hostName()),
   driver: nameServer.fields.driver,
   local: LOCAL,
   onDrift: withDefault(enumeration(['repair', 'report']), 'repair'),

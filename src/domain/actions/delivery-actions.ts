@@ -1,5 +1,5 @@
 import { DESIRED_EXAMPLE, OBSERVED_EXAMPLE } from '../delivery/agent-examples.ts';
-import { agentName, DESIRED, OBSERVED } from '../delivery/agent-protocol.ts';
+import { DESIRED, OBSERVED } from '../delivery/agent-protocol.ts';
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
@@ -17,6 +17,7 @@ import { existing } from '../operations/visibility.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
+import { hostName } from '../resources/shared-fields.ts';
 import { token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
@@ -186,7 +187,7 @@ export const DELIVERY_ACTIONS = [
     errors: ['agent_conflict', 'unreadable_secret'],
     parameters: {
       agent: {
-        ...agentName(),
+        ...hostName(),
         description: 'The name of the agent: the host that it runs on.',
         example: 'ns1.example.org',
       },

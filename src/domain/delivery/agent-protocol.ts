@@ -14,6 +14,7 @@ import {
 import { described, object, optional, responseObject } from '../model/object.ts';
 import { FOUND_STATES } from '../resources/name-server-status.ts';
 import { nameServer } from '../resources/name-server.ts';
+import { hostName, word } from '../resources/shared-fields.ts';
 
 /** The version of the format. Agents refuse others. */
 export const AGENT_FORMAT = 1;
@@ -119,7 +120,7 @@ export type DesiredForAgent = ValueOf<typeof DESIRED>;
 
 /** The result of a pass, from an agent. */
 export const OBSERVED = object({
-  agent: described(agentName(), 'The name of the agent.'),
+  agent: described(hostName(), 'The name of the agent.'),
   etag: described(text({ min: 1, max: 200 }), 'The `etag` of the state that the pass applied.'),
   fence: described(integer(0), 'The `fence` of that state.'),
   completed: described(
@@ -164,18 +165,6 @@ export const OBSERVED = object({
 
 /** The result of a pass, from an agent. */
 export type ObservedByAgent = ValueOf<typeof OBSERVED>;
-
-/** The kind of the name of an agent: the host that it runs on. */
-export function agentName() {
-  return word(/^[A-Za-z0-9_.-]+$/, 'letters, digits, `_`, `.` and `-`');
-}
-
-function word(pattern: RegExp, what: string) {
-  return text({
-    ...{ min: 1, max: 64, pattern: pattern.source },
-    problemOf: (value) => (pattern.test(value) ? undefined : `must contain only ${what}`),
-  });
-}
 
 /** A request of an agent for the keys of its name server. */
 export interface AgentRequest {

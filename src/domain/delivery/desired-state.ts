@@ -1,8 +1,7 @@
 import { keyProblems } from '../key-formats/key.ts';
+import type { Right } from '../resources/name-server.ts';
 
-/** What a key may permit on a name server: transfers of zones, and dynamic updates (RFC 2136). */
-export const RIGHTS = ['transfer', 'update'] as const;
-export type Right = (typeof RIGHTS)[number];
+export { RIGHTS, type Right } from '../resources/name-server.ts';
 
 /** A key that a name server is to accept. */
 export interface DesiredKey {

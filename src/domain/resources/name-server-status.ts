@@ -1,6 +1,6 @@
-import { enumeration, integer, nullable, text, timestamp } from '../model/field.ts';
+import { enumeration, integer, nullable, text } from '../model/field.ts';
 import { defineFields } from '../model/resource.ts';
-import { serviceField } from './service-fields.ts';
+import { serviceField, serviceTime } from './shared-fields.ts';
 
 /** The states of a name server. */
 export const SERVER_STATES = [
@@ -37,33 +37,18 @@ export const statusFields = defineFields({
     12,
   ),
   keys_live: serviceField(integer(0), 0, 'The number of keys that were verified.', 12),
-  applied_at: serviceField(
-    nullable(timestamp()),
-    null,
-    'The time of the last change to the name server.',
-    '2030-01-31T12:00:00.000000',
-  ),
-  verified_at: serviceField(
-    nullable(timestamp()),
-    null,
+  applied_at: serviceTime('The time of the last change to the name server.'),
+  verified_at: serviceTime(
     'The time at which the service last found that the name server has all keys.',
-    '2030-01-31T12:00:00.000000',
   ),
-  pending_since: serviceField(
-    nullable(timestamp()),
-    null,
-    'The time of the oldest change that waits. Null if none waits.',
-    '2030-01-31T12:00:00.000000',
-  ),
+  pending_since: serviceTime('The time of the oldest change that waits. Null if none waits.'),
   attempts: serviceField(
     integer(0),
     0,
     'The number of attempts that failed since the last success.',
     0,
   ),
-  next_attempt_at: serviceField(
-    nullable(timestamp()),
-    null,
+  next_attempt_at: serviceTime(
     'The time of the next attempt after a failure.',
     '2030-01-31T12:00:05.000000',
   ),

@@ -1,33 +1,23 @@
-import { boolean, enumeration, list, nullable, text, uuid } from '../model/field.ts';
+import { boolean, enumeration, list, text, uuid } from '../model/field.ts';
 import { defineFields, defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
 import { dnsAddressProblem } from '../text/dns-address.ts';
 import { isAbsoluteName } from '../text/dns-name.ts';
 import { statusFields } from './name-server-status.ts';
 import { DEFAULT_POOL_ID, pool } from './pool.ts';
+import { hostName, note, optionalField } from './shared-fields.ts';
 
 /** The programs whose keys the service can manage. */
 export const DRIVERS = ['bind', 'knot', 'nsd', 'powerdns'] as const;
 
-/** The name of a driver. */
-export type DriverName = (typeof DRIVERS)[number];
-
-/** What a key allows on a name server. */
+/** What a key allows on a name server: transfers of zones, and dynamic updates (RFC 2136). */
 export const RIGHTS = ['transfer', 'update'] as const;
 
 /** One right of keys on a name server. */
-export type KeyRight = (typeof RIGHTS)[number];
+export type Right = (typeof RIGHTS)[number];
 
 const fields = defineFields({
   name: {
-    ...text({
-      min: 1,
-      max: 64,
-      pattern: '^[A-Za-z0-9_.-]+$',
-      problemOf: (value) =>
-        /^[A-Za-z0-9_.-]+$/.test(value)
-          ? undefined
-          : 'must contain only letters, digits, `_`, `.` and `-`',
-    }),
+    ...hostName(),
     description: 'The name of the name server in commands, logs and metrics. It must be unique.',
     example: 'ns1',
     otherExample: 'ns2',
@@ -72,26 +62,17 @@ const fields = defineFields({
     example: false,
     onCreate: { default: false },
   },
-  probe_zone: {
-    ...nullable(
-      text({
-        min: 2,
-        max: 254,
-        problemOf: (value) =>
-          isAbsoluteName(value) ? undefined : 'must be the name of a zone, which ends in a period',
-      }),
-    ),
-    description:
-      'A zone of the name server for signed test queries with the keys of the pool. Null for the first zone of the pool.',
-    example: 'example.org.',
-    onCreate: { default: null },
-  },
-  description: {
-    ...nullable(text({ min: 0, max: 160 })),
-    description: 'A note about the name server.',
-    example: 'Primary in Geneva',
-    onCreate: { default: null },
-  },
+  probe_zone: optionalField(
+    text({
+      min: 2,
+      max: 254,
+      problemOf: (value) =>
+        isAbsoluteName(value) ? undefined : 'must be the name of a zone, which ends in a period',
+    }),
+    'A zone of the name server for signed test queries with the keys of the pool. Null for the first zone of the pool.',
+    'example.org.',
+  ),
+  description: note('A note about the name server.', 'Primary in Geneva'),
   ...statusFields,
 });
 

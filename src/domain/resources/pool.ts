@@ -3,6 +3,7 @@ import { isRelativeName, withoutFinalDot } from '../text/dns-name.ts';
 import { integer, list, map, nullable, text } from '../model/field.ts';
 import { object } from '../model/object.ts';
 import { defineResource, OPERATIONS } from '../model/resource.ts';
+import { line, note } from './shared-fields.ts';
 
 /** The default pool. It always exists, and zones use it unless the request names another. */
 export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -46,23 +47,13 @@ export const pool = defineResource({
       set: 'once',
     },
     name: {
-      ...text({
-        min: 1,
-        max: 50,
-        problemOf: (value) =>
-          /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
-      }),
+      ...line(50),
       description: 'The name of the pool. It must be unique.',
       example: 'anycast',
       otherExample: 'unicast',
       onCreate: 'required',
     },
-    description: {
-      ...nullable(text({ min: 0, max: 160 })),
-      description: 'A note about the pool.',
-      example: 'Name servers on the anycast network',
-      onCreate: { default: null },
-    },
+    description: note('A note about the pool.', 'Name servers on the anycast network'),
     attributes: {
       ...map(shortText, shortText, 100),
       description: 'Names and values that describe the pool.',

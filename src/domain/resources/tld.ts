@@ -1,6 +1,7 @@
 import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from '../text/dns-name.ts';
-import { nullable, text } from '../model/field.ts';
+import { text } from '../model/field.ts';
 import { defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
+import { note } from './shared-fields.ts';
 
 /** Returns the problem with `name` as the name of a TLD entry, or undefined. */
 function nameProblem(name: string): string | undefined {
@@ -38,12 +39,7 @@ export const tld = defineResource({
       otherExample: 'org',
       onCreate: 'required',
     },
-    description: {
-      ...nullable(text({ min: 0, max: 160 })),
-      description: 'A note about the entry.',
-      example: 'Commercial',
-      onCreate: { default: null },
-    },
+    description: note('A note about the entry.', 'Commercial'),
   },
   unique: { field: 'name', comparisonForm: (name) => name.toLowerCase() },
   filters: { name: 'unique', description: 'exact' },

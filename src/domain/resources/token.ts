@@ -4,7 +4,6 @@ import {
   nullable,
   text,
   timestamp,
-  uuid,
   type Field,
   type Kind,
   type Parsed,
@@ -12,6 +11,15 @@ import {
 import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
 import { readNetwork } from '../text/networks.ts';
 import { withoutTokens } from '../text/token-form.ts';
+import {
+  limitField,
+  line,
+  MAX_LIMIT_ITEMS,
+  optionalField,
+  serviceField,
+  serviceTime,
+  word,
+} from './shared-fields.ts';
 
 /**
  * Returns the stored form of a token: SHA-256 in hexadecimal. Tokens hold 256 random bits, so they
@@ -21,13 +29,7 @@ export function hashToken(token: string): string {
   return digest('sha256', token, 'hex');
 }
 
-const plainWord = text({
-  min: 1,
-  max: 64,
-  pattern: '^[A-Za-z0-9_.:-]+$',
-  problemOf: (value) =>
-    /^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must contain only letters, digits and _ . : -',
-});
+const plainWord = word(/^[A-Za-z0-9_.:-]+$/, 'letters, digits and _ . : -');
 
 /**
  * The id of a project. Tokens are rejected: one sent by mistake would appear in every zone of the
@@ -42,9 +44,6 @@ const projectId = {
       : parsed;
   },
 };
-
-/** The maximum number of ids in a limit of one kind, and of networks. */
-const MAX_LIMIT_IDS = 100;
 
 /** An IP address or a network, stored with the length of its prefix. */
 const network: Kind<string> = {
@@ -65,12 +64,7 @@ const hash = {
 
 const fields = defineFields({
   name: {
-    ...text({
-      min: 1,
-      max: 255,
-      problemOf: (value) =>
-        /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
-    }),
+    ...line(255),
     description:
       'The person or program that uses the token. It must be unique. The log shows it for every request with the token.',
     example: 'terraform',
@@ -83,69 +77,43 @@ const fields = defineFields({
     example: ['reader'],
     onCreate: 'required',
   },
-  project_id: {
-    ...nullable(projectId),
-    description: 'The project of the token.',
-    example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
-    onCreate: { default: null },
-  },
-  pools: {
-    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
-    description:
-      'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones`, `keys` and `nameservers` has access only to the resources within each of them.',
-    example: null,
-    onCreate: { default: null },
-  },
-  zones: {
-    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
-    description:
-      'The zones to which the token is limited: it sees and changes only these zones and their keys. Null for no limit to zones.',
-    example: null,
-    onCreate: { default: null },
-  },
-  keys: {
-    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
-    description:
-      'The keys to which the token is limited: it sees and changes only these. It cannot create keys, and cannot change the pool or zone of a key. Null for no limit to keys.',
-    example: null,
-    onCreate: { default: null },
-  },
-  nameservers: {
-    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
-    description:
-      'The name servers to which the token is limited. With the role `nameserver-agent`, it can only read their keys and report what they have. Null for no limit to name servers.',
-    example: null,
-    onCreate: { default: null },
-  },
-  addresses: {
-    ...nullable(list(network, 1, MAX_LIMIT_IDS)),
-    description:
-      'The addresses and networks from which the token is valid. Requests from other addresses get the response for an unknown token. Null for every address.',
-    example: null,
-    onCreate: { default: null },
-  },
-  expires_at: {
-    ...nullable(timestamp()),
-    description: 'The time at which the token expires. Null for a token that does not expire.',
-    example: '2030-01-31T12:00:00.000000',
-    onCreate: { default: null },
-  },
-  last_used_at: {
-    ...nullable(timestamp()),
-    description:
-      'The time of a recent request with the token. It may be up to 2 minutes older than the last request. Null for a token that was never used.',
-    example: null,
-    onCreate: { default: null },
-    set: 'by the service',
-  },
-  created_by: {
-    ...nullable(text({ min: 1, max: 320 })),
-    description:
-      'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. It is `configured` for `adminToken` and for the first token. A token that a Keystone user creates with a token of this kind has the user too. Null for tokens from before version 0.1.0.',
-    example: 'token:3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
-    onCreate: { default: null },
-    set: 'by the service',
-  },
+  project_id: optionalField(
+    projectId,
+    'The project of the token.',
+    '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
+  ),
+  pools: limitField(
+    'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones`, `keys` and `nameservers` has access only to the resources within each of them.',
+  ),
+  zones: limitField(
+    'The zones to which the token is limited: it sees and changes only these zones and their keys. Null for no limit to zones.',
+  ),
+  keys: limitField(
+    'The keys to which the token is limited: it sees and changes only these. It cannot create keys, and cannot change the pool or zone of a key. Null for no limit to keys.',
+  ),
+  nameservers: limitField(
+    'The name servers to which the token is limited. With the role `nameserver-agent`, it can only read their keys and report what they have. Null for no limit to name servers.',
+  ),
+  addresses: optionalField(
+    list(network, 1, MAX_LIMIT_ITEMS),
+    'The addresses and networks from which the token is valid. Requests from other addresses get the response for an unknown token. Null for every address.',
+    null,
+  ),
+  expires_at: optionalField(
+    timestamp(),
+    'The time at which the token expires. Null for a token that does not expire.',
+    '2030-01-31T12:00:00.000000',
+  ),
+  last_used_at: serviceTime(
+    'The time of a recent request with the token. It may be up to 2 minutes older than the last request. Null for a token that was never used.',
+    null,
+  ),
+  created_by: serviceField(
+    nullable(text({ min: 1, max: 320 })),
+    null,
+    'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. It is `configured` for `adminToken` and for the first token. A token that a Keystone user creates with a token of this kind has the user too. Null for tokens from before version 0.1.0.',
+    'token:3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+  ),
   hash,
 });
 

@@ -1,7 +1,7 @@
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
-import { enumeration, text, uuid } from '../model/field.ts';
-import { keyVersion } from './service-fields.ts';
+import { enumeration, uuid } from '../model/field.ts';
+import { keyVersion, line } from './shared-fields.ts';
 import { pool } from './pool.ts';
 import {
   defineFields,
@@ -57,10 +57,6 @@ export function generateSecret(
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 
-function noControlCharacters(value: string): string | undefined {
-  return /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined;
-}
-
 /**
  * Returns why no DNS message can contain the given members of a key. The list is empty for a usable
  * key.
@@ -96,7 +92,7 @@ function isShort({ algorithm, secret }: { algorithm: AlgorithmName; secret: stri
 
 const fields = defineFields({
   name: {
-    ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+    ...line(255),
     description:
       'The key name, in its original spelling. It must be unique, ignoring case and one final dot.',
     example: 'transfer-key',
@@ -110,7 +106,7 @@ const fields = defineFields({
     onCreate: 'required',
   },
   secret: {
-    ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+    ...line(255),
     description:
       "The shared secret, in base64. If omitted on creation, the service generates one as long as the algorithm's hash.",
     example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',

@@ -15,12 +15,11 @@ import {
   map,
   nullable,
   text,
-  timestamp,
   uuid,
   type Kind,
 } from '../model/field.ts';
 import { defineFields, type ResourceOf } from '../model/resource.ts';
-import { serviceField } from './service-fields.ts';
+import { note, serviceField, serviceTime } from './shared-fields.ts';
 
 /** The e-mail address of SECONDARY zones. The SOA record of their primary has the real one. */
 const SECONDARY_EMAIL = 'hostmaster@example.com';
@@ -133,12 +132,7 @@ export const zoneFields = defineFields({
     example: 'hostmaster@example.com',
     onCreate: { default: SECONDARY_EMAIL },
   },
-  description: {
-    ...nullable(text({ min: 0, max: 160 })),
-    description: 'A note about the zone.',
-    example: 'The web site',
-    onCreate: { default: null },
-  },
+  description: note('A note about the zone.', 'The web site'),
   ttl: {
     ...integer(0, 2_147_483_647),
     description: 'The default TTL of records, in seconds. Not for SECONDARY zones.',
@@ -196,12 +190,7 @@ export const zoneFields = defineFields({
     example: [],
     onCreate: { default: [] },
   },
-  transferred_at: serviceField(
-    nullable(timestamp()),
-    null,
-    'When a SECONDARY zone was last transferred.',
-    null,
-  ),
+  transferred_at: serviceTime('When a SECONDARY zone was last transferred.', null),
 });
 
 /** A zone as the store holds it. */

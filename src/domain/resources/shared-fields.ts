@@ -1,0 +1,81 @@
+import {
+  integer,
+  list,
+  nullable,
+  text,
+  timestamp,
+  uuid,
+  type Field,
+  type Kind,
+} from '../model/field.ts';
+
+/** Returns a field that the service sets, with the initial value `value`. */
+export function serviceField<T>(kind: Kind<T>, value: T, description: string, example: T) {
+  return {
+    ...kind,
+    description,
+    example,
+    onCreate: { default: value },
+    set: 'by the service',
+  } as const;
+}
+
+/** Returns a time that the service sets. It is null at first. */
+export function serviceTime(
+  description: string,
+  example: string | null = '2030-01-31T12:00:00.000000',
+) {
+  return serviceField(nullable(timestamp()), null, description, example);
+}
+
+/** Returns a field that callers may leave out. It is null then. */
+export function optionalField<T>(kind: Kind<T>, description: string, example: T | null) {
+  return { ...nullable(kind), description, example, onCreate: { default: null } } as const;
+}
+
+/** Returns the note of a resource, for people. */
+export function note(description: string, example: string) {
+  return optionalField(text({ min: 0, max: 160 }), description, example);
+}
+
+/** The maximum number of items in one limit of a token. */
+export const MAX_LIMIT_ITEMS = 100;
+
+/** Returns a limit of a token to the resources with some ids. */
+export function limitField(description: string) {
+  return optionalField(list(uuid(), 1, MAX_LIMIT_ITEMS), description, null);
+}
+
+/** Returns the kind of text of at most `max` characters without control characters. */
+export function line(max: number): Kind<string> {
+  return text({
+    min: 1,
+    max,
+    problemOf: (value) =>
+      /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
+  });
+}
+
+/** Returns the kind of words of at most 64 characters that match `pattern`: those in `characters`. */
+export function word(pattern: RegExp, characters: string): Kind<string> {
+  return text({
+    min: 1,
+    max: 64,
+    pattern: pattern.source,
+    problemOf: (value) => (pattern.test(value) ? undefined : `must contain only ${characters}`),
+  });
+}
+
+/** Returns the kind of the names of name servers and agents. */
+export function hostName(): Kind<string> {
+  return word(/^[A-Za-z0-9_.-]+$/, 'letters, digits, `_`, `.` and `-`');
+}
+
+/** The version of a key, which callers see in the status of its delivery. */
+export const keyVersion = {
+  ...integer(1),
+  description: 'The number of changes to the key that name servers need.',
+  example: 1,
+  onCreate: { default: 1 },
+  set: 'hidden',
+} satisfies Field<number>;
