@@ -5,7 +5,7 @@ import type { Encryption } from '../encryption/status.ts';
 import type { ChangeContext, Dependencies } from '../operations/change.ts';
 import type { Parameter } from '../operations/list-query.ts';
 import type { Recording } from '../operations/recording.ts';
-import { ServiceError, type ErrorCode, type Problem } from '../model/errors.ts';
+import { invalidObject, ServiceError, type ErrorCode } from '../model/errors.ts';
 import type { Kind, ValueOf } from '../model/field.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { shorten } from '../text/token-form.ts';
@@ -186,9 +186,6 @@ export function defineAction<B, const P extends Parameters, R extends object>(
   return definition; // `run` gets what the action's own kinds have parsed
 }
 
-/** The maximum number of problems in one response. */
-const MAX_PROBLEMS = 50;
-
 /** Parses the body of a request. Throws `invalid_object` with every problem. */
 export function readActionBody<B>(
   { kind, what }: Pick<ActionBody<B>, 'kind' | 'what'>,
@@ -196,7 +193,7 @@ export function readActionBody<B>(
 ): B {
   const parsed = kind.parse(value);
   if ('value' in parsed) return parsed.value;
-  throw invalidBody(
+  throw invalidObject(
     what,
     parsed.problems ?? [
       { path: [], message: `the body ${parsed.problem}`, validator: parsed.validator },
@@ -228,23 +225,5 @@ export function readActionParameters(
       if ('problem' in parsed) throw new ServiceError('bad_request', `${name} ${parsed.problem}`);
       return [name, parsed.value];
     }),
-  );
-}
-
-/**
- * Returns the error for an invalid body called `what`. Problems of a list item begin with the
- * item's index.
- */
-export function invalidBody(what: string, problems: readonly Problem[]): ServiceError {
-  const listed = problems.slice(0, MAX_PROBLEMS);
-  const messages = listed.map(({ path, message }) =>
-    typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message,
-  );
-  const more =
-    problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
-  return new ServiceError(
-    'invalid_object',
-    { what, messages: [...messages, ...more] },
-    { problems: listed },
   );
 }

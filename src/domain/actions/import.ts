@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { defineAction, invalidBody } from './action.ts';
+import { defineAction } from './action.ts';
 import { MAX_LIST_BYTES } from './bulk-request.ts';
 import { readCreation } from '../operations/body.ts';
 import { change, type ChangeContext, type Dependencies } from '../operations/change.ts';
-import { ServiceError, type Problem } from '../model/errors.ts';
+import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
 import { integer, nullable, timestamp, uuid, type Kind } from '../model/field.ts';
 import {
   described,
@@ -180,7 +180,7 @@ async function readResources(
         })),
       );
   });
-  if (problems.length > 0) throw invalidBody(type.collection, problems);
+  if (problems.length > 0) throw invalidObject(type.collection, problems);
   return rows;
 }
 

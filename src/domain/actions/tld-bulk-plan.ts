@@ -4,6 +4,7 @@ import type { BulkRequest } from './bulk-request.ts';
 import type { Caller } from '../model/caller.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { ERRORS, ServiceError, type Problem } from '../model/errors.ts';
+import { isObject } from '../model/field.ts';
 import { may } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';
 import { uniqueOf, type DraftFields } from '../model/resource.ts';
@@ -98,10 +99,6 @@ export async function checkEntries(
     ),
     refused,
   };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function repeated(index: number): ServiceError {

@@ -58,3 +58,19 @@ export function exampleError(code: ErrorCode, type: Named): ServiceError {
     ...([code, entry.example?.(type), entry.exampleDetails] as ErrorArguments),
   ); // an example holds the values of the entry's message
 }
+
+/** The maximum number of problems in one response. */
+const MAX_PROBLEMS = 50;
+
+/**
+ * Returns the error for an invalid body called `what`. Problems of a list item begin with the
+ * item's index.
+ */
+export function invalidObject(what: string, problems: readonly Problem[]): ServiceError {
+  const listed = problems.slice(0, MAX_PROBLEMS);
+  const messages = listed.map(({ path, message }) =>
+    typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message,
+  );
+  if (problems.length > listed.length) messages.push(`and ${problems.length - listed.length} more`);
+  return new ServiceError('invalid_object', { what, messages }, { problems: listed });
+}

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ServiceError, type Problem } from '../model/errors.ts';
+import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
+import { isObject } from '../model/field.ts';
 import {
   givenFields,
   isReadOnly,
@@ -14,9 +15,6 @@ import {
 import type { Settings } from '../model/settings.ts';
 import type { FoundReferences } from './references.ts';
 import { shorten } from '../text/token-form.ts';
-
-/** The maximum number of problems in one response. */
-const MAX_PROBLEMS = 50;
 
 /**
  * Returns the fields of the resource that a request body creates, checked and in the stored form.
@@ -58,7 +56,7 @@ function readMembers(
   current: Resource | undefined,
   references?: FoundReferences,
 ): Given {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw new ServiceError(
       'invalid_object',
       `The request body must be a JSON object that describes a ${type.title}`,
@@ -101,7 +99,7 @@ function readMembers(
   for (const problem of type.problems?.(given, settings, current) ?? []) {
     problems.push({ ...problem, message: `'${problem.path.join('.')}' ${problem.message}` });
   }
-  if (problems.length > 0) throw invalidObject(type, problems);
+  if (problems.length > 0) throw invalidObject(type.title, problems);
   return given;
 }
 
@@ -156,12 +154,4 @@ function unexpectedMember(type: ResourceType, name: string): Problem {
         message: `'${shorten(name)}' is not a known property`,
         validator: 'additionalProperties',
       };
-}
-
-function invalidObject(type: ResourceType, problems: Problem[]): ServiceError {
-  const listed = problems.slice(0, MAX_PROBLEMS);
-  const more =
-    problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
-  const messages = [...listed.map((problem) => problem.message), ...more];
-  return new ServiceError('invalid_object', { what: type.title, messages }, { problems: listed });
 }
