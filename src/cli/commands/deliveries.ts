@@ -44,8 +44,7 @@ export async function readDeliveries(
 ): Promise<Deliveries> {
   const target = `${path}/deliveries?wait=${waitSeconds}`;
   const { state, servers } = await callFor(DELIVERIES, connection, 'GET', target);
-  const all = [...servers];
-  const rows = all.map(({ error, ...others }) => ({
+  const rows = servers.map(({ error, ...others }) => ({
     ...others,
     error: error === null ? null : `${error.code}: ${error.message}`,
   }));
@@ -101,7 +100,7 @@ export async function reportRemoving(
 ): Promise<void> {
   if (collection !== nameServer.collection) return;
   const { deliveries } = await callFor(REMOVING, connection, 'GET', REMOVING_PATH);
-  const names = [...deliveries]
+  const names = deliveries
     .filter((each) => each.name_server === name)
     .map(({ key_name: key }) => key);
   if (names.length === 0) return;

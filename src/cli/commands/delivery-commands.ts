@@ -64,11 +64,10 @@ function addCheck(parent: Command, terminal: Terminal): void {
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columns);
       const connection = await connect(flags, terminal);
-      const response = await withHints(nameServer, async () => {
+      const { requirements } = await withHints(nameServer, async () => {
         const path = await findPath(connection, nameServer, idOrName, sameName);
         return callFor(NAME_SERVER_CHECK, connection, 'GET', `${path}/check`);
       });
-      const requirements = [...response.requirements];
       const style = textStyleOf(terminal.out, terminal.environment);
       terminal.out.write(formatList(requirements, columns, flags, style));
       const unmet = requirements.filter(({ ok }) => !ok);

@@ -7,8 +7,9 @@ import {
   NAME_SERVER_CHECK,
   REMOVING,
   REMOVING_EXAMPLE,
+  type ShownDeliveries,
 } from '../delivery/responses.ts';
-import { deliveriesOf, type ShownDeliveries } from '../delivery/status.ts';
+import { deliveriesOf } from '../delivery/status.ts';
 import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
 import { boolean, integer } from '../model/field.ts';
 import { described, object, responseObject, withDefault } from '../model/object.ts';

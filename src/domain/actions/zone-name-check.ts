@@ -2,7 +2,7 @@ import { defineAction, type ActionBody } from './action.ts';
 import { comparisonForm, withoutFinalDot } from '../text/dns-name.ts';
 import { ERRORS } from '../model/errors.ts';
 import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../model/field.ts';
-import { described, object, responseObject, sequence } from '../model/object.ts';
+import { described, list, object, responseObject } from '../model/object.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Settings, TldRule } from '../model/settings.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
@@ -13,16 +13,30 @@ import { zoneNameProblem } from '../resources/zone-fields.ts';
 /** The maximum number of names in one request. */
 export const MAX_NAMES = 1000;
 
-/** Whether a zone with a name could be created, and if not, which rule rejects it. */
-export interface NameCheck {
-  readonly name: string;
-  readonly allowed: boolean;
-  /** Null for a name that is allowed. */
-  readonly rule: (typeof RULES)[number] | null;
-  readonly message: string | null;
-}
-
 const RULES = ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld'] as const;
+
+const RESPONSE = responseObject({
+  checks: described(
+    list(
+      responseObject({
+        name: described(anyText(), 'The name as in the request.'),
+        allowed: described(boolean(), 'Whether a zone with this name passes the name checks.'),
+        rule: described(
+          nullable(enumeration(RULES)),
+          'The first check that fails. The checks are that the name is a domain name, has at least two labels, ends in a TLD entry, and is not an entry itself. Null for an allowed name.',
+        ),
+        message: described(
+          nullable(anyText()),
+          'The reason in a sentence. Null for an allowed name.',
+        ),
+      }),
+    ),
+    'The result for each name, in the order of the request.',
+  ),
+});
+
+/** Whether a zone with a name could be created, and if not, which rule rejects it. */
+export type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
 
 /**
  * Checks names as the creation of a zone would, with or without a final dot. Changes nothing. Works
@@ -79,26 +93,6 @@ const REQUEST = object({
   names: described(
     array(anyText(), 1, MAX_NAMES),
     'Names of zones that might be created. A final dot may be absent.',
-  ),
-});
-
-const RESPONSE = responseObject({
-  checks: described(
-    sequence(
-      responseObject({
-        name: described(anyText(), 'The name as in the request.'),
-        allowed: described(boolean(), 'Whether a zone with this name passes the name checks.'),
-        rule: described(
-          nullable(enumeration(RULES)),
-          'The first check that fails. The checks are that the name is a domain name, has at least two labels, ends in a TLD entry, and is not an entry itself. Null for an allowed name.',
-        ),
-        message: described(
-          nullable(anyText()),
-          'The reason in a sentence. Null for an allowed name.',
-        ),
-      }),
-    ),
-    'The result for each name, in the order of the request.',
   ),
 });
 

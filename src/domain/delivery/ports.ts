@@ -2,6 +2,7 @@ import type { FoundState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from './desired-state.ts';
+import type { RemovingKeys, ShownRequirement } from './responses.ts';
 
 /** A key that may belong on a name server, and the zones that it applies to. */
 export interface Candidate {
@@ -191,24 +192,6 @@ export interface KeyOnServer {
   readonly delivery: Delivery | undefined;
 }
 
-/** A key that a name server still has and should not, as callers see it. */
-export interface RemovingKey {
-  readonly name_server: string;
-  readonly key_id: string;
-  readonly key_name: string;
-  readonly state: 'removing';
-  readonly delivered_version: number;
-  readonly error: Failure | null;
-}
-
-/** One requirement of the delivery to a name server, as callers see it. */
-export interface ShownRequirement {
-  readonly requirement: string;
-  readonly ok: boolean;
-  readonly problem: string | null;
-  readonly hint: string | null;
-}
-
 /** The status of delivery, for callers. */
 export interface DeliveryStatus {
   /** Returns the live status of name servers, by id. */
@@ -216,7 +199,7 @@ export interface DeliveryStatus {
   /** Returns where a key is, or should be. */
   ofKey(key: Tsigkey): Promise<KeyOnServer[]>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
-  removing(): Promise<readonly RemovingKey[]>;
+  removing(): Promise<RemovingKeys['deliveries']>;
   request(id: string, confirm: boolean): Promise<void>;
   /** Returns the milliseconds of a monotonic clock. */
   milliseconds(): number;

@@ -1,7 +1,23 @@
-import { anyText, boolean, enumeration, integer, nullable, timestamp } from '../model/field.ts';
-import { described, responseObject, sequence } from '../model/object.ts';
-import type { RemovingKey } from './ports.ts';
-import { DELIVERY_STATES, type ShownDeliveries } from './status.ts';
+import {
+  anyText,
+  boolean,
+  enumeration,
+  integer,
+  nullable,
+  timestamp,
+  type ValueOf,
+} from '../model/field.ts';
+import { described, list, responseObject } from '../model/object.ts';
+
+/** The states of a key on one name server, from the best to the worst. */
+export const DELIVERY_STATES = [
+  'delivered',
+  'removing',
+  'pending',
+  'undeliverable',
+  'failed',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 const FAILURE = responseObject({
   code: described(anyText(), 'The reason, such as `unreachable`.'),
@@ -19,7 +35,7 @@ export const DELIVERIES = responseObject({
   ),
   version: described(integer(1), 'The version of the key. It grows with each change.'),
   servers: described(
-    sequence(
+    list(
       responseObject({
         name_server: described(anyText(), 'The name of the name server.'),
         state: described(
@@ -38,13 +54,15 @@ export const DELIVERIES = responseObject({
   ),
 });
 
+export type ShownDeliveries = ValueOf<typeof DELIVERIES>;
+
 /** The states of the keys that can be listed for all name servers. */
 export const LISTED_STATES = enumeration(['removing']);
 
 /** Keys that name servers still have and should not. */
 export const REMOVING = responseObject({
   deliveries: described(
-    sequence(
+    list(
       responseObject({
         name_server: described(anyText(), 'The name of the name server.'),
         key_id: described(anyText(), 'The id of the key, which may be deleted.'),
@@ -58,10 +76,12 @@ export const REMOVING = responseObject({
   ),
 });
 
+export type RemovingKeys = ValueOf<typeof REMOVING>;
+
 /** The requirements of the delivery to a name server. */
 export const NAME_SERVER_CHECK = responseObject({
   requirements: described(
-    sequence(
+    list(
       responseObject({
         requirement: described(anyText(), 'What the delivery needs, in a sentence.'),
         ok: described(boolean(), 'Whether it is met.'),
@@ -73,8 +93,10 @@ export const NAME_SERVER_CHECK = responseObject({
   ),
 });
 
+export type ShownRequirement = ValueOf<typeof NAME_SERVER_CHECK>['requirements'][number];
+
 /** An example of keys that name servers still have. */
-export const REMOVING_EXAMPLE: { readonly deliveries: readonly RemovingKey[] } = {
+export const REMOVING_EXAMPLE: RemovingKeys = {
   deliveries: [
     {
       ...{ name_server: 'ns1', key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61' },

@@ -2,16 +2,7 @@ import type { ServerState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { Failure, KeyOnServer, ServerStatus } from './ports.ts';
-
-/** The states of a key on one name server, from the best to the worst. */
-export const DELIVERY_STATES = [
-  'delivered',
-  'removing',
-  'pending',
-  'undeliverable',
-  'failed',
-] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
+import { DELIVERY_STATES, type DeliveryState, type ShownDeliveries } from './responses.ts';
 
 /** The failure of a name server that no process serves. */
 const NO_PROCESS: Failure = {
@@ -57,27 +48,6 @@ function stateOf(server: NameServer, isServed: boolean, pendingSince: string | n
   return server.state === 'live' && pendingSince !== null ? 'pending' : server.state;
 }
 
-/** A key on one name server, as callers see it. */
-export interface ShownDelivery {
-  readonly name_server: string;
-  readonly state: DeliveryState;
-  readonly delivered_version: number;
-  readonly applied_at: string | null;
-  readonly verified_at: string | null;
-  readonly attempts: number;
-  readonly next_attempt_at: string | null;
-  readonly error: Failure | null;
-}
-
-/** A key on all its name servers, as callers see it. */
-export interface ShownDeliveries {
-  readonly key_id: string;
-  /** The worst state of all name servers; `none` without name servers. */
-  readonly state: DeliveryState | 'none';
-  readonly version: number;
-  readonly servers: readonly ShownDelivery[];
-}
-
 /**
  * Returns where a key is, or should be. It is `delivered` only if every name server verified it.
  */
@@ -95,7 +65,10 @@ export function deliveriesOf(
   };
 }
 
-function shown(key: Pick<Tsigkey, 'version'>, place: KeyOnServer): ShownDelivery {
+function shown(
+  key: Pick<Tsigkey, 'version'>,
+  place: KeyOnServer,
+): ShownDeliveries['servers'][number] {
   const { server, delivery } = place;
   const [state, error] = keyStateOf(key, place);
   return {

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
-import type {
-  AgentStore,
-  DeliveryStatus,
-  DeliveryStore,
-  ShownRequirement,
-} from '../../domain/delivery/ports.ts';
+import type { AgentStore, DeliveryStatus, DeliveryStore } from '../../domain/delivery/ports.ts';
+import type { ShownRequirement } from '../../domain/delivery/responses.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
