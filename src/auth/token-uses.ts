@@ -1,5 +1,6 @@
 import { CONFIGURED_ID, type Caller } from '../domain/model/caller.ts';
 import type { Store } from '../domain/model/ports.ts';
+import { timestampOf } from '../domain/text/timestamps.ts';
 
 /** The dependencies of `createTokenUses`. */
 export interface TokenUseSettings {
@@ -67,8 +68,4 @@ export function createTokenUses({
       await flush();
     },
   };
-}
-
-function timestampOf(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
 }

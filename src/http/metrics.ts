@@ -11,6 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Encryption } from '../domain/encryption/status.ts';
 import type { Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import { millisecondsOf } from '../domain/text/timestamps.ts';
 import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
 import { addRoutes } from './request/routes.ts';
 
@@ -223,9 +224,7 @@ export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): 
 
 /** Returns the age of a timestamp of the API; 0 without one, and for one in the future. */
 export function ageSeconds(timestamp: string | null | undefined): number {
-  return timestamp == null
-    ? 0
-    : Math.max(0, Date.now() - Date.parse(`${timestamp.slice(0, 23)}Z`)) / 1000;
+  return timestamp == null ? 0 : Math.max(0, Date.now() - millisecondsOf(timestamp)) / 1000;
 }
 
 /** Returns the result of `work`, or undefined if it fails or takes too long. */

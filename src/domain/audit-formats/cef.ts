@@ -1,4 +1,5 @@
 import type { AuditRecord } from '../audit/record.ts';
+import { millisecondsOf } from '../text/timestamps.ts';
 import { escapeUnprintable, succeeded, type AuditFormat } from './format.ts';
 
 /** The maximum number of characters of an extension's value: the longest field type of CEF. */
@@ -29,7 +30,7 @@ function extensionOf(record: AuditRecord): Extension {
   const { source } = record;
   const address = source ?? '';
   return [
-    ['rt', String(Date.parse(`${record.at.slice(0, 23)}Z`))],
+    ['rt', String(millisecondsOf(record.at))],
     ['cat', 'audit'],
     ['externalId', `${record.batch ?? ''}-${record.seq}`],
     ['outcome', record.outcome],

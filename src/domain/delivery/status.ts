@@ -21,11 +21,6 @@ function absent({ delivery }: Pick<NameServer, 'delivery'>): Failure {
   return delivery === 'agent' ? NO_AGENT : NO_PROCESS;
 }
 
-/** Returns a timestamp of the API for milliseconds since 1970. */
-export function timestampOf(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
-}
-
 /**
  * Returns a name server with its live status. It is `live` only if no change waits and a process
  * serves it.

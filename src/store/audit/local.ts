@@ -29,11 +29,6 @@ export async function recordLocally(
   await database.write((sql) => insertRecord(sql, localEntry(subject)));
 }
 
-/** Returns the current time, as a timestamp of the API. */
-export function timestampNow(): string {
-  return `${new Date().toISOString().slice(0, 23)}000`;
-}
-
 /** Returns the name of the user of this process. Undefined if the system has no name for it. */
 function userName(): string | undefined {
   try {

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../domain/audit/record.ts';
 import type { Tally } from '../../domain/audit/tally.ts';
+import { earlier } from '../../domain/text/timestamps.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { minuteOf, recoverCounts, writeCounts } from './counts.ts';
 import { isHeldElsewhere, releaseLease } from './lease.ts';
@@ -191,10 +192,4 @@ export function runTrail(given: TrailDependencies): RunningTrail {
       });
     },
   };
-}
-
-/** Returns a timestamp of the API, some milliseconds earlier. */
-function earlier(timestamp: string, milliseconds: number): string {
-  const time = Date.parse(`${timestamp.slice(0, 23)}Z`) - milliseconds;
-  return `${new Date(time).toISOString().slice(0, 23)}000`;
 }

@@ -4,6 +4,7 @@ import type {
   TrailVerification,
   VerificationStep,
 } from '../../domain/audit/trail.ts';
+import { earlier } from '../../domain/text/timestamps.ts';
 import { newSlicer } from '../sql/reader.ts';
 import type { Sql } from '../sql/sql.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
@@ -167,11 +168,4 @@ async function lateRecords(sql: Sql, now: string): Promise<TrailProblem[]> {
       problem: `Records without a batch since ${String(first.at)}: ${Number(row?.count)}. The service seals records within ${SEAL_MS / 1000} s.`,
     },
   ];
-}
-
-/** Returns a timestamp that is `milliseconds` earlier. */
-function earlier(timestamp: string, milliseconds: number): string {
-  return new Date(Date.parse(`${timestamp.slice(0, 23)}Z`) - milliseconds)
-    .toISOString()
-    .replace('Z', '000');
 }

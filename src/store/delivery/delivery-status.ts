@@ -1,5 +1,5 @@
 import type { DeliveryStatus, KeyOnServer, ServerStatus } from '../../domain/delivery/ports.ts';
-import { timestampOf } from '../../domain/delivery/status.ts';
+import { timestampOf } from '../../domain/text/timestamps.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Tsigkey } from '../../domain/resources/tsigkey.ts';

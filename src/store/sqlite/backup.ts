@@ -11,11 +11,12 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
+import { timestampOf } from '../../domain/text/timestamps.ts';
 import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/faults.ts';
-import { localEntry, timestampNow } from '../audit/local.ts';
+import { localEntry } from '../audit/local.ts';
 import { insertStatement } from '../sql/audit-records.ts';
 
 /** The error codes of a file system without hard links. */
@@ -78,7 +79,7 @@ export function recordBackup(location: string): void {
     connection.exec('PRAGMA busy_timeout = 5000');
     if (connection.prepare(dialect.tableExists).get('audit_records') === undefined) return;
     const { text, parameters } = insertStatement([
-      localEntry({ at: timestampNow(), action: 'database:backup' }),
+      localEntry({ at: timestampOf(Date.now()), action: 'database:backup' }),
     ]);
     connection.prepare(text).run(...parameters);
   } finally {
