@@ -5,31 +5,18 @@ import { NAME_SERVER_CHECK } from '../../domain/delivery/responses.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { formatList, type OutputFlags } from '../output/output.ts';
+import { printList, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
-import { textStyleOf, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 import { call, callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
-import { addOnboarding } from './nameserver/onboard.ts';
 import { DELIVERY_COLUMNS, readDeliveries, waitForDelivery } from './deliveries.ts';
 import { findPath, withHints } from '../service/resource-requests.ts';
-
-const sameName = (name: string) => name;
-
-/** Adds the commands about the delivery of keys. Call `addResourceCommands` before. */
-export function addDeliveryCommands(program: Command, terminal: Terminal): void {
-  const parentOf = (noun: string) =>
-    program.commands.find((command) => command.name() === noun) ?? program;
-  addStatus(parentOf(tsigkey.noun), terminal);
-  addCheck(parentOf(nameServer.noun), terminal);
-  addReconcile(parentOf(nameServer.noun), terminal);
-  addOnboarding(parentOf(nameServer.noun), terminal);
-}
 
 type Flags = ConnectionFlags & OutputFlags;
 
 /** Adds the command that shows where a key works. */
-function addStatus(parent: Command, terminal: Terminal): void {
+export function addKeyStatus(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('status')
     .description('show on which name servers a tsigkey works; exit code 1 if one does not have it')
@@ -39,13 +26,12 @@ function addStatus(parent: Command, terminal: Terminal): void {
       checkColumns(flags, DELIVERY_COLUMNS);
       const connection = await connect(flags, terminal);
       const shown = await withHints(tsigkey, async () => {
-        const path = await findPath(connection, tsigkey, idOrName, sameName);
+        const path = await findPath(connection, tsigkey, idOrName);
         return flags.wait === true
           ? waitForDelivery(connection, path, terminal)
           : readDeliveries(connection, path, 0);
       });
-      const style = textStyleOf(terminal.out, terminal.environment);
-      terminal.out.write(formatList(shown.rows, DELIVERY_COLUMNS, flags, style));
+      printList(terminal, shown.rows, DELIVERY_COLUMNS, flags);
       if (!shown.isDelivered) throw shown.failure;
     });
   addExamples(withConnectionFlags(withOutputFlags(command)), [
@@ -55,7 +41,7 @@ function addStatus(parent: Command, terminal: Terminal): void {
 }
 
 /** Adds the command that checks what the delivery needs on a name server. */
-function addCheck(parent: Command, terminal: Terminal): void {
+export function addServerCheck(parent: Command, terminal: Terminal): void {
   const columns = ['requirement', 'ok', 'problem', 'hint'];
   const command = parent
     .command('check')
@@ -65,11 +51,10 @@ function addCheck(parent: Command, terminal: Terminal): void {
       checkColumns(flags, columns);
       const connection = await connect(flags, terminal);
       const { requirements } = await withHints(nameServer, async () => {
-        const path = await findPath(connection, nameServer, idOrName, sameName);
+        const path = await findPath(connection, nameServer, idOrName);
         return callFor(NAME_SERVER_CHECK, connection, 'GET', `${path}/check`);
       });
-      const style = textStyleOf(terminal.out, terminal.environment);
-      terminal.out.write(formatList(requirements, columns, flags, style));
+      printList(terminal, requirements, columns, flags);
       const unmet = requirements.filter(({ ok }) => !ok);
       if (unmet.length > 0)
         throw new CommandError(
@@ -85,7 +70,7 @@ function addCheck(parent: Command, terminal: Terminal): void {
 }
 
 /** Adds the command that compares a name server at once. */
-function addReconcile(parent: Command, terminal: Terminal): void {
+export function addReconcile(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('reconcile')
     .description('compare a nameserver with its keys at once, and verify all keys')
@@ -96,7 +81,7 @@ function addReconcile(parent: Command, terminal: Terminal): void {
     .action(async (idOrName: string, flags: Flags & { readonly confirm?: boolean }) => {
       const connection = await connect(flags, terminal);
       await withHints(nameServer, async () => {
-        const path = await findPath(connection, nameServer, idOrName, sameName);
+        const path = await findPath(connection, nameServer, idOrName);
         await call(connection, 'POST', `${path}/reconcile`, { confirm: flags.confirm === true });
       });
       terminal.out.write(`${plainText(`Requested a comparison of '${idOrName}'.`)}\n`);

@@ -3,7 +3,7 @@ import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { checkColumns, connect, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
-import { formatList, plainCell } from '../output/output.ts';
+import { plainCell, printList } from '../output/output.ts';
 import { hasReferences, readReferences } from '../flags/references.ts';
 import {
   fieldOptions,
@@ -38,7 +38,7 @@ import {
   secretField,
   secretOptions,
 } from '../flags/secret-flags.ts';
-import { catchInterrupt, textStyleOf, type Terminal } from '../output/terminal.ts';
+import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import { reportRemoving, waitIfAsked, waitOptions } from './deliveries.ts';
 import { addCreate } from './resource-create.ts';
 import {
@@ -102,10 +102,7 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       const parameters = [...Object.entries(references), ...wanted];
       const items = await listItems(readingOf(connection, flags), type, parameters, flags.limit);
       const hidden = items.map((item) => hideSecret(type, item, flags));
-      const { out, environment } = terminal;
-      out.write(
-        formatList(hidden, listColumns(resource, flags), flags, textStyleOf(out, environment)),
-      );
+      printList(terminal, hidden, listColumns(resource, flags), flags);
     },
   );
 }

@@ -8,13 +8,13 @@ import {
   type ProjectFlags,
 } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
-import { formatItem, plainCell, type OutputFlags } from '../output/output.ts';
+import { plainCell, printItem, type OutputFlags } from '../output/output.ts';
 import { referenceOptions } from '../flags/references.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
 import { columnsOf, type ResourceCommand, type Verb } from '../flags/resource-table.ts';
 import { hideSecret } from '../flags/secret-flags.ts';
 import type { Item } from '../service/resource-requests.ts';
-import { textStyleOf, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 
 /** The flags of a command about a resource type. */
 export type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
@@ -62,15 +62,13 @@ export function nameOf({ toName }: ResourceCommand, name: string): string {
 
 /** Prints a resource. Hides its secret unless the flags reveal it. */
 export function print(
-  { out, environment }: Terminal,
+  terminal: Terminal,
   type: ResourceType,
   item: Item,
   flags: Flags,
   columns: readonly string[] = columnsOf(type),
 ): void {
-  out.write(
-    formatItem(hideSecret(type, item, flags), columns, flags, textStyleOf(out, environment)),
-  );
+  printItem(terminal, hideSecret(type, item, flags), columns, flags);
 }
 
 /** Returns the flags with which a verb refers to other resources. */

@@ -4,10 +4,10 @@ import { LIMIT_KINDS } from '../../domain/model/caller.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { formatItem, formatList, type OutputFlags } from '../output/output.ts';
+import { printItem, printList, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import { readReplies } from '../output/prompt.ts';
-import { textStyleOf, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 import { call, type Connection } from '../service/client.ts';
 import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
 import { readText } from '../service/input.ts';
@@ -140,11 +140,10 @@ function addWhoami(program: Command, terminal: Terminal): void {
         profile: connection.profile ?? null,
         ...(await identify(connection)),
       };
-      const { out, environment } = terminal;
       const isLong = flags.long === true || ['json', 'yaml'].includes(flags.format ?? '');
       const limits = LIMIT_COLUMNS.filter((name) => (item[name] ?? null) !== null);
       const columns = isLong ? LONG_CALLER_COLUMNS : [...CALLER_COLUMNS, ...limits];
-      out.write(formatItem(item, columns, flags, textStyleOf(out, environment)));
+      printItem(terminal, item, columns, flags);
     });
   withConnectionFlags(withOutputFlags(command));
   addExamples(command, [
@@ -170,16 +169,15 @@ function addStatus(program: Command, terminal: Terminal): void {
     )
     .summary('show the state of the service')
     .action(async (flags: ConnectionFlags & OutputFlags) => {
-      const { out, err, environment } = terminal;
       const { item, warnings } = await readStatus(await connect(flags, terminal));
-      out.write(formatItem(item, Object.keys(item), flags, textStyleOf(out, environment)));
-      for (const warning of warnings) err.write(`Warning: ${warning}\n`);
+      printItem(terminal, item, Object.keys(item), flags);
+      for (const warning of warnings) terminal.err.write(`Warning: ${warning}\n`);
     });
   withConnectionFlags(withOutputFlags(command));
   addExamples(command, ['tsigil status', 'tsigil status -f json']);
 }
 
-function addProfiles(program: Command, { environment, out }: Terminal): void {
+function addProfiles(program: Command, terminal: Terminal): void {
   const parent = program
     .command('profile', { hidden: true })
     .description('list the stored profiles');
@@ -188,13 +186,13 @@ function addProfiles(program: Command, { environment, out }: Terminal): void {
     .command('list')
     .description('list the stored profiles without their tokens; current is the default')
     .action((flags: OutputFlags) => {
-      const { current, profiles } = readProfiles(environment);
+      const { current, profiles } = readProfiles(terminal.environment);
       const rows = Object.entries(profiles).map(([name, { url }]) => ({
         name,
         url,
         current: name === current,
       }));
-      out.write(formatList(rows, ['name', 'url', 'current'], flags, textStyleOf(out, environment)));
+      printList(terminal, rows, ['name', 'url', 'current'], flags);
     });
   addExamples(withOutputFlags(list), ['tsigil profile list', 'tsigil profile list -f json']);
 }

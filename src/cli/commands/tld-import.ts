@@ -15,7 +15,12 @@ import { startProgress } from '../output/progress.ts';
 import { readText } from '../service/input.ts';
 import { copyFromSource, hasSource, withSourceFlags, type SourceFlags } from '../imports/source.ts';
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
-import { assertOneRequest, batchesOf, sendEntries, type BulkFlags } from '../imports/tld-bulk.ts';
+import {
+  assertOneRequest,
+  entryBatches,
+  sendEntries,
+  type BulkFlags,
+} from '../imports/tld-bulk.ts';
 import { SECTIONS, WILDCARD_CHOICES } from '../tld-lists/public-suffix.ts';
 import {
   detectFormat,
@@ -138,7 +143,7 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   );
   let done = 0;
   try {
-    for (const batch of batchesOf(list.entries)) {
+    for (const batch of entryBatches(list.entries)) {
       if (signal.aborted) break;
       await sendEntries(connection, batch, { mode: 'per-item', dryRun }, report);
       done += batch.length;
@@ -242,7 +247,7 @@ async function reportRefusals(
   cause?: CommandError,
 ): Promise<CommandError> {
   const report = startReport(list);
-  for (const batch of batchesOf(list.entries))
+  for (const batch of entryBatches(list.entries))
     await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }, report);
   const refused = report.count('refused');
   if (refused === 0 && cause !== undefined) return cause;

@@ -2,8 +2,7 @@ import { Option } from 'commander';
 import type { Reference, ResourceType } from '../../domain/model/resource.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import type { Connection } from '../service/client.ts';
-import { CommandError } from '../output/errors.ts';
-import { findId } from '../service/resource-requests.ts';
+import { findId, readEverywhere } from '../service/resource-requests.ts';
 import { absoluteAsciiName } from './names.ts';
 
 /**
@@ -86,19 +85,10 @@ async function referredId(
   type: ResourceType,
   text: string,
 ): Promise<string> {
-  const toName = type === zone ? absoluteAsciiName : (name: string) => name;
-  const everywhere = {
-    ...connection,
-    headers: { ...connection.headers, 'x-auth-all-projects': 'true' },
-  };
-  if (type.owner === undefined) return findId(connection, type, text, toName);
-  try {
-    return await findId(everywhere, type, text, toName);
-  } catch (error) {
-    const isRefused = error instanceof CommandError && [401, 403].includes(error.status ?? 0);
-    if (!isRefused) throw error;
-    return findId(connection, type, text, toName);
-  }
+  const toName = type === zone ? absoluteAsciiName : undefined;
+  return type.owner === undefined
+    ? findId(connection, type, text, toName)
+    : readEverywhere(connection, (from) => findId(from, type, text, toName));
 }
 
 function dashed(name: string): string {

@@ -5,11 +5,10 @@ import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import type { Report } from '../output/import-report.ts';
 import { assertSecrets, listItems, type Item } from '../service/resource-requests.ts';
+import { batchesOf } from './batches.ts';
 
 /** The maximum size of one request. Every Designate and Tsigil service accepts it. */
-const MAX_REQUEST_BYTES = 90_000;
-/** The maximum number of resources in one request. */
-const MAX_REQUEST_ITEMS = 500;
+const REQUEST = { items: 500, bytes: 90_000 };
 
 /**
  * Copies every resource of `type` from one service to another, with ids and timestamps, and reports
@@ -41,7 +40,8 @@ export async function copyResources(
         String(item.id),
       );
   }
-  for (const batch of batchesOf(missing)) await importBatch(type, target, batch, dryRun, report);
+  for (const batch of batchesOf(missing, REQUEST, (item) => item))
+    await importBatch(type, target, batch, dryRun, report);
 }
 
 /**
@@ -92,23 +92,4 @@ function differences(one: Item, other: Item): string {
   return Object.keys(one)
     .filter((name) => !isDeepStrictEqual(one[name], other[name]))
     .join(', ');
-}
-
-function* batchesOf(items: readonly Item[]): Generator<Item[]> {
-  let batch: Item[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    const size = Buffer.byteLength(JSON.stringify(item)) + 1;
-    if (
-      batch.length > 0 &&
-      (bytes + size > MAX_REQUEST_BYTES || batch.length === MAX_REQUEST_ITEMS)
-    ) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(item);
-    bytes += size;
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -8,6 +8,7 @@ import { callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { quote, type Report } from '../output/import-report.ts';
 import type { ListEntry } from '../tld-lists/list.ts';
+import { batchesOf, jsonBytes } from './batches.ts';
 
 /** The options of a bulk request. */
 export type BulkFlags = Pick<BulkRequest, 'mode'> & {
@@ -19,8 +20,7 @@ export type BulkFlags = Pick<BulkRequest, 'mode'> & {
  * The number of entries in one request, unless all must be in one. It is small enough to show
  * progress and to stop soon after Ctrl-C.
  */
-const BATCH_ENTRIES = 1000;
-const BATCH_BYTES = MAX_LIST_BYTES / 2;
+const BATCH = { items: 1000, bytes: MAX_LIST_BYTES / 2 };
 
 /**
  * Sends entries to the service in one request, and adds each outcome to `report`. Throws
@@ -54,25 +54,14 @@ export async function sendEntries(
   for (const { name } of removed) report.add('removed', name);
 }
 
-/** Splits entries into batches, one for each request. */
-export function* batchesOf(entries: readonly ListEntry[]): Generator<ListEntry[]> {
-  let batch: ListEntry[] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    const size = sizeOf(entry);
-    if (batch.length === BATCH_ENTRIES || (batch.length > 0 && bytes + size > BATCH_BYTES)) {
-      yield batch;
-      [batch, bytes] = [[], 0];
-    }
-    batch.push(entry);
-    bytes += size;
-  }
-  if (batch.length > 0) yield batch;
+/** Divides entries into batches of a moderate size. */
+export function entryBatches(entries: readonly ListEntry[]): Generator<ListEntry[]> {
+  return batchesOf(entries, BATCH, bodyOf);
 }
 
 /** Throws `CommandError` if the entries do not fit in one request. */
 export function assertOneRequest(entries: readonly ListEntry[]): void {
-  const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 1000);
+  const bytes = entries.reduce((sum, entry) => sum + jsonBytes(bodyOf(entry)), 1000);
   if (entries.length <= MAX_ENTRIES && bytes <= MAX_LIST_BYTES) return;
   throw new CommandError(
     EXIT.refused,
@@ -83,8 +72,4 @@ export function assertOneRequest(entries: readonly ListEntry[]): void {
 
 function bodyOf({ name, description }: ListEntry): object {
   return { name, ...(description === undefined ? {} : { description }) };
-}
-
-function sizeOf(entry: ListEntry): number {
-  return Buffer.byteLength(JSON.stringify(bodyOf(entry))) + 1;
 }

@@ -1,7 +1,7 @@
 import { csvCell, formatJson, plainText } from './plain-text.ts';
 import { formatYaml } from './yaml.ts';
 import { drawTable } from './table.ts';
-import type { TextStyle } from './terminal.ts';
+import { textStyleOf, type Terminal, type TextStyle } from './terminal.ts';
 
 /** The output formats. */
 export const FORMATS = ['table', 'json', 'yaml', 'csv', 'value'] as const;
@@ -67,6 +67,26 @@ export function formatItem(
     default:
       return formatList(pairs, ['Field', 'Value'], { format: flags.format }, textStyle);
   }
+}
+
+/** Prints a list in the format that the flags select. */
+export function printList(
+  { out, environment }: Terminal,
+  items: readonly Item[],
+  columns: readonly string[],
+  flags: OutputFlags,
+): void {
+  out.write(formatList(items, columns, flags, textStyleOf(out, environment)));
+}
+
+/** Prints one item in the format that the flags select. */
+export function printItem(
+  { out, environment }: Terminal,
+  item: Item,
+  columns: readonly string[],
+  flags: OutputFlags,
+): void {
+  out.write(formatItem(item, columns, flags, textStyleOf(out, environment)));
 }
 
 function cellsOf(rows: readonly (readonly unknown[])[]): string[][] {

@@ -1,6 +1,7 @@
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
 import { call, type Connection } from './client.ts';
 import {
   assertSecrets,
@@ -17,17 +18,60 @@ export interface ServiceKey extends Key {
   readonly resourceId: string;
 }
 
+/** The flags that select keys, besides their ids and names. */
+export interface KeySelection {
+  readonly all?: boolean;
+  readonly pool?: string;
+}
+
+/** Throws `CommandError` unless the keys are selected in exactly one way. */
+export function assertOneSelection(
+  idsOrNames: readonly string[],
+  { pool: ofPool, all }: KeySelection,
+): void {
+  const ways = [idsOrNames.length > 0, ofPool !== undefined, all === true].filter(Boolean);
+  if (ways.length !== 1)
+    throw new CommandError(
+      EXIT.usage,
+      'Select the keys in exactly one way: ids or names, --pool or --all',
+    );
+}
+
+/**
+ * Returns the selected keys. Throws `CommandError` if there are none, which says that nothing was
+ * `done`.
+ */
+export async function selectKeys(
+  connection: Connection,
+  idsOrNames: readonly string[],
+  { pool: ofPool }: KeySelection,
+  done: 'exported' | 'verified',
+): Promise<ServiceKey[]> {
+  const keys =
+    idsOrNames.length > 0
+      ? await getKeys(connection, idsOrNames)
+      : await listKeys(connection, ofPool);
+  if (keys.length > 0) return keys;
+  throw new CommandError(
+    EXIT.refused,
+    ofPool === undefined
+      ? `Nothing was ${done}: there are no keys`
+      : `Nothing was ${done}: no key applies to every zone of the pool '${ofPool}'`,
+    "Run 'tsigil tsigkey list' to list all tsigkeys.",
+  );
+}
+
 /** Returns the key with this id or name. Throws `CommandError`. */
-export async function getKey(connection: Connection, idOrName: string): Promise<ServiceKey> {
+async function getKey(connection: Connection, idOrName: string): Promise<ServiceKey> {
   return keyOf(
     await withHints(tsigkey, async () =>
-      call(connection, 'GET', await findPath(connection, tsigkey, idOrName, (name) => name)),
+      call(connection, 'GET', await findPath(connection, tsigkey, idOrName)),
     ),
   );
 }
 
 /** Returns the keys with these ids or names, each only once. Throws `CommandError`. */
-export async function getKeys(
+async function getKeys(
   connection: Connection,
   idsOrNames: readonly string[],
 ): Promise<ServiceKey[]> {
@@ -43,14 +87,12 @@ export async function getKeys(
  * Returns all keys. With the id or name of a pool, returns those for every zone of the pool. Throws
  * `CommandError`.
  */
-export async function listKeys(
+async function listKeys(
   connection: Connection,
-  poolIdOrName?: string,
+  poolIdOrName: string | undefined,
 ): Promise<ServiceKey[]> {
   const poolId =
-    poolIdOrName === undefined
-      ? undefined
-      : await findId(connection, pool, poolIdOrName, (name) => name);
+    poolIdOrName === undefined ? undefined : await findId(connection, pool, poolIdOrName);
   const filters = [
     ['scope', 'POOL'],
     ['resource_id', poolId ?? ''],

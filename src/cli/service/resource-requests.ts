@@ -67,6 +67,28 @@ export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
 }
 
+/** Returns a connection whose requests cover the resources of all projects. */
+export function inAllProjects(connection: Connection): Connection {
+  return { ...connection, headers: { ...connection.headers, 'x-auth-all-projects': 'true' } };
+}
+
+/**
+ * Reads the resources of all projects if the caller may see them, and otherwise those of its
+ * project.
+ */
+export async function readEverywhere<T>(
+  connection: Connection,
+  read: (from: Connection) => Promise<T>,
+): Promise<T> {
+  try {
+    return await read(inAllProjects(connection));
+  } catch (error) {
+    const isRefused = error instanceof CommandError && [401, 403].includes(error.status ?? 0);
+    if (!isRefused) throw error;
+    return read(connection);
+  }
+}
+
 /**
  * Returns the path of the resource with this id or name. Text in the form of a UUID is an id.
  * Throws `CommandError` unless exactly one exists.
@@ -75,7 +97,7 @@ export async function findPath(
   connection: Connection,
   type: ResourceType,
   idOrName: string,
-  toName: (name: string) => string,
+  toName = asGiven,
 ): Promise<string> {
   return `/v2/${type.collection}/${await findId(connection, type, idOrName, toName)}`;
 }
@@ -88,9 +110,13 @@ export async function findId(
   connection: Connection,
   type: ResourceType,
   idOrName: string,
-  toName: (name: string) => string,
+  toName = asGiven,
 ): Promise<string> {
   return normaliseUuid(idOrName) ?? (await findByName(connection, type, idOrName, toName));
+}
+
+function asGiven(name: string): string {
+  return name;
 }
 
 async function findByName(

@@ -8,7 +8,7 @@ import { zone } from '../../domain/resources/zone.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { parseJson } from '../../net/http.ts';
 import { call, type Connection } from './client.ts';
-import { listItems, withoutSecrets } from './resource-requests.ts';
+import { inAllProjects, listItems, withoutSecrets } from './resource-requests.ts';
 import { sendRequest } from './send-request.ts';
 
 /** The state of a service. */
@@ -124,10 +124,6 @@ function countOf(connection: Connection, type: ResourceType, filter: string): Pr
     );
     return length < MAX_LIMIT ? length : `${MAX_LIMIT} or more`;
   });
-}
-
-function inAllProjects(connection: Connection): Connection {
-  return { ...connection, headers: { ...connection.headers, 'x-auth-all-projects': 'true' } };
 }
 
 /** Returns the count of `work`, or `not permitted` if the token lacks a right. */

@@ -9,8 +9,8 @@ import {
   withOutputFlags,
 } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { formatList, type OutputFlags } from '../../output/output.ts';
-import { textStyleOf, type Terminal } from '../../output/terminal.ts';
+import { printList, type OutputFlags } from '../../output/output.ts';
+import type { Terminal } from '../../output/terminal.ts';
 import { addExport } from './audit-export.ts';
 import { recordParameters, withRecordFlags, type RecordFlags } from './audit-flags.ts';
 import { addFollow } from './audit-follow.ts';
@@ -69,16 +69,9 @@ function addList(parent: Command, terminal: Terminal): void {
         records.push(...page.records);
         marker = page.next;
       }
-      const { out, environment } = terminal;
       const isTable = (format === undefined || format === 'table') && !long;
-      out.write(
-        formatList(
-          records.map((record) => ({ ...record, ...summaryOf(record) })),
-          isTable ? SUMMARY_COLUMNS : COLUMNS,
-          flags,
-          textStyleOf(out, environment),
-        ),
-      );
+      const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
+      printList(terminal, rows, isTable ? SUMMARY_COLUMNS : COLUMNS, flags);
     },
   );
   addExamples(command, [

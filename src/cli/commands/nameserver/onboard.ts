@@ -32,12 +32,7 @@ export function addOnboarding(parent: Command, terminal: Terminal): void {
     .action(async (idOrName: string, flags: Parameters<typeof connect>[0]) => {
       const connection = await connect(flags, terminal);
       const server = await withHints(nameServer, async () =>
-        callFor(
-          SERVER,
-          connection,
-          'GET',
-          await findPath(connection, nameServer, idOrName, (each) => each),
-        ),
+        callFor(SERVER, connection, 'GET', await findPath(connection, nameServer, idOrName)),
       );
       if (server.delivery !== 'agent')
         throw new CommandError(

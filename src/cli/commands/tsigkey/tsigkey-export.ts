@@ -15,27 +15,24 @@ import { holdsSeveral } from '../../../domain/key-formats/writer.ts';
 import { weaknessOf } from '../../../domain/resources/tsigkey.ts';
 import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';
-import type { Connection } from '../../service/client.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
 import { plainCell } from '../../output/output.ts';
 import { fileExists, saveFile } from '../../output/save-file.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { getKeys, listKeys } from '../../service/key-requests.ts';
+import { assertOneSelection, selectKeys, type KeySelection } from '../../service/key-requests.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
-interface ExportFlags extends ConnectionFlags {
+interface ExportFlags extends ConnectionFlags, KeySelection {
   readonly format: string;
-  readonly pool?: string;
-  readonly all?: boolean;
   readonly output?: string;
   readonly outputDir?: string;
   readonly overwrite?: boolean;
 }
 
 /** Adds the command that writes keys in the format of a program. */
-export function addExport(tsigkey: Command, terminal: Terminal): void {
+export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('export')
     .description(
@@ -65,7 +62,10 @@ export function addExport(tsigkey: Command, terminal: Terminal): void {
     .action(async (idsOrNames: string[], flags: ExportFlags) => {
       assertOneSelection(idsOrNames, flags);
       assertFits(idsOrNames, flags);
-      const keys = await readKeys(await connect(flags, terminal), idsOrNames, flags);
+      const connection = await connect(flags, terminal);
+      const keys = (await selectKeys(connection, idsOrNames, flags, 'exported')).toSorted(
+        (one, other) => (canonicalKey(one).name < canonicalKey(other).name ? -1 : 1),
+      );
       const [only, ...others] = keys;
       // The error of a single key is that of the API.
       if (only !== undefined && others.length === 0) tryExport(flags.format, only);
@@ -101,16 +101,6 @@ export function addExport(tsigkey: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Throws `CommandError` unless the keys are selected in exactly one way. */
-function assertOneSelection(idsOrNames: readonly string[], { pool, all }: ExportFlags): void {
-  const ways = [idsOrNames.length > 0, pool !== undefined, all === true].filter(Boolean);
-  if (ways.length !== 1)
-    throw new CommandError(
-      EXIT.usage,
-      'Select the keys in exactly one way: ids or names, --pool or --all',
-    );
-}
-
 /** Throws `CommandError` if one text in the format cannot hold the keys that may be selected. */
 function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: ExportFlags): void {
   const format = findFormat(name);
@@ -119,29 +109,6 @@ function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: 
     EXIT.usage,
     `A file in the format '${name}' for ${format.consumer} can hold one key only`,
     'Use --output-dir to write one file for each key.',
-  );
-}
-
-/** Returns the selected keys by name. Throws `CommandError` if there are none. */
-async function readKeys(
-  connection: Connection,
-  idsOrNames: readonly string[],
-  { pool }: ExportFlags,
-): Promise<Key[]> {
-  const keys =
-    idsOrNames.length > 0
-      ? await getKeys(connection, idsOrNames)
-      : await listKeys(connection, pool);
-  if (keys.length === 0)
-    throw new CommandError(
-      EXIT.refused,
-      pool === undefined
-        ? 'Nothing was exported: there are no keys'
-        : `Nothing was exported: no key applies to every zone of the pool '${pool}'`,
-      "Run 'tsigil tsigkey list' to list all tsigkeys.",
-    );
-  return keys.toSorted((one, other) =>
-    canonicalKey(one).name < canonicalKey(other).name ? -1 : 1,
   );
 }
 

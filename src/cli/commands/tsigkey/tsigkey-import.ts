@@ -32,7 +32,7 @@ interface ImportFlags extends ConnectionFlags, SourceFlags {
 }
 
 /** Adds the command that imports keys from files and servers. */
-export function addImport(tsigkey: Command, terminal: Terminal): void {
+export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
   const { schema } = tsigkeyType.fields.scope;
   const command = tsigkey
     .command('import')

@@ -7,19 +7,17 @@ import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../
 import { addExamples } from '../../flags/help.ts';
 import { checkKey } from '../../service/key-check.ts';
 import { mapConcurrently } from '../../service/concurrency.ts';
-import { getKeys, listKeys } from '../../service/key-requests.ts';
+import { assertOneSelection, selectKeys, type KeySelection } from '../../service/key-requests.ts';
 import { collectServer, readZone, type Server } from '../../flags/name-servers.ts';
 import { plainText } from '../../output/plain-text.ts';
-import { formatList, type OutputFlags } from '../../output/output.ts';
-import { textStyleOf, type Terminal } from '../../output/terminal.ts';
+import { printList, type OutputFlags } from '../../output/output.ts';
+import type { Terminal } from '../../output/terminal.ts';
 import { findTargets, type Target } from './verify-targets.ts';
 
 /** The maximum number of checks at the same time. */
 const CONCURRENCY = 8;
 
-interface VerifyFlags extends ConnectionFlags, OutputFlags {
-  readonly all?: boolean;
-  readonly pool?: string;
+interface VerifyFlags extends ConnectionFlags, OutputFlags, KeySelection {
   readonly server?: readonly Server[];
   readonly zone?: string;
   readonly transfer?: boolean;
@@ -45,7 +43,7 @@ const COLUMNS = ['name', 'server', 'zone', 'check', 'verdict', 'reason', 'hint']
 const SHORT_COLUMNS = ['name', 'server', 'check', 'verdict', 'reason'] as const;
 
 /** Adds the command that checks whether name servers accept keys. */
-export function addVerify(tsigkey: Command, terminal: Terminal): void {
+export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('verify')
     .description(
@@ -87,11 +85,7 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
       assertOneSelection(idsOrNames, flags);
       checkColumns(flags, COLUMNS);
       const connection = await connect(flags, terminal);
-      const keys =
-        idsOrNames.length > 0
-          ? await getKeys(connection, idsOrNames)
-          : await listKeys(connection, flags.pool);
-      if (keys.length === 0) throw nothingVerified(flags);
+      const keys = await selectKeys(connection, idsOrNames, flags, 'verified');
       const targets = await findTargets(connection, keys, flags.server, flags.zone);
       const [target] = targets;
       if (target === undefined)
@@ -126,27 +120,6 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
       purpose: 'verifies all keys against the name servers that should have them',
     },
   ]);
-}
-
-/** Throws `CommandError` unless the keys are selected in exactly one way. */
-function assertOneSelection(idsOrNames: readonly string[], { all, pool }: VerifyFlags): void {
-  const ways = [idsOrNames.length > 0, pool !== undefined, all === true].filter(Boolean);
-  if (ways.length !== 1)
-    throw new CommandError(
-      EXIT.usage,
-      'Select the keys in exactly one way: ids or names, --pool or --all',
-    );
-}
-
-/** Returns the error for a selection without keys. */
-function nothingVerified({ pool }: VerifyFlags): CommandError {
-  return new CommandError(
-    EXIT.refused,
-    pool === undefined
-      ? 'Nothing was verified: there are no keys'
-      : `Nothing was verified: no key applies to every zone of the pool '${pool}'`,
-    "Run 'tsigil tsigkey list' to list all tsigkeys.",
-  );
 }
 
 /** Reports keys for which the service has no name server. */
@@ -189,17 +162,9 @@ async function verifyAll(
     const tested = { name: key.name, server: server.text, zone, check };
     return { ...tested, verdict, reason, hint: hint ?? null };
   });
-  const { out, environment } = terminal;
   const isTable = flags.format === undefined || flags.format === 'table';
-  const columns = isTable ? SHORT_COLUMNS : COLUMNS;
-  out.write(
-    formatList(
-      rows.map((row) => ({ ...row })),
-      columns,
-      flags,
-      textStyleOf(out, environment),
-    ),
-  );
+  const shown = rows.map((row) => ({ ...row }));
+  printList(terminal, shown, isTable ? SHORT_COLUMNS : COLUMNS, flags);
   const failed = rows.filter(({ verdict }) => verdict !== 'good').length;
   if (failed > 0) throw new CommandError(EXIT.refused, `${failed} of ${rows.length} checks failed`);
 }

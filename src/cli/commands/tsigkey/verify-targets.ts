@@ -7,7 +7,7 @@ import { CommandError } from '../../output/errors.ts';
 import { call, type Connection } from '../../service/client.ts';
 import { mapConcurrently } from '../../service/concurrency.ts';
 import type { ServiceKey } from '../../service/key-requests.ts';
-import { listItems, type Item } from '../../service/resource-requests.ts';
+import { listItems, readEverywhere, type Item } from '../../service/resource-requests.ts';
 
 /** The maximum number of requests at the same time. */
 const CONCURRENCY = 8;
@@ -69,7 +69,7 @@ function serverOf({ name, address }: Item): Server {
 function createZones(connection: Connection) {
   const cache = new Map<string, Promise<Item | undefined>>();
   const cached = (key: string, read: (from: Connection) => Promise<Item | undefined>) => {
-    const known = cache.get(key) ?? inAllProjects(connection, read);
+    const known = cache.get(key) ?? readEverywhere(connection, read);
     cache.set(key, known);
     return known;
   };
@@ -95,24 +95,6 @@ async function ifExists(response: Promise<Item>): Promise<Item | undefined> {
   } catch (error) {
     if (error instanceof CommandError && error.status === 404) return undefined;
     throw error;
-  }
-}
-
-/**
- * Reads the resources of all projects if the caller may see them, and otherwise those of its
- * project.
- */
-async function inAllProjects<T>(
-  connection: Connection,
-  read: (from: Connection) => Promise<T>,
-): Promise<T> {
-  const headers = { ...connection.headers, 'x-auth-all-projects': 'true' };
-  try {
-    return await read({ ...connection, headers });
-  } catch (error) {
-    const isRefused = error instanceof CommandError && [401, 403].includes(error.status ?? 0);
-    if (!isRefused) throw error;
-    return read(connection);
   }
 }
 

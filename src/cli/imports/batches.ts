@@ -1,0 +1,30 @@
+/** The maximum size of a batch: its items, and their bytes as JSON. */
+export interface BatchSize {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+/** Divides items into batches for one request each. `jsonOf` returns what the request has of an item. */
+export function* batchesOf<T>(
+  items: readonly T[],
+  most: BatchSize,
+  jsonOf: (item: T) => object,
+): Generator<T[]> {
+  let batch: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const size = jsonBytes(jsonOf(item));
+    if (batch.length === most.items || (batch.length > 0 && bytes + size > most.bytes)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(item);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Returns the bytes of an item in a JSON array, with its comma. */
+export function jsonBytes(value: object): number {
+  return Buffer.byteLength(JSON.stringify(value)) + 1;
+}
