@@ -1,3 +1,4 @@
+import { asError } from '../domain/model/errors.ts';
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ACTIONS } from '../domain/actions/actions.ts';
@@ -141,7 +142,7 @@ export function createServer(options: ServerOptions): HttpServer {
       passed = guard(request, reply);
       if (passed === true) unsent.check(request);
     } catch (error) {
-      done(error as Error);
+      done(asError(error));
       return;
     }
     if (passed === true) done();

@@ -177,10 +177,8 @@ export interface SystemFault {
  */
 export function systemFault(error: unknown): SystemFault | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { code, syscall, path, address, port } = error as NodeJS.ErrnoException & {
-    readonly address?: string;
-    readonly port?: number;
-  };
+  const fault: NodeJS.ErrnoException & { address?: string; port?: number } = error;
+  const { code, syscall, path, address, port } = fault;
   if (code === undefined || syscall === undefined) return undefined;
   const host = address?.includes(':') === true ? `[${address}]` : address;
   const place = port === undefined ? (path ?? address) : `${host}:${port}`;

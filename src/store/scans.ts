@@ -1,4 +1,4 @@
-import { ServiceError } from '../domain/model/errors.ts';
+import { asError, ServiceError } from '../domain/model/errors.ts';
 import { createFairQueue } from '../domain/scheduling/fair-queue.ts';
 import type { Turn } from '../domain/model/ports.ts';
 import type { ScanSlots } from './sql/sql.ts';
@@ -58,7 +58,7 @@ export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
 /** Rejects with the signal's reason when it aborts. */
 function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error));
+    signal.addEventListener('abort', () => reject(asError(signal.reason)));
   });
 }
 

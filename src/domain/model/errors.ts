@@ -74,3 +74,8 @@ export function invalidObject(what: string, problems: readonly Problem[]): Servi
   if (problems.length > listed.length) messages.push(`and ${problems.length - listed.length} more`);
   return new ServiceError('invalid_object', { what, messages }, { problems: listed });
 }
+
+/** Returns what was thrown as an error, although any value can be thrown. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -178,7 +178,7 @@ function shownValue(value: unknown): unknown {
   if (typeof value !== 'object') return value;
   const text = JSON.stringify(value);
   const masked = withoutTokens(text);
-  return masked === text ? value : (JSON.parse(masked) as unknown);
+  return masked === text ? value : JSON.parse(masked);
 }
 
 function markOf(value: unknown, mark: MarkSecret): string {

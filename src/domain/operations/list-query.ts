@@ -183,9 +183,6 @@ function readCondition(type: ResourceType, [name, value]: Parameter): Condition 
   if (form === 'lower') return { field: name, test, value: value.toLowerCase() };
   if (form === 'upper') return { field: name, test, value: value.toUpperCase() };
   const parsed = test === '=' ? type.fields[name]?.parse(value) : undefined;
-  return {
-    field: name,
-    test,
-    value: parsed !== undefined && 'value' in parsed ? (parsed.value as string) : value,
-  };
+  const stored = parsed !== undefined && 'value' in parsed ? parsed.value : undefined;
+  return { field: name, test, value: typeof stored === 'string' ? stored : value };
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '../model/errors.ts';
+import { asError, ServiceError } from '../model/errors.ts';
 
 /** The limits of a fair queue. A job uses one slot, or the number that its `run` requests. */
 export interface FairQueueOptions {
@@ -117,7 +117,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       };
       const abort = () => {
         leave();
-        reject(signal?.reason as Error);
+        reject(asError(signal?.reason));
         serveNext(); // the job may have blocked others because of the slots it requested
       };
       const job = { slots, begin };

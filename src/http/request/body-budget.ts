@@ -5,7 +5,7 @@ import type {
   onRequestHookHandler,
   onSendHookHandler,
 } from 'fastify';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../domain/model/errors.ts';
 import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
 import { forRoutesWithBodies } from './routes.ts';
 
@@ -66,7 +66,7 @@ export function addBodyBudget(
       });
     queue.run(request.caller?.id ?? request.ip, read, left, bytes).catch((error: unknown) => {
       reply.header('connection', 'close'); // otherwise the service would still receive the body
-      done(error as Error);
+      done(asError(error));
     });
   };
   const onSend: onSendHookHandler = (request, reply, _payload, done) => {

@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/model/field.ts';
 import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Operation } from '../../domain/model/resource.ts';
@@ -12,8 +13,8 @@ export type Handler = (
 
 /** Returns the text of `{id}` in the path of a request; undefined for a path without it. */
 export function pathId(request: FastifyRequest): string | undefined {
-  const { id } = (request.params ?? {}) as { readonly id?: string };
-  return id;
+  const { id } = isObject(request.params) ? request.params : {};
+  return typeof id === 'string' ? id : undefined;
 }
 
 /** The handler of one method on a path. */

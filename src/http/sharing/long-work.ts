@@ -53,7 +53,8 @@ const CHUNK_LENGTH = 65_536;
 export async function writeLongJson(slicer: Slicer, object: object): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let text = '';
-  for (const [name, member] of Object.entries(object) as [string, unknown][]) {
+  const members: [string, unknown][] = Object.entries(object);
+  for (const [name, member] of members) {
     text += `${text === '' && chunks.length === 0 ? '{' : ','}${JSON.stringify(name)}:`;
     if (!isIterable(member)) {
       text += JSON.stringify(member);

@@ -144,10 +144,9 @@ async function adopt(
       'bad_request',
       `'nameServers': the name server '${server.name}' exists with the driver '${current.driver}'. Delete it, or change the configuration`,
     );
+  const stored: Readonly<Record<string, unknown>> = current;
   const given = Object.fromEntries(
-    Object.entries(body).filter(
-      ([name, value]) => !isDeepStrictEqual(value, current[name as keyof NameServer]),
-    ),
+    Object.entries(body).filter(([name, value]) => !isDeepStrictEqual(value, stored[name])),
   );
   if (Object.keys(given).length > 0) await changes.update(nameServer, current, given);
   return current.id;

@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/model/field.ts';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -80,7 +81,10 @@ export async function rewriteFile(writer: DatabaseSyncInstance, path: string): P
 async function truncateWal(writer: DatabaseSyncInstance): Promise<boolean> {
   const until = performance.now() + LOCK_WAIT_MS;
   const checkpoint = writer.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
-  const isBusy = () => (checkpoint.get() as { busy: number }).busy !== 0;
+  const isBusy = () => {
+    const row: unknown = checkpoint.get();
+    return isObject(row) && row.busy !== 0;
+  };
   while (isBusy()) {
     if (performance.now() >= until) return false;
     await pauseForLock();

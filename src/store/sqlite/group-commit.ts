@@ -1,6 +1,6 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../domain/model/errors.ts';
 import type { DatabaseObserver, Sql } from '../sql/sql.ts';
 import { LOCK_WAIT_MS, pauseForLock, retrying } from './connection/busy.ts';
 import { isBusy, translate } from './connection/faults.ts';
@@ -121,7 +121,7 @@ export function startGroupCommit(
         const latest = isBusy(error) ? performance.now() - LOCK_WAIT_MS : Infinity;
         const refused = waiting.filter(({ since }) => since <= latest);
         waiting = waiting.filter(({ since }) => since > latest);
-        for (const pending of refused) pending.finish(translate(error, path) as Error);
+        for (const pending of refused) pending.finish(translate(error, path));
       }
       if (waiting.length === 0) return false;
       await pauseForLock();
@@ -142,7 +142,7 @@ export function startGroupCommit(
     } catch (failure) {
       // after most faults there is no open transaction
       await sql.run('ROLLBACK', []).catch(() => undefined);
-      for (const pending of batch) pending.finish(failure as Error);
+      for (const pending of batch) pending.finish(asError(failure));
       return;
     }
     observer.committed(batch.length, (performance.now() - began) / 1000);

@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/model/field.ts';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { randomInt } from 'node:crypto';
 import { ServiceError } from '../../domain/model/errors.ts';
@@ -35,10 +36,9 @@ export async function lockDatabase(path: string): Promise<DatabaseLock> {
     heldHere.set(key, 'open');
     return {
       confirm(connection) {
-        const { user_version: found } = connection.prepare('PRAGMA user_version').get() as {
-          user_version: number;
-        };
-        if (mark !== undefined && found !== mark) throw inUse(path);
+        if (mark === undefined) return;
+        const row: unknown = connection.prepare('PRAGMA user_version').get();
+        if (!isObject(row) || row.user_version !== mark) throw inUse(path);
       },
       close() {
         heldHere.set(key, 'closed');

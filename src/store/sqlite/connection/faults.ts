@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../../domain/model/errors.ts';
 import { codeOf, messageOf } from '../../../net/faults.ts';
 
 const BUSY = 5;
@@ -65,11 +65,11 @@ function isReadFault(error: unknown): boolean {
  * Returns `unavailable` for a fault of the machine. Returns any other error, such as a constraint
  * violation, unchanged.
  */
-export function translate(error: unknown, path: string): unknown {
+export function translate(error: unknown, path: string): Error {
   const fault =
     MACHINE_FAULTS[primaryCode(error)] ??
     (isReadFault(error) ? 'reading the file failed; it may be damaged' : undefined);
-  if (fault === undefined) return error;
+  if (fault === undefined) return asError(error);
   return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
     retryAfterSeconds: 5,
     cause: new Error(`${path}: ${messageOf(error)}`, { cause: error }),

@@ -44,8 +44,8 @@ function prepareRow(
   const columns = statement.columns().map(({ name }) => name);
   statement.setReturnArrays(true);
   return (parameters) => {
-    const row = statement.get(...parameters) as unknown[] | undefined;
-    return row && rowOf(columns, row);
+    const row: unknown = statement.get(...parameters);
+    return Array.isArray(row) ? rowOf(columns, row) : undefined;
   };
 }
 

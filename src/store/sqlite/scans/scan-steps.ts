@@ -81,7 +81,10 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
   });
   /** Returns the values of the first row of a statement, if any. */
   const valuesOf = (text: string, parameters: readonly SqlValue[]): readonly unknown[] =>
-    run(() => (statementFor(text).get(...parameters) as unknown as unknown[] | undefined) ?? []);
+    run((): readonly unknown[] => {
+      const row: unknown = statementFor(text).get(...parameters);
+      return Array.isArray(row) ? row : [];
+    });
   /**
    * Returns the rows of a query as one JSON text, in the order of the ORDER BY terms `order`, if
    * present.

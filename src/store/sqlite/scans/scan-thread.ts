@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { ServiceError } from '../../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../../domain/model/errors.ts';
 import type { Keyring } from '../../../domain/encryption/keyring.ts';
 import type { PageQuery } from '../../../domain/model/query.ts';
 import type { Resource } from '../../../domain/model/resource.ts';
@@ -124,7 +124,7 @@ export function createScanThread(
       const number = (last += 1);
       const cancel = () => {
         worker.postMessage({ cancel: number } satisfies ScanRequest);
-        pending.get(number)?.reject(signal.reason as Error);
+        pending.get(number)?.reject(asError(signal.reason));
       };
       signal.addEventListener('abort', cancel);
       worker.ref();

@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { ServiceError } from '../../../domain/model/errors.ts';
+import { asError, ServiceError } from '../../../domain/model/errors.ts';
 import { typeOfCollection } from '../../../domain/resources/resources.ts';
 import { scanOn } from './scan.ts';
 import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';
@@ -8,7 +8,7 @@ import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';
 // The thread in which scans run, on a separate read-only connection. Concurrent scans take turns
 // after each step.
 
-const path = workerData as string;
+const path = String(workerData);
 const connection = new DatabaseSync(path, { readOnly: true });
 for (const pragma of ['busy_timeout = 5000', 'temp_store = MEMORY'])
   connection.exec(`PRAGMA ${pragma}`);
@@ -55,7 +55,7 @@ function close(): void {
 }
 
 function failureOf(error: unknown): ScanFailure {
-  const { message, stack = '' } = error as Error;
+  const { message, stack = '' } = asError(error);
   if (!(error instanceof ServiceError && error.code === 'unavailable'))
     return { unavailable: false, message, stack };
   const { retryAfterSeconds, cause } = error.details;
