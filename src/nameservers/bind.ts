@@ -162,13 +162,15 @@ function listName(right: Right, zone?: string): string {
 
 /**
  * Returns the keys and access lists. A list without keys is `none`. A list stays in the file after
- * its zone is deleted: BIND does not start without a list that a zone names.
+ * its zone is deleted: BIND does not start without a list that a zone names. BIND searches its lists
+ * one by one. So those that most zones name come first: the lists for all zones, lists with keys, and
+ * lists for transfers.
  */
 function* render({ zones, keys }: DesiredState, former: string): Iterable<string> {
   const lists = new Map<string, DesiredKey[]>();
   const zoneNames = [...zones, ...keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones))];
-  for (const zone of [undefined, ...zoneNames])
-    for (const right of RIGHTS) lists.set(listName(right, zone), []);
+  for (const right of RIGHTS) lists.set(listName(right), []);
+  for (const right of RIGHTS) for (const zone of zoneNames) lists.set(listName(right, zone), []);
   for (const [, name = ''] of former.matchAll(/^acl "(tsigil-[a-z0-9._-]+)"/gm))
     lists.set(name, []);
   for (const key of keys) {
@@ -177,7 +179,11 @@ function* render({ zones, keys }: DesiredState, former: string): Iterable<string
         lists.get(listName(right, zone))?.push(key);
     yield clause(key);
   }
-  for (const [name, members] of lists) {
+  const all = [...lists];
+  const [shared, others] = [all.slice(0, RIGHTS.length), all.slice(RIGHTS.length)];
+  const used = others.filter(([, members]) => members.length > 0);
+  const unused = others.filter(([, members]) => members.length === 0);
+  for (const [name, members] of [...shared, ...used, ...unused]) {
     const elements = members.map((key) => `key "${key.name}";`);
     yield `acl "${name}" { ${elements.length === 0 ? 'none;' : elements.join(' ')} };\n`;
   }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bind } from '../harness/brands/bind.ts';
+import { ZONES } from '../harness/driven-server.ts';
 import { describeDriver, newKey } from './driver-contract.ts';
 import { describeIncludeFile } from './include-file-contract.ts';
 
@@ -27,6 +28,31 @@ describeDriver(bind, (session) => {
       /named\.conf:\d+: [^Q]*\.$/,
     );
     await apply(newKey({ rights: ['transfer'] }));
+  });
+
+  test('lists for all zones come first, then lists with keys, and no list disappears', async () => {
+    const { server, driver, apply } = session();
+    const lists = () =>
+      [
+        ...readFileSync(join(server.folder, 'keys', 'tsigil.conf'), 'utf8').matchAll(
+          /^acl "(.*)" \{ (none)?/gm,
+        ),
+      ].map(([, name = '', none = 'keys']) => `${name} ${none}`);
+    const key = newKey({ rights: ['transfer'], zones: ['b.test'] });
+    const former = { zones: [...ZONES, 'former.test'], keys: [newKey({ rights: ['transfer'] })] };
+    const signal = AbortSignal.timeout(10_000);
+    await driver.apply(former, new Set(), signal);
+    expect(lists().slice(0, 2)).toEqual(['tsigil-transfer keys', 'tsigil-update none']);
+    await apply(key);
+    const expected = [
+      ...['tsigil-transfer none', 'tsigil-update none', 'tsigil-transfer-b.test keys'],
+      ...['tsigil-transfer-a.test none', 'tsigil-update-a.test none', 'tsigil-update-b.test none'],
+      ...['tsigil-transfer-former.test none', 'tsigil-update-former.test none'],
+    ];
+    expect(lists()).toEqual(expected);
+    expect((await apply(key)).changed).toBe(false);
+    await apply();
+    expect(new Set(lists())).toEqual(new Set(expected.map((list) => list.replace('keys', 'none'))));
   });
 
   describeIncludeFile(session, bind);
