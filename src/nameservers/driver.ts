@@ -19,7 +19,8 @@ export interface Driver {
   apply(state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal): Promise<Applied>;
   /**
    * Compares the server with `state` and changes nothing. The result also lists changes that others
-   * have made to the server. Throws `DriverError`.
+   * have made to the server. If the next call is `apply` with the same object, the driver may use
+   * what it has read here. Throws `DriverError`.
    */
   compare(
     state: DesiredState,

@@ -9,50 +9,53 @@ export interface Grants {
   readonly updateFrom: readonly string[];
 }
 
+/** The kinds of metadata with the keys for transfers and updates, and the networks for updates. */
+const TRANSFER_KEYS = 'TSIG-ALLOW-AXFR';
 const UPDATE_KEYS = 'TSIG-ALLOW-DNSUPDATE';
 const UPDATE_NETWORKS = 'ALLOW-DNSUPDATE-FROM';
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
 
 /** Reads the grants of a zone. Returns undefined if there is no zone. Throws `DriverError`. */
-export async function readGrants(
-  api: PowerdnsApi,
-  zone: string,
-  signal: AbortSignal,
-): Promise<Grants | undefined> {
-  const transfer = await api.transferKeys(zone, signal);
-  if (transfer === undefined) return undefined;
-  const update = await api.metadata(zone, UPDATE_KEYS, signal);
-  const updateFrom = await api.metadata(zone, UPDATE_NETWORKS, signal);
-  return { transfer, update: update.map(comparisonForm), updateFrom };
+export async function readGrants(api: PowerdnsApi, zone: string): Promise<Grants | undefined> {
+  const metadata = await api.metadata(zone);
+  if (metadata === undefined) return undefined;
+  return {
+    transfer: (metadata.get(TRANSFER_KEYS) ?? []).map(comparisonForm),
+    update: (metadata.get(UPDATE_KEYS) ?? []).map(comparisonForm),
+    updateFrom: metadata.get(UPDATE_NETWORKS) ?? [],
+  };
 }
 
 /**
  * Changes the keys of a zone from `present` to `target`. Returns the new grants, or undefined if
  * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty.
- * Networks are therefore added after keys, and removed before them. Throws `DriverError`.
+ * Networks are therefore added after keys, and removed before them. It refuses a list of keys for
+ * transfers if one of them does not exist. Grants of deleted keys are therefore left out. Throws
+ * `DriverError`.
  */
 export async function writeGrants(
   api: PowerdnsApi,
   zone: string,
   present: Grants,
   target: Pick<Grants, 'transfer' | 'update'>,
-  signal: AbortSignal,
+  exists: (name: string) => boolean,
 ): Promise<Grants | undefined> {
   const changesTransfer = !isEqual(present.transfer, target.transfer);
   const changesUpdate = !isEqual(present.update, target.update);
   if (!changesTransfer && !changesUpdate) return undefined;
-  if (changesTransfer) await api.setTransferKeys(zone, target.transfer, signal);
+  const transfer = changesTransfer ? target.transfer.filter(exists) : target.transfer;
+  if (changesTransfer) await api.setTransferKeys(zone, transfer);
   let { updateFrom } = present;
   if (changesUpdate && target.update.length === 0) {
     updateFrom = [];
-    await api.setMetadata(zone, UPDATE_NETWORKS, updateFrom, signal);
+    await api.setMetadata(zone, UPDATE_NETWORKS, updateFrom);
   }
-  if (changesUpdate) await api.setMetadata(zone, UPDATE_KEYS, target.update, signal);
+  if (changesUpdate) await api.setMetadata(zone, UPDATE_KEYS, target.update);
   if (changesUpdate && target.update.length > 0 && updateFrom.length === 0) {
     updateFrom = EVERYWHERE;
-    await api.setMetadata(zone, UPDATE_NETWORKS, updateFrom, signal);
+    await api.setMetadata(zone, UPDATE_NETWORKS, updateFrom);
   }
-  return { transfer: target.transfer, update: target.update, updateFrom };
+  return { transfer, update: target.update, updateFrom };
 }
 
 function isEqual(one: readonly string[], other: readonly string[]): boolean {

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import {
   RIGHTS,
   withKept,
@@ -11,6 +10,7 @@ import { defineDriver, DriverError, type Driver, type Requirement } from '../dri
 import { line } from '../include-file.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, writeGrants, type Grants } from './powerdns-grants.ts';
+import { disableKey, writeKey } from './powerdns-keys.ts';
 import {
   differencesOf,
   grown,
@@ -49,40 +49,30 @@ export const powerdns = defineDriver({
   options,
   rights: RIGHTS,
   create(given): Driver {
-    const api = createPowerdnsApi(given);
+    const open = createPowerdnsApi(given);
     const { requests, zoneChanges } = given;
-    /** What the server has, or undefined if it must be read. */
-    let cache: Known | undefined;
+    /** What the last comparison has read, for the apply of the same pass. */
+    let compared: { readonly state: DesiredState; readonly planned: Plan } | undefined;
 
+    /** Reads the zones, their grants, the names of all keys, and the keys of `state`. */
     const plan = async (
+      api: PowerdnsApi,
       state: DesiredState,
       owned: ReadonlySet<string>,
-      signal: AbortSignal,
     ): Promise<Plan> => {
-      setMaxListeners(0, signal); // each request listens
-      const known: Known = cache ?? { keys: new Map(), grants: new Map() };
-      cache = undefined;
-      const [zones, present] = await Promise.all([api.zones(signal), api.keys(signal)]);
+      const known: Known = { keys: new Map(), grants: new Map() };
+      const [zones, present] = await Promise.all([api.zones(), api.keys()]);
       const names = new Set(present);
-      const served = new Set(zones);
-      for (const name of known.keys.keys()) if (!names.has(name)) known.keys.delete(name);
-      for (const zone of known.grants.keys()) if (!served.has(zone)) known.grants.delete(zone);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
-      const unread = [...state.keys, ...kept].filter(
-        ({ name }) => names.has(name) && !known.keys.has(name),
-      );
+      const unread = [...state.keys, ...kept].filter(({ name }) => names.has(name));
       await inParallel(unread, requests, async ({ name }) => {
-        const key = await api.key(name, signal);
+        const key = await api.key(name);
         if (key !== undefined) known.keys.set(name, key);
       });
-      await inParallel(
-        zones.filter((zone) => !known.grants.has(zone)),
-        requests,
-        async (zone) => {
-          const grants = await readGrants(api, zone, signal);
-          if (grants !== undefined) known.grants.set(zone, grants);
-        },
-      );
+      await inParallel(zones, requests, async (zone) => {
+        const grants = await readGrants(api, zone);
+        if (grants !== undefined) known.grants.set(zone, grants);
+      });
       const isTaken = ({ name, algorithm, secret }: DesiredKey) => {
         const found = known.keys.get(name);
         if (found === undefined || owned.has(name)) return false;
@@ -91,89 +81,70 @@ export const powerdns = defineDriver({
       const all = withKept({ ...state, kept }, known.keys);
       const keys = all.filter((key) => !isTaken(key));
       const taken = all.filter(isTaken);
-      const others = new Set(taken.map(({ name }) => name));
       const ours = new Set([...owned, ...keys.map(({ name }) => name)]);
-      for (const name of others) ours.delete(name);
+      for (const { name } of taken) ours.delete(name);
       return { known, zones, present: names, keys, taken, ours, wanted: wantedGrants(state, keys) };
     };
 
     return {
       async apply(state, owned, signal) {
-        const planned = await plan(state, owned, signal);
+        const former = compared?.state === state ? compared.planned : undefined;
+        compared = undefined;
+        const api = await open(signal);
+        const planned = former ?? (await plan(api, state, owned));
         const { known, zones, keys, present, ours, wanted } = planned;
-        const desired = new Map(keys.map((key) => [key.name, key]));
+        const desired = new Set(keys.map(({ name }) => name));
+        const existing = new Set(present);
+        const exists = (name: string) => existing.has(name);
         let changes = 0;
         const grant = (targetOf: (zone: string, grants: Grants) => Grants) =>
           inParallel(zones, zoneChanges, async (zone) => {
             const grants = known.grants.get(zone);
             if (grants === undefined) return;
             const target = targetOf(zone, grants);
-            const written = await writeGrants(api, zone, grants, target, signal);
+            const written = await writeGrants(api, zone, grants, target, exists);
             if (written === undefined) return;
             changes += 1;
             known.grants.set(zone, written);
           });
-        // Grants of a deleted key would apply to a new key with its name.
-        await grant((zone, grants) => shrunk(grants, ours, wanted(zone)));
         const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
+        if (removed.length < zones.length)
+          await inParallel(removed, requests, (name) => disableKey(api, name));
+        // A new or changed key would get the grants of a former key with its name.
+        await grant((zone, grants) => shrunk(grants, desired, wanted(zone)));
+        await inParallel(keys, requests, async (key) => {
+          if (await writeKey(api, key, known.keys.get(key.name))) changes += 1;
+          existing.add(key.name);
+        });
+        // One change of each zone, also if some keys are new and others removed.
+        await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
         await inParallel(removed, requests, async (name) => {
           changes += 1;
-          await api.deleteKey(name, signal);
-          known.keys.delete(name);
+          await api.deleteKey(name);
         });
-        await inParallel(keys, requests, async (key) => {
-          if (await writeKey(api, key, known.keys.get(key.name), signal)) changes += 1;
-          known.keys.set(key.name, { algorithm: key.algorithm, secret: key.secret });
-        });
-        await grant((zone, grants) => grown(grants, wanted(zone)));
-        cache = known;
         return { changed: changes > 0, problems: planned.taken.map(nameTaken) };
       },
 
       async compare(state, owned, signal) {
-        cache = undefined;
-        const planned = await plan(state, owned, signal);
-        cache = planned.known;
+        compared = undefined;
+        const api = await open(signal);
+        const planned = await plan(api, state, owned);
+        compared = { state, planned };
         return differencesOf(planned);
       },
 
-      check: (signal) => checkServer(api, signal),
+      check: (signal) => checkServer(open, signal),
     };
   },
 });
 
-/** Creates or changes a key. Returns false if the server has it. */
-async function writeKey(
-  api: PowerdnsApi,
-  key: DesiredKey,
-  found: { readonly algorithm: string; readonly secret: string } | undefined,
+async function checkServer(
+  open: (signal: AbortSignal) => Promise<PowerdnsApi>,
   signal: AbortSignal,
-): Promise<boolean> {
-  if (found?.algorithm === key.algorithm && found.secret === key.secret) return false;
-  if (found?.algorithm === key.algorithm) {
-    await api.changeSecret(key.name, key.secret, signal);
-    return true;
-  }
-  // A request to change the algorithm adds a second key with the name.
-  if (found !== undefined) await api.deleteKey(key.name, signal);
-  try {
-    await api.createKey(key, signal);
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    throw new DriverError(
-      error.code,
-      error.message.replaceAll(key.secret, '***'),
-      error.hint,
-      undefined,
-    );
-  }
-  return true;
-}
-
-async function checkServer(api: PowerdnsApi, signal: AbortSignal): Promise<readonly Requirement[]> {
+): Promise<readonly Requirement[]> {
   const requirement = 'The API of PowerDNS accepts the API key.';
   try {
-    const settings = await api.settings(signal);
+    const settings = await (await open(signal)).settings();
     const closed = ['allow-axfr-ips', 'allow-dnsupdate-from'].map((name): Requirement => {
       const value = settings.get(name) ?? '';
       const condition = `The setting \`${name}\` of PowerDNS is empty.`;

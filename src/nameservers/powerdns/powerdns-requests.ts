@@ -1,0 +1,117 @@
+import { setMaxListeners } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { anyText } from '../../domain/model/field.ts';
+import { responseObject } from '../../domain/model/object.ts';
+import { describeFault } from '../../net/faults.ts';
+import { createHttpClient, parseJson, type HttpClient } from '../../net/http.ts';
+import { driverErrors } from '../control.ts';
+import { DriverError } from '../driver.ts';
+
+/** The time limit of one request, or up to 1 s less. The list of all zones may be long. */
+const REQUEST_MS = 10_000;
+
+/** The options for the API. */
+export interface PowerdnsOptions {
+  readonly url: string;
+  readonly apiKeyFile: string;
+  readonly requests: number;
+  readonly zoneChanges: number;
+}
+
+/**
+ * Sends a request. Returns undefined for 404, and otherwise the body of a successful response.
+ * Throws `DriverError`.
+ */
+export type Send = (
+  method: string,
+  path: string,
+  body?: object,
+) => Promise<{ readonly body: unknown } | undefined>;
+
+/**
+ * Returns the function that begins a pass: it reads the API key, and returns how to send requests
+ * until `ending` aborts. Throws `DriverError`.
+ */
+export function createRequests(options: PowerdnsOptions): (ending: AbortSignal) => Promise<Send> {
+  const client = createHttpClient({
+    trust: {},
+    maxResponseBytes: 256 * 1024 * 1024,
+    attempts: 1,
+    maxConnections: Math.max(options.requests, options.zoneChanges),
+  });
+  return async (ending) =>
+    requestsOf(client, options, await readApiKey(options.apiKeyFile), ending);
+}
+
+function requestsOf(
+  client: HttpClient,
+  options: PowerdnsOptions,
+  apiKey: string,
+  ending: AbortSignal,
+): Send {
+  const base = `${options.url.replace(/\/+$/, '')}/api/v1/servers/localhost`;
+  const headers = { 'x-api-key': apiKey };
+  const json = { ...headers, 'content-type': 'application/json' };
+  const limited = limitedSignals(ending);
+  return (method, path, body) => {
+    const signal = limited();
+    return driverErrors(`The API of PowerDNS at ${options.url}`, signal, async () => {
+      const request =
+        body === undefined
+          ? { method, url: `${base}${path}`, headers }
+          : { method, url: `${base}${path}`, headers: json, body: JSON.stringify(body) };
+      const { status, text } = await client.send(request, { seconds: 0, signal });
+      if (status === 401 || status === 403)
+        throw new DriverError(
+          'not_permitted',
+          'PowerDNS refuses the API key or the address of this machine.',
+          'Compare the API key with `api-key` of PowerDNS, and check `webserver-allow-from`.',
+        );
+      if (status === 404 && method !== 'POST') return undefined;
+      if (status < 200 || status > 299)
+        throw new DriverError(
+          'refused_by_server',
+          `PowerDNS refused ${method} ${path}: ${status} ${errorOf(text)}.`,
+          'Read the log of PowerDNS.',
+        );
+      // To parse an empty text is expensive, because of the error that it causes.
+      return { body: text === '' ? undefined : parseJson(text) };
+    });
+  };
+}
+
+/**
+ * Returns a function that returns a signal with the time limit of one request. Requests that begin
+ * within a second share a signal, because thousands of signals take as long as the requests.
+ */
+function limitedSignals(ending: AbortSignal): () => AbortSignal {
+  let latest: { readonly signal: AbortSignal; readonly since: number } | undefined;
+  return () => {
+    const now = performance.now();
+    if (latest === undefined || now - latest.since > 1000) {
+      const signal = AbortSignal.any([ending, AbortSignal.timeout(REQUEST_MS)]);
+      setMaxListeners(0, signal); // each request listens
+      latest = { signal, since: now };
+    }
+    return latest.signal;
+  };
+}
+
+async function readApiKey(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    throw new DriverError(
+      'not_permitted',
+      `The file with the API key cannot be read: ${describeFault(cause)}.`,
+      'Let the user of this process read the file.',
+      cause,
+    );
+  }
+}
+
+/** Returns the reason in an error response, on one line. */
+function errorOf(text: string): string {
+  const parsed = responseObject({ error: anyText() }).parse(parseJson(text));
+  return 'value' in parsed ? parsed.value.error.replaceAll(/\s+/g, ' ') : '';
+}

@@ -1,0 +1,241 @@
+import { once } from 'node:events';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { probeKey } from '../../src/nameservers/probe.ts';
+import { call, powerdns } from '../harness/brands/powerdns.ts';
+import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
+import { newKey } from './driver-contract.ts';
+
+/** A program between the driver and PowerDNS that records the requests. */
+interface Recorder {
+  readonly url: string;
+  /** The method and path of each request, in the order of their ends. */
+  readonly requests: string[];
+  /** Runs before a request is sent to PowerDNS. */
+  before: (request: string) => Promise<unknown>;
+}
+
+const BASE = '/api/v1/servers/localhost';
+
+describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
+  let server: DrivenServer;
+  beforeAll(async () => {
+    server = await startDrivenServer(powerdns);
+  });
+  afterAll(() => server.remove());
+
+  const record = async (): Promise<Recorder> => {
+    const recorder = { url: '', requests: [] as string[], before: () => Promise.resolve() };
+    const proxy = createServer((incoming, response) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        void (async () => {
+          const { method = '', url = '' } = incoming;
+          const request = `${method} ${url.slice(BASE.length)}`;
+          await (recorder as Recorder).before(request);
+          const answer = await fetch(`http://127.0.0.1:${server.controlPort}${url}`, {
+            method,
+            headers: { 'x-api-key': String(incoming.headers['x-api-key']) },
+            ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+          });
+          const text = await answer.text();
+          recorder.requests.push(request);
+          response.writeHead(answer.status).end(text);
+        })();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    onTestFinished(() => {
+      proxy.close();
+      proxy.closeAllConnections();
+    });
+    recorder.url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    return recorder;
+  };
+
+  /** Makes a pass with a driver: a comparison and an apply of the same state. */
+  const startDriver = async (more: object = {}) => {
+    const recorder = await record();
+    const local = { ...(powerdns.options(server) as object), url: recorder.url, ...more };
+    const driver = DRIVERS.powerdns?.create(local, 'any');
+    const owned = new Set<string>();
+    const pass = async (...keys: readonly DesiredKey[]) => {
+      for (const { name } of keys) owned.add(name);
+      const state = { zones: ZONES, keys };
+      const signal = AbortSignal.timeout(10_000);
+      recorder.requests.length = 0;
+      await driver?.compare(state, owned, signal);
+      await driver?.apply(state, owned, signal);
+      return recorder.requests;
+    };
+    return { recorder, pass, driver };
+  };
+  const api = (method: string, path: string, body?: object) =>
+    call(server.folder, server.controlPort, method, path, body);
+  const verdictOn = async (key: DesiredKey, zone: string) =>
+    (await probeKey(key, 'transfer', { server: server.address, zone }, Date.now)).verdict;
+
+  const READING = [
+    ...['GET /tsigkeys', 'GET /zones/a.test./metadata'],
+    ...['GET /zones/b.test./metadata', 'GET /zones?dnssec=false'],
+  ];
+
+  test('a pass reads each zone once and changes it once for each right', async () => {
+    const { pass } = await startDriver();
+    await pass();
+    const key = newKey({ rights: ['transfer', 'update'] });
+    const [path, local] = [`/tsigkeys/${key.name}.`, newKey({ rights: ['transfer'] })];
+    const added = await pass(key);
+    expect(added.slice(0, 4).toSorted()).toEqual(READING);
+    expect(added.slice(4)).toEqual([
+      'POST /tsigkeys',
+      ...ZONES.flatMap((zone) => [
+        `PUT /zones/${zone}.`,
+        `PUT /zones/${zone}./metadata/TSIG-ALLOW-DNSUPDATE`,
+        `PUT /zones/${zone}./metadata/ALLOW-DNSUPDATE-FROM`,
+      ]),
+    ]);
+    // One key is removed and another one is new: each zone changes once.
+    const replaced = await pass(local);
+    expect(replaced.filter((request) => !request.startsWith('GET '))).toEqual([
+      `PUT ${path}`,
+      'POST /tsigkeys',
+      ...ZONES.flatMap((zone) => [
+        `PUT /zones/${zone}.`,
+        `DELETE /zones/${zone}./metadata/ALLOW-DNSUPDATE-FROM`,
+        `DELETE /zones/${zone}./metadata/TSIG-ALLOW-DNSUPDATE`,
+      ]),
+      `DELETE ${path}`,
+    ]);
+    expect((await pass(local)).filter((request) => !request.startsWith('GET '))).toEqual([]);
+    await pass();
+  });
+
+  test('a zone lists keys before networks and loses networks first, also if zones change in parallel', async () => {
+    const { pass } = await startDriver({ zoneChanges: 8 });
+    const key = newKey({ rights: ['update'] });
+    const [add, remove] = [await pass(key).then((list) => [...list]), await pass()];
+    for (const zone of ZONES) {
+      const kinds = (list: readonly string[]) =>
+        list
+          .filter((request) => request.includes(`/zones/${zone}./`) && !request.startsWith('GET'))
+          .map((request) => request.replace(`/zones/${zone}./metadata/`, ''));
+      expect(kinds(add)).toEqual(['PUT TSIG-ALLOW-DNSUPDATE', 'PUT ALLOW-DNSUPDATE-FROM']);
+      expect(kinds(remove)).toEqual(['DELETE ALLOW-DNSUPDATE-FROM', 'DELETE TSIG-ALLOW-DNSUPDATE']);
+    }
+    expect(add.indexOf('POST /tsigkeys')).toBeLessThan(
+      add.findIndex((request) => request.startsWith('PUT ')),
+    );
+    expect(remove.at(-1)).toBe(`DELETE /tsigkeys/${key.name}.`);
+  });
+
+  test('a removed key is refused before its first grant is removed, and its name is free at the end', async () => {
+    const { recorder, pass } = await startDriver();
+    const key = newKey({ rights: ['transfer'] });
+    await pass(key);
+    for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
+    const verdicts: string[] = [];
+    recorder.before = async (request) => {
+      if (request.startsWith('PUT /zones/'))
+        for (const zone of ZONES) verdicts.push(await verdictOn(key, zone));
+    };
+    await pass();
+    expect(verdicts).toHaveLength(4);
+    expect(verdicts).not.toContain('good');
+    const again = newKey({ rights: ['transfer'], name: key.name, zones: ['a.test'] });
+    recorder.before = () => Promise.resolve();
+    await pass(again);
+    expect(await verdictOn(again, 'a.test')).toBe('good');
+    expect(await verdictOn(again, 'b.test')).not.toBe('good');
+    await pass();
+  });
+
+  test('if PowerDNS cannot change a secret, a removed key loses its grants and is deleted', async () => {
+    const { recorder, pass } = await startDriver();
+    const key = newKey({ rights: ['transfer'] });
+    await pass(key);
+    recorder.before = async (request) => {
+      // PowerDNS then refuses the request, because there is no such key.
+      if (request.startsWith('PUT /tsigkeys/')) await api('DELETE', `/tsigkeys/${key.name}.`);
+    };
+    await pass();
+    for (const zone of ZONES) expect(await verdictOn(key, zone)).not.toBe('good');
+    expect(JSON.stringify(await api('GET', '/tsigkeys'))).not.toContain(key.name);
+    expect(JSON.stringify(await api('GET', '/zones/a.test./metadata'))).not.toContain(key.name);
+  });
+
+  test('a zone that is deleted while a pass reads or changes it does not fail the pass', async () => {
+    const zone = { name: 'short.test.', kind: 'Native', nameservers: ['ns.short.test.'] };
+    const { recorder, pass } = await startDriver();
+    for (const [method, path] of [
+      ['GET', 'metadata'],
+      ['PUT', ''],
+      ['PUT', 'metadata/TSIG-ALLOW-DNSUPDATE'],
+    ]) {
+      await api('POST', '/zones', zone);
+      let deletions = 0;
+      recorder.before = async (request) => {
+        if (request !== `${method} /zones/short.test./${path}`.replace(/\/$/, '')) return;
+        deletions += 1;
+        if (deletions === 1) await api('DELETE', '/zones/short.test.');
+      };
+      const key = newKey({ rights: ['transfer', 'update'], zones: ['a.test', 'short.test'] });
+      await pass(key);
+      expect(deletions).toBe(1);
+      expect(await verdictOn(key, 'a.test')).toBe('good');
+      await pass();
+    }
+  });
+
+  test('a grant that another program adds between two passes stays', async () => {
+    const { pass } = await startDriver();
+    const [first, second] = [newKey({ rights: ['transfer'] }), newKey({ rights: ['transfer'] })];
+    await pass(first);
+    const foreign = { name: 'other.example.', algorithm: 'hmac-sha256', key: first.secret };
+    await api('POST', '/tsigkeys', foreign);
+    const both = { master_tsig_key_ids: [`${first.name}.`, 'other.example.'] };
+    await api('PUT', '/zones/a.test.', both);
+    await pass(first, second);
+    const { master_tsig_key_ids: ids } = (await api('GET', '/zones/a.test.?rrsets=false')) as {
+      readonly master_tsig_key_ids: readonly string[];
+    };
+    expect(ids).toEqual([`${first.name}.`, 'other.example.', `${second.name}.`]);
+    await pass();
+    await api('PUT', '/zones/a.test.', { master_tsig_key_ids: [] });
+    await api('DELETE', '/tsigkeys/other.example.');
+  });
+
+  test('the grant of a key that another program has deleted does not stop a pass', async () => {
+    const { pass } = await startDriver();
+    const key = newKey({ rights: ['transfer'] });
+    const foreign = { name: 'gone.example.', algorithm: 'hmac-sha256', key: key.secret };
+    await api('POST', '/tsigkeys', foreign);
+    await api('PUT', '/zones/a.test.', { master_tsig_key_ids: ['gone.example.'] });
+    await api('DELETE', '/tsigkeys/gone.example.');
+    await pass(key);
+    for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
+    await pass();
+  });
+
+  test('a pass reads the file with the API key once, before its first request', async () => {
+    const { recorder, driver } = await startDriver();
+    const [file, away] = [join(server.folder, 'api-key'), join(server.folder, 'api-key.away')];
+    recorder.before = () => {
+      if (recorder.requests.length === 0) writeFileSync(away, readFileSync(file));
+      writeFileSync(file, 'another key');
+      return Promise.resolve();
+    };
+    onTestFinished(() => renameSync(away, file));
+    const state = { zones: ZONES, keys: [] };
+    expect(await driver?.compare(state, new Set(), AbortSignal.timeout(10_000))).toEqual([]);
+    await expect(driver?.compare(state, new Set(), AbortSignal.timeout(10_000))).rejects.toThrow(
+      'refuses the API key',
+    );
+  });
+});
