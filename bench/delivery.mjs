@@ -1,21 +1,27 @@
 // `node bench/delivery.mjs`: keys reach real name servers that have many zones and keys. Prints the
-// time from a creation until the key is verified, and from a deletion until it is refused. Also
-// prints how many keys the service creates with and without name servers. Fails if a target is
-// missed. `--brand BIND` measures one program, and `--brand creates` only the creations.
+// time from a creation until the key is verified, from a deletion until it is refused, and from a
+// deletion until the name server is live again. Also prints how many keys the service creates with
+// and without name servers. Fails if a target is missed. `--brand BIND` measures one program,
+// `--brand creates` only the creations, and `--row TEXT` the rows with this text in their names.
+// `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { brandOf, ROWS } from './delivery-rows.mjs';
 import { nameServerHarness } from './name-servers.mjs';
 import { ownToken, sendRequest, startService, temporaryFolder } from './service.mjs';
 
 const { values } = parseArgs({
   options: {
     brand: { type: 'string' },
+    row: { type: 'string', default: '' },
     rounds: { type: 'string', default: '20' },
+    rights: { type: 'string' },
     zones: { type: 'string' },
-    keys: { type: 'string', default: '1000' },
+    keys: { type: 'string' },
+    'own-lists': { type: 'string' },
     'pool-keys': { type: 'string', default: '10' },
     profile: { type: 'string' },
   },
@@ -25,14 +31,6 @@ const rounds = Number(values.rounds);
 /** The default pool. */
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
-/** What is measured for each program: the number of zones, the scopes, and the limit of p95. */
-const CASES = {
-  BIND: { zones: 5000, scopes: ['POOL', 'ZONE'], limitMs: 1000 },
-  Knot: { zones: 5000, scopes: ['POOL', 'ZONE'], limitMs: 1000 },
-  NSD: { zones: 5000, scopes: ['POOL', 'ZONE'], limitMs: 1000 },
-  PowerDNS: { zones: 1000, scopes: ['POOL'], limitMs: 2000 },
-};
-
 /** The creations that are measured, and the share of them that must remain with name servers. */
 const CREATES = { servers: 3, rounds: 5, keys: 1000, callers: 16, share: 0.75 };
 
@@ -40,41 +38,53 @@ const harness = await nameServerHarness();
 const { BRANDS, DRIVERS, ZONES, probeKey, startDrivenServer } = harness;
 const wanted = (name) =>
   values.brand === undefined || values.brand.toLowerCase() === name.toLowerCase();
-const chosen = BRANDS.filter(({ name }) => wanted(name));
-if (chosen.length === 0 && !wanted('creates'))
-  throw new Error(`No name server '${values.brand}' is installed`);
-for (const brand of chosen) await measureDelivery(brand, CASES[brand.name]);
-if (wanted('creates')) await measureCreates();
+const given = {
+  ...(values.rights === undefined ? {} : { rights: values.rights.split(',') }),
+  ...(values.zones === undefined ? {} : { zones: Number(values.zones) }),
+  ...(values.keys === undefined ? {} : { keys: Number(values.keys) }),
+  ...(values['own-lists'] === undefined ? {} : { ownLists: Number(values['own-lists']) }),
+};
+const chosen = ROWS.filter(({ name, brand }) => wanted(brand) && name.includes(values.row));
+const hasCreates = wanted('creates') && values.row === '';
+if (chosen.length === 0 && !hasCreates) throw new Error('No row has this name and brand');
+for (const row of chosen) {
+  const brand = BRANDS.find(({ name }) => name === row.brand);
+  if (brand === undefined) print(`${row.name}: ${row.brand} is not installed`);
+  else await measureDelivery(brand, { ...row, ...given });
+}
+if (hasCreates) await measureCreates();
 process.exit();
 
 /** Measures how long keys take to a name server with many zones and keys. */
-async function measureDelivery(brand, { zones: count, scopes, limitMs }) {
-  const names = zoneNames(Number(values.zones ?? count));
-  const database = await filledDatabase(names, Number(values.keys), Number(values['pool-keys']));
-  const server = await startServer(brand, names);
+async function measureDelivery(brand, row) {
+  const { name, zones: count, keys, rights, scopes, limitMs } = row;
+  const names = zoneNames(count);
+  // The keys for one zone are in zones with lists of their own.
+  const owners = names.slice(0, row.ownLists);
+  const database = await filledDatabase(names, owners, keys, Number(values['pool-keys']));
+  const server = await startServer(brandOf(brand, row), names);
   const began = performance.now();
   const service = await startService({
     ...database,
-    variables: delivering(brand, [server]),
+    variables: delivering(brand, [server], rights),
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   });
   try {
     await untilLive(service);
-    print(
-      `${brand.name}: ${names.length} zones, ${values.keys} keys, live after ${((performance.now() - began) / 1000).toFixed(1)} s`,
-    );
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    print(`${name}: ${names.length} zones, ${keys} keys, live after ${seconds} s`);
     for (const scope of scopes) {
-      const resource = scope === 'POOL' ? POOL : database.zoneIds.get(names.at(-1));
-      const times = { verified: [], refused: [] };
+      const zone = scope === 'POOL' ? names.at(-1) : owners.at(-1);
+      const resource = scope === 'POOL' ? POOL : database.zoneIds.get(zone);
+      const times = { verified: [], refused: [], live: [] };
       const cpu = service.cpu();
       for (let round = 0; round < rounds; round += 1)
-        await measureRound({ brand, server, service, scope, resource, zone: names.at(-1) }, times);
+        await measureRound({ server, service, scope, resource, zone, rights }, times);
       const cpuMs = Math.round((service.cpu() - cpu) / 1000 / rounds);
-      for (const [what, measured] of Object.entries(times))
-        report(`${brand.name} ${scope}, ${what}`, measured, limitMs);
-      print(
-        `${brand.name} ${scope}, CPU time of the service for a creation and a deletion: ${cpuMs} ms`,
-      );
+      report(`${name}, ${scope}, verified`, times.verified, limitMs);
+      report(`${name}, ${scope}, refused`, times.refused, limitMs);
+      report(`${name}, ${scope}, live after the deletion`, times.live);
+      print(`${name}, ${scope}, CPU time of the service for both changes: ${cpuMs} ms`);
     }
   } finally {
     await service.stop();
@@ -82,25 +92,31 @@ async function measureDelivery(brand, { zones: count, scopes, limitMs }) {
   }
 }
 
-/** Creates a key, waits until it is verified, deletes it, and waits until it is refused. */
-async function measureRound({ brand, server, service, scope, resource, zone }, times) {
+/**
+ * Creates a key, waits until it is verified, deletes it, and waits until it is refused and until the
+ * name server is live.
+ */
+async function measureRound(context, times) {
+  const { service, scope, resource } = context;
   const began = performance.now();
   const key = await createKey(service, `round-${randomBytes(6).toString('hex')}`, scope, resource);
   const deliveries = await sendRequest(service, 'GET', `/v2/tsigkeys/${key.id}/deliveries?wait=30`);
   times.verified.push(performance.now() - began);
   const { state } = JSON.parse(deliveries);
   if (state !== 'delivered') throw new Error(`The key is '${state}': ${deliveries}`);
-  await expectKey(brand, server, key, zone, true);
+  await expectKey(context, key, true);
   const deleted = performance.now();
   await sendRequest(service, 'DELETE', `/v2/tsigkeys/${key.id}`, undefined, 204);
-  await expectKey(brand, server, key, zone, false);
+  await expectKey(context, key, false);
   times.refused.push(performance.now() - deleted);
+  await untilLive(service);
+  times.live.push(performance.now() - deleted);
 }
 
 /** Waits until a name server accepts or refuses each right of a key in a zone, at most 30 s. */
-async function expectKey({ driver }, server, key, zone, accepted) {
+async function expectKey({ server, zone, rights }, key, accepted) {
   const until = performance.now() + 30_000;
-  for (const right of DRIVERS[driver].rights)
+  for (const right of rights)
     for (;;) {
       const target = { server: server.address, zone };
       const { verdict: seen } = await probeKey(key, right, target, Date.now);
@@ -117,10 +133,10 @@ async function measureCreates() {
   const servers = await Promise.all(
     Array.from({ length: CREATES.servers }, () => startServer(brand, ZONES)),
   );
-  const without = await startService({ ...(await filledDatabase(ZONES, 0, 0)) });
+  const without = await startService({ ...(await filledDatabase(ZONES, ZONES, 0, 0)) });
   const delivery = await startService({
-    ...(await filledDatabase(ZONES, 0, 0)),
-    variables: delivering(brand, servers),
+    ...(await filledDatabase(ZONES, ZONES, 0, 0)),
+    variables: delivering(brand, servers, DRIVERS[brand.driver].rights),
   });
   const rates = { without: [], delivery: [] };
   try {
@@ -176,9 +192,9 @@ function zoneNames(count) {
 
 /**
  * Creates a database with zones and keys through the API, before any name server is known to it.
- * All keys except `poolKeys` of them apply to one zone each.
+ * All keys except `poolKeys` of them apply to one zone of `owners` each.
  */
-async function filledDatabase(zones, keys, poolKeys) {
+async function filledDatabase(zones, owners, keys, poolKeys) {
   const database = `sqlite:${join(temporaryFolder(), 'tsigil.db')}`;
   const service = await startService({ database });
   const { headers } = service;
@@ -190,7 +206,7 @@ async function filledDatabase(zones, keys, poolKeys) {
     zoneIds.set(zones[index], id);
   });
   await inParallel(16, keys, (index) => {
-    const zone = zoneIds.get(zones[index % zones.length]);
+    const zone = zoneIds.get(owners[index % owners.length]);
     return index < poolKeys
       ? createKey(service, `pool-${index}`, 'POOL', POOL)
       : createKey(service, `key-${index}`, 'ZONE', zone);
@@ -205,9 +221,9 @@ function createKey(service, name, scope, resource) {
 }
 
 /** Returns the variable with the setting `nameServers`. */
-function delivering(brand, servers) {
+function delivering(brand, servers, rights) {
   const entries = servers.map((server, index) => ({
-    ...{ name: `ns${index + 1}`, driver: brand.driver, rights: DRIVERS[brand.driver].rights },
+    ...{ name: `ns${index + 1}`, driver: brand.driver, rights },
     ...{ address: `127.0.0.1:${server.address.port}`, probeZone: `${ZONES[0]}.` },
     local: brand.options(server),
   }));
@@ -239,7 +255,9 @@ function report(what, measured, limitMs) {
   const sorted = measured.toSorted((one, other) => one - other);
   const at = (share) => sorted[Math.ceil(share * sorted.length) - 1];
   const shown = [0.5, 0.95, 0.99].map((share) => `p${share * 100} ${Math.round(at(share))}`);
-  verdict(`${what}: ${shown.join(', ')} ms`, at(0.95) < limitMs, `p95 below ${limitMs} ms`);
+  const text = `${what}: ${shown.join(', ')} ms`;
+  if (limitMs === undefined) print(text);
+  else verdict(text, at(0.95) < limitMs, `p95 below ${limitMs} ms`);
 }
 
 function verdict(text, isMet, target) {
