@@ -30,6 +30,12 @@ export interface Metrics {
 }
 
 /**
+ * How often the delay of the event loop is measured, in milliseconds. Each measurement wakes up the
+ * process. Every 10 ms, the default, this took two thirds of the CPU time of an idle service.
+ */
+const EVENT_LOOP_MS = 50;
+
+/**
  * Creates the metrics. Process metrics (CPU, memory, event loop, descriptors) are prom-client's
  * defaults.
  */
@@ -37,7 +43,7 @@ export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   AggregatorRegistry.setRegistries([registry]); // the metrics that a worker sends to its supervisor
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
   const build = {
     name: 'tsigil_build_info',
     help: 'The version of the service. Always 1.',

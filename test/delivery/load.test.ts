@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -12,8 +13,17 @@ import {
   type Plan,
 } from '../../src/nameservers/powerdns/powerdns-plan.ts';
 import { bind } from '../harness/brands/bind.ts';
+import { knot } from '../harness/brands/knot.ts';
+import {
+  createKey,
+  createZones,
+  delivering,
+  startDeliveryServer,
+  untilLive,
+} from '../harness/delivery.ts';
 import { startDrivenServer } from '../harness/driven-server.ts';
 import { expectLinear } from '../harness/growth.ts';
+import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 import { openFolderDelivery, passDependencies, startFolderReconciler } from './set-up.ts';
 
@@ -52,6 +62,52 @@ test('an idle reconciler writes nothing but heartbeats', async () => {
     expect(others.filter((text) => text.includes('SET holder = ?')).length).toBeLessThan(4);
   else expect(others).toEqual([]);
 }, 90_000);
+
+/** Returns the seconds for which a process has run on a processor, with all its threads. */
+function processorSeconds(pid: number): number {
+  const folder = `/proc/${pid}/task`;
+  const threads = readdirSync(folder).map((id) =>
+    readFileSync(`${folder}/${id}/schedstat`, 'utf8'),
+  );
+  return threads.reduce((sum, text) => sum + Number(text.split(' ')[0]) / 1e9, 0);
+}
+
+test.runIf(knot.installed)(
+  'an idle service with three name servers commits heartbeats only, and uses less than 0.5 % of a processor',
+  async () => {
+    const folder = temporaryFolder();
+    const names = ['one', 'two', 'three'];
+    const servers = await Promise.all(names.map((name) => startDeliveryServer(knot, name)));
+    const service = await startServiceProcess(folder, delivering(...servers));
+    onTestFinished(async () => {
+      await service.stop('SIGTERM');
+      for (const server of servers) await server.remove();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await createZones(service);
+    for (let index = 0; index < 100; index += 1) await createKey(service, `k${index}`);
+    await untilLive(service, ...names);
+    await pause(3000); // until the audit trail is sealed
+    const commits = async () =>
+      Number(
+        /^tsigil_database_commit_duration_seconds_count (\d+)/m.exec(
+          (await service.get('/metrics')).text,
+        )?.[1],
+      );
+    const before = await commits();
+    const [seconds, began] = [processorSeconds(service.process.pid ?? 0), performance.now()];
+    await pause(sizeOf('idleSeconds') * 1000);
+    const used = processorSeconds(service.process.pid ?? 0) - seconds;
+    const elapsed = (performance.now() - began) / 1000;
+    const committed = (await commits()) - before;
+    const percent = (used / elapsed) * 100;
+    if (IS_TIMED) process.stderr.write(`idle: ${percent.toFixed(2)} % CPU, ${committed} commits\n`);
+    // A heartbeat every 10 s, the last use of the token, and two for each regular check.
+    expect(committed).toBeLessThanOrEqual(elapsed / 10 + 2 + (IS_TIMED ? 12 : 0));
+    if (IS_TIMED) expect(percent).toBeLessThan(0.5);
+  },
+  120_000,
+);
 
 describe.runIf(bind.installed)('a pass for a BIND server with many keys', () => {
   test('takes less than 2 s, and blocks the event loop for a short time only', async () => {
