@@ -16,15 +16,28 @@ const MAX_NAME = 255;
  */
 export function encodeName(text: string): Buffer {
   const labels = text === '.' || text === '' ? [] : labelsOf(text);
-  const name = Buffer.concat([
-    ...labels.map((label) => Buffer.concat([Buffer.of(label.length), label])),
-    Buffer.of(0),
-  ]);
-  if (name.length > MAX_NAME) throw new WireError('A name has 255 octets at most');
+  const length = labels.reduce((sum, label) => sum + 1 + label.length, 1);
+  if (length > MAX_NAME) throw new WireError('A name has 255 octets at most');
+  const name = Buffer.alloc(length);
+  let position = 0;
+  for (const label of labels) {
+    if (label.length === 0 || label.length > MAX_LABEL)
+      throw new WireError('A label has 1 to 63 octets');
+    position = name.writeUInt8(label.length, position);
+    position += label.copy(name, position);
+  }
   return name;
 }
 
 function labelsOf(text: string): Buffer[] {
+  const labels = text.includes('\\')
+    ? unescapedLabels(text)
+    : text.split('.').map((label) => Buffer.from(label));
+  if (labels.length > 1 && labels.at(-1)?.length === 0) labels.pop(); // the final dot
+  return labels;
+}
+
+function unescapedLabels(text: string): Buffer[] {
   const labels: number[][] = [[]];
   for (const [part, decimal, escaped] of text.matchAll(/\\(\d{3})|\\(.)|[^]/gu)) {
     if (part === '.') labels.push([]);
@@ -33,12 +46,8 @@ function labelsOf(text: string): Buffer[] {
         .at(-1)
         ?.push(...(decimal === undefined ? Buffer.from(escaped ?? part) : [Number(decimal)]));
   }
-  if (labels.length > 1 && labels.at(-1)?.length === 0) labels.pop(); // the final dot
-  for (const label of labels) {
-    if (label.length === 0 || label.length > MAX_LABEL)
-      throw new WireError('A label has 1 to 63 octets');
-    if (label.some((octet) => octet > 255)) throw new WireError('An octet must be at most 255');
-  }
+  if (labels.flat().some((octet) => octet > 255))
+    throw new WireError('An octet must be at most 255');
   return labels.map((label) => Buffer.from(label));
 }
 
@@ -95,9 +104,11 @@ function octetAt(message: Buffer, position: number): number {
 }
 
 function labelText(label: Buffer): string {
-  return Array.from(label, (octet) => {
-    if (octet < 0x21 || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
+  let text = '';
+  for (const octet of label) {
     const character = String.fromCharCode(octet);
-    return character === '.' || character === '\\' ? `\\${character}` : character;
-  }).join('');
+    if (octet < 0x21 || octet > 0x7e) text += `\\${String(octet).padStart(3, '0')}`;
+    else text += character === '.' || character === '\\' ? `\\${character}` : character;
+  }
+  return text;
 }

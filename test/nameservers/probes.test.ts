@@ -1,0 +1,69 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { verifyExpectations, type Expectation } from '../../src/nameservers/probe.ts';
+import { bind } from '../harness/brands/bind.ts';
+import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
+import { newKey } from './driver-contract.ts';
+
+const ZONE = ZONES[0];
+const RIGHTS = ['transfer', 'update'] as const;
+
+/** Forwards queries over UDP and connections over TCP to a name server, and counts both. */
+async function startCounter(target: number) {
+  const count = { udp: 0, tcp: 0 };
+  const tcp = createServer((near) => {
+    count.tcp += 1;
+    const far = connect(target, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on('error', () => undefined).on('close', () => other.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(tcp, 'listening');
+  const address = tcp.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const udp = createSocket('udp4');
+  udp.on('message', (query, from) => {
+    count.udp += 1;
+    const far = createSocket('udp4');
+    far.on('message', (response) => {
+      udp.send(response, from.port, from.address);
+      far.close();
+    });
+    far.send(query, target, '127.0.0.1');
+  });
+  udp.bind(port, '127.0.0.1');
+  await once(udp, 'listening');
+  return { port, count, close: () => (tcp.close(), udp.close()) };
+}
+
+describe.runIf(bind.installed)('the verification of many keys on BIND', () => {
+  let server: DrivenServer;
+  beforeAll(async () => {
+    server = await startDrivenServer(bind);
+  });
+  afterAll(() => server.remove());
+
+  test('sends one request for each right, besides the queries that read the serial number', async () => {
+    const keys = Array.from({ length: 40 }, () => newKey({ rights: RIGHTS }));
+    const driver = DRIVERS[bind.driver]?.create(bind.options(server), newKey({ rights: [] }).id);
+    await driver?.apply({ zones: ZONES, keys }, new Set(), AbortSignal.timeout(30_000));
+    const counter = await startCounter(server.address.port);
+    const expectations = keys.flatMap((key) =>
+      RIGHTS.map((right): Expectation => ({ key, right, zone: ZONE, accepted: true })),
+    );
+    const address = { host: '127.0.0.1', port: counter.port };
+    const signal = AbortSignal.timeout(10_000);
+    const outcomes = await verifyExpectations(address, expectations, Date.now, signal);
+    counter.close();
+    expect(outcomes.filter(({ met }) => !met)).toEqual([]);
+    expect(counter.count.tcp).toBe(keys.length);
+    // Eight probes run at the same time, so at most eight begin without a serial number.
+    expect(counter.count.udp - keys.length).toBeLessThanOrEqual(8);
+  });
+});
