@@ -9,7 +9,7 @@ import {
   ON_SQLITE_WHEN_SHORT,
 } from './test/harness/sizes.ts';
 
-/** Threads take JavaScript only: that of the built program, which `npm run build` makes. */
+/** Threads can run only JavaScript. It is in the built program, which `npm run build` makes. */
 const builtThreads: Plugin = {
   name: 'built-threads',
   transform: (code, id) =>

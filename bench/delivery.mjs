@@ -55,11 +55,11 @@ for (const row of chosen) {
 if (hasCreates) await measureCreates();
 process.exit();
 
-/** Measures how long keys take to a name server with many zones and keys. */
+/** Measures how long keys take to reach a name server with many zones and keys. */
 async function measureDelivery(brand, row) {
   const { name, zones: count, keys, rights, scopes, limitMs } = row;
   const names = zoneNames(count);
-  // The keys for one zone are in zones with lists of their own.
+  // The keys for one zone are in zones with separate lists.
   const owners = names.slice(0, row.ownLists);
   const database = await filledDatabase(names, owners, keys, Number(values['pool-keys']));
   const server = await startServer(brandOf(brand, row), names);

@@ -102,7 +102,7 @@ function readStart(path: string, length: number): string {
 /** A token that Keystone refuses, if the service may validate tokens. */
 const UNKNOWN_TOKEN = 'check-of-the-configuration';
 
-/** What to check after a reason that Keystone or its client gives. */
+/** What to check, by the reason that Keystone or its client states. */
 const REMEDIES: readonly (readonly [reason: RegExp, advice: string])[] = [
   [
     /returned 401 for the service's own/,
@@ -110,7 +110,7 @@ const REMEDIES: readonly (readonly [reason: RegExp, advice: string])[] = [
   ],
   [
     /returned 403 to a token validation/,
-    "Give the service's user the role 'service' in its project: openstack role add --project PROJECT --user USER service",
+    "Assign the role 'service' to the service's user in its project: openstack role add --project PROJECT --user USER service",
   ],
   [/certificate|TLS/i, "Check 'auth.keystone.caFile' and the host in 'auth.keystone.url'."],
   [/./, "Check 'auth.keystone.url' and whether Keystone runs there."],

@@ -66,9 +66,8 @@ export function openKeyring(database: string, settings: Config['encryption']): O
 }
 
 /**
- * Finds the master keys to read a database with: those in `file`, or else those in the settings and
- * beside the database. Also finds those beside the configured database, because this one may be its
- * backup.
+ * Finds the master keys to read a database with: in `file`, or else in the settings and beside the
+ * database. Also finds those beside the configured database, because this one may be its backup.
  */
 export function openSourceKeyring(
   database: string,

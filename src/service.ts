@@ -263,8 +263,8 @@ function reportClockStep(log: Log): (reached: string, now: string) => void {
 }
 
 /**
- * Clients of Keystone sign in again after 401. Clients that know both kinds of tokens expect what
- * Designate's description specifies.
+ * Clients of Keystone sign in again after 401. Clients that support both kinds of tokens expect
+ * what Designate's description specifies.
  */
 function insufficientRightsStatus({
   insufficientRightsStatus: status,

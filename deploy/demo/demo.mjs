@@ -1,6 +1,6 @@
-// Shows the delivery of keys on this machine: npm run demo [-- DRIVER]
-// Starts a name server and the service in a temporary folder. A new key transfers a zone, and a
-// deleted one does not. Removes everything at the end.
+// Shows the delivery of keys on this machine. Usage: npm run demo [-- DRIVER]. Starts a name server
+// and the service in a temporary folder. A new key transfers a zone, and a deleted one does not.
+// Removes everything at the end.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';

@@ -24,7 +24,7 @@ export interface EffectiveLimits {
 
 /**
  * Returns the limits of connections. `openFiles` is the process's limit of open files, undefined if
- * not known. `isShared` says whether the database is one that needs connections, which are open
+ * not known. `isShared` states whether the database is one that needs connections, which are open
  * files too.
  */
 export function connectionLimits(
@@ -50,8 +50,8 @@ export function connectionLimits(
 }
 
 /**
- * Returns how many files this process may have open; undefined if the system does not report it or
- * sets no limit.
+ * Returns how many files this process may have open. Returns undefined if the system does not
+ * report it or sets no limit.
  */
 export function readOpenFilesLimit(): number | undefined {
   try {

@@ -20,7 +20,7 @@ const VARIABLES = new Set(
 );
 
 /**
- * Variables that begin with `TSIGIL_` and are not settings: those of the client, and those of
+ * Variables that begin with `TSIGIL_` and are not settings. They are for the client, or from
  * Kubernetes for a service named tsigil.
  */
 const FOREIGN_VARIABLES =
@@ -82,7 +82,7 @@ export function readCredential(
 const MAX_SECRET_BYTES = 65_536;
 
 /**
- * Returns the variable with its file, unless the value may be a secret that an operator has put
+ * Returns the variable with its file. Omits a value that may be a secret which an operator has put
  * there by mistake.
  */
 function sourceOf(variable: string, file: string): string {

@@ -7,7 +7,7 @@ import { OPTIONS } from './options.ts';
 const load = createRequire(import.meta.url);
 
 /**
- * Returns the YAML library. Loads it at the first call: it has 70 modules, and a service without a
+ * Returns the YAML library. Loads it at the first call. It has 70 modules, and a service without a
  * configuration file does not need it.
  */
 export function yaml(): typeof import('yaml') {
@@ -15,8 +15,8 @@ export function yaml(): typeof import('yaml') {
 }
 
 /**
- * The values in a configuration file, by the keys of their settings. Those of unknown settings are
- * left out.
+ * The values in a configuration file, by the keys of their settings. It omits the values of unknown
+ * settings.
  */
 export type FileValues = ReadonlyMap<string, unknown>;
 

@@ -9,8 +9,8 @@ import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
 export const PATH_FORMAT = 'path';
 
 /**
- * Text that `convert` accepts. `values` says what the text must be, to follow "must be". `convert`
- * returns the value, or undefined.
+ * Text that `convert` accepts. `values` states what the text must be, to follow "must be".
+ * `convert` returns the value, or undefined.
  */
 function textOf(
   values: string,
@@ -75,8 +75,7 @@ export function address(): Kind<string> {
 }
 
 /**
- * A host in the form of a header: a name in ASCII form, an IPv4 address, or an IPv6 address in
- * brackets.
+ * A host in the form of a header: an ASCII name, an IPv4 address, or an IPv6 address in brackets.
  */
 const ASCII_HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 

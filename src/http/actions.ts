@@ -67,9 +67,9 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
 }
 
 /**
- * Returns the routes of an item for an action whose path has the form of an item's path, such as
- * `/v2/tlds/check`. They respond as for any other segment that is no id, because clients look up a
- * name with GET and list by name after 400.
+ * Returns the routes of an item for an action with a path in the form of an item's, such as
+ * `/v2/tlds/check`. They respond as for any other segment that is no id. Clients look up a name
+ * with GET, and list by name after 400.
  */
 function itemRoutes({ path, type }: Action): Route[] {
   const [, , collection, segment, ...rest] = path.split('/');

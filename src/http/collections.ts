@@ -81,8 +81,8 @@ export function addCollection(
     async create(request, reply) {
       const { dependencies } = request.settings;
       const body = readJsonBody(request);
-      // The response is built before the commit, so that no resource is stored if the response
-      // cannot be built or sent.
+      // The response is built before the commit. If it cannot be built or sent, no resource is
+      // stored.
       let location = '';
       let text = '';
       const writer = writerFor(request);

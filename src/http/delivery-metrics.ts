@@ -7,7 +7,7 @@ import { nameServer } from '../domain/resources/name-server.ts';
 import { SERVER_STATES } from '../domain/resources/name-server-status.ts';
 import { addDatabaseGauges, ageSeconds, type DatabaseGauge, type Metrics } from './metrics.ts';
 
-/** The maximum number of reasons per name server. Agents report reasons in their own words. */
+/** The maximum number of reasons per name server. Agents can report any text as a reason. */
 const MAX_CODES = 32;
 
 /** The result of a pass, as far as metrics show it. */

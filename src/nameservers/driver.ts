@@ -72,7 +72,7 @@ export interface Requirement {
 export type DriverErrorCode =
   /** Nothing listens at the address of the control channel or API. */
   | 'unreachable'
-  /** No response within the time limit; whether the server did the work is not known. */
+  /** No response within the time limit. The server may have done the work. */
   | 'timeout'
   /** The server refuses the control key, the API key, or access to the control socket. */
   | 'not_permitted'

@@ -36,10 +36,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   const server = withTimeLimits(given);
   const { program } = server;
   const file = createIncludeFile(options, id);
-  /** The digest of the content that the server has loaded, as far as this process knows. */
+  /** The digest of the content that the server has loaded, as this process last checked it. */
   let digest: string | undefined;
 
-  /** The content that was read or written last, and its keys. To read 10,000 keys takes 100 ms. */
+  /** The content that was read or written last, and its keys. Reading 10,000 keys takes 100 ms. */
   let last: { readonly content: string; readonly keys: ReadonlyMap<string, Key> } | undefined;
 
   /** Returns the keys of the file by name. A file that an operator has broken has none. */

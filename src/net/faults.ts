@@ -24,7 +24,7 @@ export class NetError extends Error {
 
 const ACCESS_HINT = 'Run the command as a user who has access.';
 const URL_HINT = 'Check the URL: its scheme, its host and its port.';
-const PEM_HINT = 'Give a file in PEM format.';
+const PEM_HINT = 'Use a file in PEM format.';
 const UNTRUSTED: Fault = { reason: 'no trusted authority signed its certificate', untrusted: true };
 const NO_TLS: Fault = { reason: 'the server does not use TLS there', hint: URL_HINT };
 const NO_HTTP: Fault = { reason: 'the response is not HTTP', hint: URL_HINT };
@@ -44,7 +44,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   EBUSY: { reason: 'another program uses it', hint: 'Stop that program, or choose another path.' },
   EDQUOT: { reason: 'the disk quota is exceeded', hint: 'Free some space.' },
   EEXIST: { reason: 'file already exists', hint: 'Choose another path.' },
-  EISDIR: { reason: 'it is a folder, not a file', hint: 'Give the path of a file.' },
+  EISDIR: { reason: 'it is a folder, not a file', hint: 'Use the path of a file.' },
   EIO: { reason: 'the disk reports an error', hint: 'Check the disk.' },
   ELOOP: { reason: 'too many symbolic links', hint: 'Check the path.' },
   EMFILE: {
@@ -59,7 +59,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ENOENT: { reason: 'no such file or folder', hint: 'Check the path.' },
   ENOSPC: { reason: 'the disk is full', hint: 'Free some space.' },
   ENOTDIR: { reason: 'a part of the path is not a folder', hint: 'Check the path.' },
-  ENOTREG: { reason: 'it is a pipe or a device, not a file', hint: 'Give the path of a file.' },
+  ENOTREG: { reason: 'it is a pipe or a device, not a file', hint: 'Use the path of a file.' },
   EROFS: { reason: 'the file system is read-only' },
   EADDRINUSE: {
     reason: 'address already in use',
@@ -111,7 +111,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: {
     reason: 'the key does not belong to the certificate',
-    hint: 'Give the key that the certificate was issued for.',
+    hint: 'Use the key that the certificate was issued for.',
   },
 };
 

@@ -13,9 +13,9 @@ import { dirname, resolve } from 'node:path';
 const OWN_FILE = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
 /**
- * Returns the content of a file. Throws Node's errors. Also throws an error with the code `ENOTREG`
- * for a pipe or a device, because a read could wait without end. Reads such files only if this
- * process has them open already.
+ * Returns the content of a file. Throws Node's errors. For a pipe or a device, throws an error with
+ * the code `ENOTREG`: a read could wait without end. Reads such files only if this process has them
+ * open already.
  */
 export function readWholeFile(path: string): Buffer {
   if (OWN_FILE.test(path) || path === '/dev/null') return readFileSync(path);

@@ -67,7 +67,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
   });
 
   test.each(['check', 'reconcile'])(
-    'nameserver %s of an unknown name says how to list all: exit code 1',
+    'nameserver %s of an unknown name prints how to list all: exit code 1',
     async (verb) => {
       expect(await run('nameserver', verb, 'nosuch')).toEqual({
         status: 1,
@@ -110,7 +110,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
     ]);
   });
 
-  test('tsigkey status shows where a key works: exit code 0 if on every name server', async () => {
+  test('tsigkey status shows where a key works: exit code 0 if it works on every name server', async () => {
     await run('tsigkey', 'create', 'shown');
     const { status, out, err } = await run('tsigkey', 'status', 'shown', '--wait');
     expect([status, err]).toEqual([0, '']);

@@ -117,7 +117,7 @@ describe('an error is a sentence with a remedy, without texts of the platform', 
     ],
     [
       'tld list --cacert garbage.pem',
-      /^tsigil: The CA file 'garbage\.pem' contains no usable certificate\nGive a file with certificates in PEM format\.\n$/,
+      /^tsigil: The CA file 'garbage\.pem' contains no usable certificate\nUse a file with certificates in PEM format\.\n$/,
     ],
     ['tld list --token-file nosuch', /^tsigil: No token: 'nosuch' cannot be read: no such file/],
     [

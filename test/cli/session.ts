@@ -12,7 +12,7 @@ import type { Ended } from './run.ts';
 export interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>;
   readonly input?: string | Terminal['input'];
-  /** The width of the terminal that output goes to; a pipe without it. */
+  /** The width of the terminal for output. Without it, output is a pipe. */
   readonly columns?: number;
   /** True for a terminal at standard error only. `columns` still decides about standard output. */
   readonly errorTerminal?: boolean;

@@ -56,7 +56,7 @@ test.each([
   [['--from', '192.0.2.1/24'], /use '192\.0\.2\.0\/24'/],
   [['--expires', '0d'], /Invalid expiry '0d': the token would expire at once\./],
   [['--role', 'operator'], /unknown role 'operator'\. Use one of: admin, auditor/],
-])('token create refuses %j and says what would be right', async (argv, message) => {
+])('token create refuses %j and states what would be right', async (argv, message) => {
   const { status, err } = await create(...argv);
   expect(status).not.toBe(0);
   expect(err).toMatch(message);

@@ -122,7 +122,7 @@ describe('names instead of ids', () => {
     expect(await names('--zone', 'example.com')).toEqual(['of-zone', 'of-zone-id']);
   });
 
-  test('a new zone goes to the pool with this name', async () => {
+  test('a new zone belongs to the pool with this name', async () => {
     const zone = await json(
       ...['zone', 'create', 'example.net.', '--email', 'a@example.net', '--pool', 'anycast'],
       ...['--sudo-project-id', 'someone'],

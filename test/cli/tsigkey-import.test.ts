@@ -173,11 +173,11 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     ['', [], 'Unrecognised key file format'],
     [`hmac-sha256:a:${SECRET}`, ['--format', 'yaml'], 'Allowed choices are bind, knot, nsd'],
     [`hmac-sha256:a:${SECRET}`, ['--resource-id', 'the-pool'], 'must be a UUID'],
-    [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Give exactly one source'],
+    [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Set exactly one source'],
     [
       `hmac-sha256:a:${SECRET}`,
       ['--from-powerdns', 'http://127.0.0.1:1'],
-      'Give exactly one source',
+      'Set exactly one source',
     ],
   ])('2 for %j with %j', async (input, flags, message) => {
     const { status, out, err } = await importText(input, ...flags);

@@ -33,7 +33,7 @@ test('the type of the configuration follows from the option table', () => {
     };
   } = values;
   expect(typed).toEqual({ strict: false, servers: { list: [], rule: undefined } });
-  // @ts-expect-error The type says which settings exist.
+  // @ts-expect-error The type states which settings exist.
   expect(values.nosuch).toBeUndefined();
 });
 

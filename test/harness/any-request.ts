@@ -15,7 +15,7 @@ async function everything(service: Client): Promise<string> {
 
 /**
  * Sends a request on a new connection. Checks that the response arrives in time and is not a 5xx.
- * If it is an error, it says what is wrong, and the service has changed nothing.
+ * If it is an error, it states what is wrong, and the service has changed nothing.
  */
 export async function sendAny(
   service: Client,

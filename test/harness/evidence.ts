@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { SHORTEST_SECRET } from './secret-search.ts';
 
 /**
- * Collects the output of services, and the secrets and tokens that they received, for the search at
- * the end of the run.
+ * Collects the output of services, and the secrets and tokens that they received. A search at the
+ * end of the run uses both.
  */
 
 /** The folder of this run. */

@@ -23,8 +23,8 @@ export interface TestService extends Client {
 }
 
 /**
- * Returns the database URL of a test with the folder `folder`: a file there, or a database of this
- * run's PostgreSQL server.
+ * Returns the database URL of a test: a file in `folder`, or a database of this run's PostgreSQL
+ * server.
  */
 export async function testDatabase(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL;

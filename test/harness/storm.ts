@@ -41,7 +41,7 @@ function withoutUpdatedAt(json: string): string {
 }
 
 /**
- * Returns the response, or undefined if none arrived or the service could not tell whether it
+ * Returns the response, or undefined if none arrived or the service could not determine whether it
  * applied the request.
  */
 async function send(client: Client, method: string, path: string, body?: object) {

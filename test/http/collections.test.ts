@@ -247,7 +247,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       }
     });
 
-    test('400 that quotes an id decoded', async () => {
+    test('400 with the decoded id in the message', async () => {
       const response = await service.get(`${path}/a%2Fb%20%D1%80%D1%84`);
       expect(expectError(response, 400, 'invalid_uuid')).toBe(
         `Invalid UUID ${sample.noun}_id: a/b рф`,

@@ -46,7 +46,7 @@ async function status(): Promise<Status> {
   return (await service.get('/v2/encryption')).body;
 }
 
-/** Waits until a status has the wanted property. */
+/** Waits until a status has the expected property. */
 async function until(wanted: (status: Status) => boolean): Promise<Status> {
   return expect
     .poll(status, { timeout: 20_000, interval: 20 })

@@ -153,7 +153,7 @@ describe('rights of roles', () => {
     await other.close();
   });
 
-  test('a caller who may import and change keys, but not see secrets, learns nothing about them', async () => {
+  test('a caller who may import and change keys, but not see secrets, gets no information about them', async () => {
     const other = await startTestService({
       TSIGIL_POLICY: JSON.stringify({
         'tsigkeys:import': ['importer'],

@@ -6,7 +6,7 @@ const KB = 1024;
 const EXAMPLE_ID = '00000000-0000-4000-8000-000000000000';
 const SECONDS = 5;
 
-/** The behaviour of most attacks: send, wait for the responses, send again. */
+/** The behaviour of most attacks: they send, wait for the responses, and send again. */
 const IN_TURN = {
   seconds: SECONDS,
   sending: 'in turn',

@@ -15,7 +15,7 @@ const EXPECTED = { get: 200, healthcheck: 200, write: 201 } as const;
 type ProbeName = keyof typeof EXPECTED;
 
 /**
- * Attacks a service as `scenario` says and expects that no bound is broken. Attacks a second
+ * Attacks a service as `scenario` describes, and expects that no bound is broken. Attacks a second
  * service if one is: the machine may have been busy with something else. `note` receives a line
  * about each attack.
  */

@@ -131,7 +131,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     await expectKey(other, true);
   });
 
-  test('a missing folder is reported, and check says so', async () => {
+  test('a missing folder is reported, also by check', async () => {
     const lost = create({ file: join(session().server.folder, 'lost', 'tsigil.conf') });
     expect(await codeOf(applyWith(lost, newKey({ rights })))).toBe('not_writable');
     const [unmet] = (await lost.check(soon())).filter(({ ok }) => !ok);

@@ -77,7 +77,7 @@ const FOUND: Readonly<
     'not authorised': ['good', 'not authorised', 'not possible'],
     'another zone': ['not authorised', 'not authorised', 'not possible'],
   },
-  // PowerDNS does not say why it rejects a key.
+  // PowerDNS states no reason when it rejects a key.
   PowerDNS: {
     good: ['good', 'good', 'good'],
     'in upper case': ['good', 'good', 'good'],

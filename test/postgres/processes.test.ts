@@ -44,7 +44,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('200 from one process with a write that the other just acknowledged', async () => {
+  test('200 from one process with a write that the other has acknowledged', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       const created = await either(turn).post('/v2/tlds', { name: `turn${turn}` });
       expect((await either(turn + 1).get(`/v2/tlds/${created.body.id}`)).body.name).toBe(

@@ -91,7 +91,7 @@ describe('the check of Keystone', () => {
 
   test.each([
     ['wrong credentials', 401, 404, /own credentials\. Check 'auth\.keystone\.username'/],
-    ['a user without the role', 201, 403, /token validation\. Give .* the role 'service'/],
+    ['a user without the role', 201, 403, /token validation\. Assign the role 'service'/],
     ['another server', 404, 404, /own credentials\. Check 'auth\.keystone\.url'/],
   ])('reports %s, and what to do', async (_name, login, validation, message) => {
     const [, problem = ''] = await check(await keystone(login, validation));

@@ -35,7 +35,7 @@ function demoFolder(): string {
   return folder;
 }
 
-/** Returns what the demo left behind: files in `folder`, and processes that name it. */
+/** Returns what the demo has not removed: files in `folder`, and processes that name it. */
 function remains(folder: string): string[] {
   const processes = readdirSync('/proc').flatMap((id) => {
     try {
@@ -50,7 +50,7 @@ function remains(folder: string): string[] {
 
 describe('npm run demo', () => {
   test.each(NAME_SERVERS.slice(0, sizeOf('demoServers')))(
-    'with $title, a key transfers a zone and the deleted key does not, and nothing is left',
+    'with $title, a key transfers a zone and the deleted key does not, and the demo removes everything',
     async ({ driver, program, title, debian }) => {
       if (!hasProgram(program, debian)) return;
       const folder = demoFolder();

@@ -44,10 +44,10 @@ async function reload(service: ServiceProcess, settings: string): Promise<string
   return lines();
 }
 
-/** A policy that knows the role `team`, which has no right to TLD entries yet. */
+/** A policy with the role `team`, which has no right to TLD entries yet. */
 const KNOWN_TEAM = 'policy: {"hard_delete": [admin, team]}\n';
 
-/** Creates a caller with the role `team`. The policy must know it. */
+/** Creates a caller with the role `team`. The policy must have it. */
 async function createTeam(service: ServiceProcess) {
   const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
   return service.with(body.token as string);

@@ -191,7 +191,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
 
 function transactionContract(engine: string, current: () => Store): void {
   describe(`transactions on ${engine}`, () => {
-    test('roll back a write that fails half-way', async () => {
+    test('roll back a write that fails after a part of its changes', async () => {
       const store = current();
       const failing = store.write(async (writer) => {
         await writer.insert(tld, keyed(tld, tldNamed('com')));

@@ -63,7 +63,7 @@ test('a page omits a resource that moves during the scan, so the next page begin
   expect(names).toEqual(stayed.map(({ name }) => name));
 });
 
-test('a scan for a page of large resources reads few more than fit on the page', async () => {
+test('a scan for a page of large resources reads few more rows than fit on the page', async () => {
   const { database, store } = await open();
   const attributes = Object.fromEntries(
     Array.from({ length: 100 }, (_, index) => [`a${index}`, 'x'.repeat(200)]),

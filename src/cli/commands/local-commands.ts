@@ -105,7 +105,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     )
     .option(
       '--from-master-key-file <file>',
-      'decrypt the secrets of the source with the master key in this file (default: the file beside the source, or the configured one)',
+      'use the master key in this file for the source (default: the file beside the source, or the configured one)',
     )
     .addOption(config())
     .action((flags: { config?: string; from: string; to: string; fromMasterKeyFile?: string }) =>

@@ -95,7 +95,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     if (hasSource(flags) !== (file === undefined))
       throw new CommandError(
         EXIT.usage,
-        'Give exactly one source: a file, - (standard input), --from or --from-os-cloud',
+        'Set exactly one source: a file, - (standard input), --from or --from-os-cloud',
       );
     if (file === undefined) return copyTlds(flags, terminal);
     const text = await readText(file, terminal);

@@ -6,7 +6,7 @@ import { CommandError, EXIT } from '../output/errors.ts';
 export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
 
 /**
- * Returns the members of a new key, which applies to the default pool unless they say otherwise.
+ * Returns the members of a new key, which applies to the default pool unless they state another.
  * Throws `CommandError` without a zone for scope ZONE.
  */
 export function completeKey(

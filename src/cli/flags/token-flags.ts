@@ -32,18 +32,17 @@ export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
   pools: {
     flag: '--pool <pool...>',
     description:
-      'limit the token to this pool with its zones and keys, by name or id; repeat the flag for more pools',
+      'limit the token to this pool, with its zones and keys, by name or id; repeat for more pools',
     refersTo: pool,
   },
   zones: {
     flag: '--zone <zone...>',
-    description:
-      'limit the token to this zone and its keys, by name or id; repeat the flag for more zones',
+    description: 'limit the token to this zone and its keys, by name or id; repeat for more zones',
     refersTo: zone,
   },
   keys: {
     flag: '--key <tsigkey...>',
-    description: 'limit the token to this key, by name or id; repeat the flag for more keys',
+    description: 'limit the token to this key, by name or id; repeat for more keys',
     refersTo: tsigkey,
   },
   nameservers: {
@@ -54,7 +53,7 @@ export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
   addresses: {
     flag: '--from <network...>',
     description:
-      'accept the token only from this address or network (192.0.2.0/24); repeat the flag for more networks',
+      'accept the token only from this address or network (192.0.2.0/24); repeat for more networks',
   },
   expires_at: {
     flag: '--expires <time>',

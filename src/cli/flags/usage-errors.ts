@@ -37,8 +37,7 @@ function unknownFlag({ args }: Command, { rawArgs }: Command & { rawArgs?: strin
 
 /**
  * Returns a clause for the missing arguments, one for the missing flags, and their values. An
- * optional argument is missing if flags have its name or conflict with it, and all of these are
- * absent too.
+ * optional argument is missing if flags have its name or conflict with it, and all are absent.
  */
 function missingParts(command: Command): string[] {
   const replacements = (name: string) =>

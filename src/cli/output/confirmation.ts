@@ -61,8 +61,8 @@ async function confirm(
 }
 
 /**
- * Returns why the command cannot ask, or undefined if it can. The prompt goes to standard error, so
- * standard output does not matter.
+ * Returns why the command cannot ask, or undefined if it can. The prompt is on standard error, so
+ * standard output has no effect.
  */
 function nonInteractiveReason({ input, err }: Terminal): string | undefined {
   if (input.isTTY !== true) return 'standard input is not a terminal';

@@ -15,8 +15,8 @@ export const EXIT = {
 } as const;
 
 /**
- * The failure of a command. The message is one line; `hint` says what to do next. Both may quote a
- * server or a file, so unprintable characters are escaped.
+ * The failure of a command. The message is one line, and `hint` states what to do next. Both may
+ * quote a server or a file, so unprintable characters are escaped.
  */
 export class CommandError extends Error {
   readonly exitCode: number;

@@ -43,7 +43,7 @@ export function readCertificates(path: string): string {
     throw new CommandError(
       EXIT.usage,
       `The CA file '${path}' contains no usable certificate`,
-      'Give a file with certificates in PEM format.',
+      'Use a file with certificates in PEM format.',
       cause,
     );
   }

@@ -203,7 +203,7 @@ function judgeUnsigned(rcode: string, check: Check): CheckResult {
     return { verdict: 'untrusted response', reason: 'the response is not signed', hint };
   }
   if (rcode === 'NOTAUTH') {
-    const reason = 'the server rejects the key without saying why (NOTAUTH)';
+    const reason = 'the server rejects the key without a reason (NOTAUTH)';
     return { verdict: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
   }
   const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}, which does not show whether it accepts the key`;

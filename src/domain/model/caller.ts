@@ -1,6 +1,6 @@
 import type { Networks } from '../text/networks.ts';
 
-/** The role with every right, unless a policy says otherwise. */
+/** The role with every right, unless a policy changes this. */
 export const ADMIN = 'admin';
 
 /** The administrators' project: the project of the first token and of the configured token. */

@@ -1,7 +1,7 @@
 import type { JsonSchema } from './json-schema.ts';
 /**
  * The kinds of values of resource fields and settings. A kind states the valid values twice: as a
- * JSON Schema for documents, and as a parser for requests and settings.
+ * JSON Schema, and as a parser for requests and settings.
  */
 
 import type { Problem } from './error-entry.ts';

@@ -152,7 +152,7 @@ export type Clock = () => string;
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
- * Returns the caller of a token if a query to a database or identity service is not necessary to
- * validate it. Returns undefined for every other token: check those with `Authenticate`.
+ * Returns the caller of a token if its validation needs no query to a database or identity service.
+ * Returns undefined for every other token: check those with `Authenticate`.
  */
 export type KnownCaller = (token: string) => Caller | undefined;

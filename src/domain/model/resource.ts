@@ -168,7 +168,7 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly description: string;
   readonly operations: readonly Operation[];
   /**
-   * The roles that may perform each operation if no policy says otherwise. The default is
+   * The roles that may perform each operation, unless a policy changes this. The default is
    * administrators.
    */
   readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
@@ -210,8 +210,8 @@ export interface ResourceType<F extends Fields = Fields> {
   /** The members that only the response to a creation shows. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /**
-   * Whether responses with these resources have the caller's id in a header. A client then knows
-   * which of them it uses.
+   * Whether responses with these resources have the caller's id in a header. A client can then find
+   * the one that it uses.
    */
   readonly identifiesCaller?: boolean;
   /** The errors that the rules in `rules.ts` throw for each operation. */

@@ -12,9 +12,9 @@ import { zone } from '../resources/zone.ts';
 type ZoneFields = typeof zoneFields;
 
 /**
- * Applies the rules about a change to a zone, in the transaction of the change. The checks of a
- * creation have this order: type of zone, project, quota, name against the TLD entries, zones of
- * other projects above and below, pool.
+ * Applies the rules about a change to a zone, in the transaction of the change. A creation is
+ * checked in this order: type, project, quota, TLD entries, zones of other projects above and
+ * below, pool.
  */
 export async function admitZone(
   change: Change<ZoneFields>,
@@ -71,10 +71,7 @@ function countZones(projectId: string, transaction: Reader): Promise<number> {
   return transaction.count(zone, [{ field: 'project_id', test: '=', value: projectId }]);
 }
 
-/**
- * Returns the error for a new zone if another project has a zone with this name, above it or below
- * it.
- */
+/** Returns the error for a new zone if another project has a zone at, above or below this name. */
 async function findForeignZones(
   name: string,
   projectId: string,
@@ -102,7 +99,7 @@ function below(name: string): Condition[] {
   ];
 }
 
-/** Returns the pool that the request wants, and the pool that its attributes name, if any. */
+/** Returns the pool that the request names, and the pool that its attributes name, if any. */
 export function requestedPool({
   pool_id: given,
   attributes,

@@ -10,8 +10,8 @@ import type { FastifyInstance } from 'fastify';
 const BACKLOG = 4096;
 
 /**
- * Returns the addresses to listen on: the given host, or all addresses of `localhost`, because
- * clients may use any of them.
+ * Returns the addresses to listen on: the given host, or all addresses of `localhost`. Clients may
+ * use any of these.
  */
 export async function listenAddresses(host: string): Promise<readonly string[]> {
   if (host !== 'localhost') return [host];

@@ -58,10 +58,10 @@ export type Passed = boolean | Promise<boolean>;
 
 /**
  * Creates the function that checks every request before its route. The order is by cost:
- * cross-origin rules, rate of the address, size, token, rate of the caller, request context, route
- * and method, right. In this order, a caller without rights gets no other information. Bodies are
- * read after these checks. A request whose token is cached passes without a promise. The function
- * throws the error of a rejected request.
+ * cross-origin rules, rate of the address, size, token, rate of the caller, context, route, right.
+ * In this order, a caller without rights gets no other information. Bodies are read after these
+ * checks. A request whose token is cached passes without a promise. The function throws the error
+ * of a rejected request.
  */
 export function createGuard(
   app: FastifyInstance,
@@ -100,7 +100,7 @@ export function createGuard(
 }
 
 /**
- * Returns the owner whose share the time of a request uses: the caller of a known token, or the
+ * Returns the owner whose share the time of a request uses: the caller of a cached token, or the
  * address. The request may not have passed the guard yet. Probes are charged to the address
  * separately from its other requests.
  */
@@ -210,7 +210,7 @@ async function checkToken(
 /**
  * Returns `caller` if its token is valid from the address of the request, else undefined. A request
  * from another address is treated like one with an unknown token. The thief of a token therefore
- * does not learn that it is valid elsewhere.
+ * cannot detect that it is valid elsewhere.
  */
 function fromItsAddress(
   request: FastifyRequest,

@@ -100,8 +100,8 @@ function countColons(text: string): number {
 }
 
 /**
- * How much of a body the scan reads between two steps: values, or characters that begin or end a
- * string, array or object.
+ * How much of a body the scan reads between two steps, in values and in characters that begin or
+ * end them.
  */
 const STEP = 1000;
 

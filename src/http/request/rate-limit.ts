@@ -113,8 +113,8 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
     take,
     beginCheck(address, token) {
       const hash = hashToken(token);
-      // Many connections that begin with the same token use one request of the bucket, because the
-      // token's first check decides for all.
+      // Many connections that begin with the same token use one request of the bucket: its first
+      // check decides for all.
       const free = validTokens.has(hash) || underCheck.has(hash);
       if (!free) take(address);
       underCheck.set(hash, (underCheck.get(hash) ?? 0) + 1);

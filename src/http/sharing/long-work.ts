@@ -16,8 +16,8 @@ export type RunLongWork = <T>(
 
 /**
  * Each request uses up to one slice of every turn of the event loop, and up to 50 MB. One caller
- * cannot use both places. The limit of waiting requests is the same as for the budget of request
- * bodies, which bounds the bytes of large bodies.
+ * cannot use both places. The limit of waiting requests is that of the budget of request bodies,
+ * which bounds the bytes of large bodies.
  */
 const LIMITS = { concurrency: 2, concurrencyPerOwner: 1, maxWaitingPerOwner: 64, maxWaiting: 256 };
 

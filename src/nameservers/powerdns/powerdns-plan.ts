@@ -51,7 +51,7 @@ export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): 
 
 type Wanted = ReturnType<Plan['wanted']>;
 
-/** Returns the grants without those of Tsigil's keys that are not wanted. */
+/** Returns the grants without the undesired grants of Tsigil's keys. */
 export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted): Grants {
   const keep = (right: Right) => {
     const names = new Set(wanted[right]);
@@ -60,7 +60,7 @@ export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted
   return { ...grants, transfer: keep('transfer'), update: keep('update') };
 }
 
-/** Returns the grants with those that are wanted. */
+/** Returns the grants with the desired ones. */
 export function grown(grants: Grants, wanted: Wanted): Grants {
   const add = (right: Right) => [...new Set([...grants[right], ...wanted[right]])];
   return { ...grants, transfer: add('transfer'), update: add('update') };

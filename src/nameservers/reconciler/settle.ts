@@ -50,7 +50,7 @@ export async function settle(settlement: Settlement): Promise<{
   readonly removed: readonly string[];
   /** Whether the secret of a key could not be decrypted, for the first time. */
   readonly foundUnreadable: boolean;
-  /** Which of the keys that were due for a probe had one. */
+  /** The keys that were due for a probe and had one. */
   readonly probed: 'all' | 'interrupted' | 'none';
 }> {
   const { dependencies, claim, desired, former, gone, problems, signal, slicer } = settlement;

@@ -134,7 +134,7 @@ export function deliveryOf(row: SqlRow): Delivery {
   };
 }
 
-/** Returns the parts of a list that one statement takes. */
+/** Returns a list in parts, each for one statement. */
 export function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
   let start = 0;
   while (start < items.length) {

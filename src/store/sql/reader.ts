@@ -100,10 +100,7 @@ export async function readPage<F extends Fields>(
   return { resources, more: true };
 }
 
-/**
- * Returns the number of rows of a mean size that fit into `bytes`, and at most the number that one
- * read returns.
- */
+/** Returns the number of rows of a mean size that fit into `bytes`, at most those of one read. */
 function rowsThatFit(bytes: number, size: number): number {
   return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
 }

@@ -271,8 +271,8 @@ export function existsStatement<F extends Fields>(
 }
 
 /**
- * If a condition requires one name or id, only that condition chooses the index, because no other
- * index leaves fewer rows.
+ * If a condition requires one name or id, only that condition chooses the index: no other index
+ * leaves fewer rows.
  */
 function indexDecider<F extends Fields>(
   type: ResourceType<F>,

@@ -11,8 +11,8 @@ const PAGE_BYTES = 4096;
 
 /**
  * The number of WAL pages after which SQLite runs a checkpoint: 32 MB. A large WAL saves writes,
- * because a checkpoint writes each page once. The WAL stays smaller if the disk has less than four
- * times as much free space: a checkpoint needs space too.
+ * because a checkpoint writes each page once. The WAL stays smaller if less than four times its
+ * size is free on the disk: a checkpoint needs space.
  */
 const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };
 

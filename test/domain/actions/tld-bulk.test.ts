@@ -38,7 +38,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A slicer whose slices end as `isOver` says, and the number of its yields. */
+/** A slicer whose slices end when `isOver` returns true, and the number of its yields. */
 function slicer(isOver = () => false): Slicer & { turns: number } {
   const own = {
     isOver,

@@ -29,7 +29,7 @@ describe('readNetwork', () => {
     ['192.0.2', 'must be an IP address'],
     ['example.org', 'must be an IP address'],
     ['', 'must be an IP address'],
-  ])('rejects %s and says what would be right', (text, problem) => {
+  ])('rejects %s and states what would be right', (text, problem) => {
     expect(readNetwork(text)).toMatchObject({ problem: expect.stringContaining(problem) });
   });
 

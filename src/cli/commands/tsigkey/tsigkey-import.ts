@@ -114,7 +114,7 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Throws `CommandError` unless the flags say to which pool or zone new keys apply. */
+/** Throws `CommandError` unless the flags state to which pool or zone new keys apply. */
 function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
   if (pool !== undefined || zone !== undefined) return;
   if (scope === undefined || resourceId === undefined)
@@ -133,7 +133,7 @@ function assertOneSource(file: string | undefined, flags: ImportFlags): void {
   if (sources.length !== 1)
     throw new CommandError(
       EXIT.usage,
-      'Give exactly one source: a file, - (standard input), --from, --from-os-cloud or --from-powerdns',
+      'Set exactly one source: a file, - (standard input), --from, --from-os-cloud or --from-powerdns',
     );
   if (flags.format !== undefined && file === undefined)
     throw new CommandError(EXIT.usage, 'Cannot use --format without a file. Omit --format.');

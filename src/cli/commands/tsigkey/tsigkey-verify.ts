@@ -60,7 +60,7 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--server <host[:port]>',
-        'send the requests to this name server, such as 192.0.2.1 or [2001:db8::1]:5300 (default: those that should have the key); repeat the flag for more servers',
+        'verify against this server (192.0.2.1 or [2001:db8::1]:5300; default: those that should have the key); repeat for more servers',
       ).argParser(collectServer),
     )
     .addOption(

@@ -22,9 +22,9 @@ export interface Target {
 
 /**
  * Returns which keys to verify against which name servers. Without `servers`, these are the name
- * servers that should have the key: those of its pool, or of its zone's pool. Without `zone`, the
- * request is about the zone of the key. For a key of a pool, the query is about the probe zone of
- * the name server, or any zone of the pool. Throws `CommandError`.
+ * servers of the pool that the key or its zone belongs to. Without `zone`, the request is about the
+ * zone of the key. For a key of a pool, it is about the probe zone of the name server or a zone of
+ * the pool. Throws `CommandError`.
  */
 export async function findTargets(
   connection: Connection,
@@ -80,7 +80,7 @@ function createZones(connection: Connection) {
     async ofPool(poolId: string): Promise<string | undefined> {
       const first = await cached(`zone of ${poolId}`, async (from) => {
         const pool = await get(poolType.collection, poolId);
-        // The filter takes the name of a pool.
+        // The filter accepts the name of a pool.
         const filters = [['pool', String(pool?.name)]] as const;
         return pool === undefined ? undefined : (await listItems(from, zoneType, filters, 1))[0];
       });

@@ -86,8 +86,8 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       return Array.isArray(row) ? row : [];
     });
   /**
-   * Returns the rows of a query as one JSON text, in the order of the ORDER BY terms `order`, if
-   * present.
+   * Returns the rows of a query as one JSON text. If `order` has ORDER BY terms, they have that
+   * order.
    */
   const rowsText = (
     columns: readonly string[],

@@ -156,7 +156,7 @@ export function createScanThread(
 }
 
 /**
- * Removes duplicates: a row that moved during the scan and was read twice counts at its last
+ * Removes duplicates. A row that moved during the scan and was read twice counts at its last
  * position only.
  */
 function eachOnce(resources: Resource[]): Resource[] {

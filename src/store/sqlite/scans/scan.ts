@@ -130,8 +130,8 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
 
   /**
    * The rows with these keys, in the order of the keys. A row that has moved since is left out. As
-   * the last of a page, it would be the marker of the next page, which would then begin far behind
-   * this one.
+   * the last of a page, it would be the marker of the next page. That page would then begin far
+   * behind this one.
    */
   const atTheirPlaces = (
     scanned: Scanned,
