@@ -10,6 +10,7 @@ import { migration as m0008 } from './migrations/0008-audit.ts';
 import { migration as m0009 } from './migrations/0009-name-servers.ts';
 import { migration as m0010 } from './migrations/0010-token-limits.ts';
 import { migration as m0011 } from './migrations/0011-agents.ts';
+import { migration as m0012 } from './migrations/0012-audit-index.ts';
 import type { Database, Migration } from './sql/sql.ts';
 
 /** All schema steps, in order. */
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m0009,
   m0010,
   m0011,
+  m0012,
 ];
 
 /** The number of the newest schema step in this version. */

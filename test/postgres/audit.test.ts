@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import { describeAuditTrail } from '../audit/contract.ts';
 import { expectOneRecordEach, runOperations } from '../audit/operations.ts';
+import { describeResourceLists } from '../audit/resource-lists.ts';
 import { queryDatabase } from '../harness/audit.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
@@ -19,13 +20,15 @@ const TOKEN = 'audit-token-0123456789-0123456789abcdef';
 const newDatabase = () =>
   createDatabase(process.env.TEST_POSTGRES_URL ?? '', `audit-${randomUUID()}`);
 
-describeAuditTrail('PostgreSQL', async () =>
+const open = async () =>
   openPostgres(
     (await newDatabase()).replace(/^postgres:/, ''),
     { committed: () => undefined },
     SETTINGS,
-  ),
-);
+  );
+
+describeAuditTrail('PostgreSQL', open);
+describeResourceLists('PostgreSQL', 'EXPLAIN ', open);
 
 const folder = temporaryFolder();
 const processes: ServiceProcess[] = [];

@@ -2,7 +2,7 @@ import { hashBatch, type AuditBatch, type BatchHash } from '../../domain/audit/c
 import { newSlicer } from '../sql/reader.ts';
 import type { Sql } from '../sql/sql.ts';
 import { rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
-import { SELECT_RECORDS, storedRecord } from './read.ts';
+import { IN_BATCHES, SELECT_RECORDS, storedRecord } from './read.ts';
 
 /** The limits of one part of a verification, which bound the time of a request. */
 const MAX_BATCHES = 1000;
@@ -46,7 +46,7 @@ export async function hashRecords(
     const { edge, end, lowestSeq, highestSeq } = range;
     const records = (
       await sql.all(
-        `${SELECT_RECORDS}batch >= ? AND batch <= ? AND seq >= ? AND seq <= ? AND (batch > ? OR seq > ?) ORDER BY ${edge === end ? '' : 'batch, '}seq LIMIT ?`,
+        `${SELECT_RECORDS}${IN_BATCHES} AND seq >= ? AND seq <= ? AND (batch > ? OR seq > ?) ORDER BY ${edge === end ? '' : 'batch, '}seq LIMIT ?`,
         [
           edge,
           end,

@@ -4,20 +4,37 @@ import {
   type AuditRecord,
   type StoredRecord,
 } from '../../domain/audit/record.ts';
-import {
-  RECORD_FILTERS,
-  type Position,
-  type RecordFilters,
-  type RecordPage,
-  type RecordQuery,
-} from '../../domain/audit/trail.ts';
+import type { Position, RecordFilters, RecordPage, RecordQuery } from '../../domain/audit/trail.ts';
 import { firstBatch, lastBatch, rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
+import { conditionOf } from './filters.ts';
 import { newSlicer } from '../sql/reader.ts';
-import type { Sql, SqlCondition, SqlRow, SqlValue } from '../sql/sql.ts';
+import type { Sql, SqlRow } from '../sql/sql.ts';
 
 const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
 /** The beginning of a query for records, which ends with conditions. */
 export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE `;
+
+/**
+ * Selects the records of two batches and all between. The plus keeps SQLite from using the index by
+ * batch, because the primary key finds a range of `seq` faster.
+ */
+export const IN_BATCHES = '+batch >= ? AND +batch <= ?';
+
+/** Like `IN_BATCHES`, for a query with a condition on the resource: one index search for each batch. */
+const IN_EACH_BATCH =
+  'batch IN (SELECT number FROM audit_batches WHERE number >= ? AND number <= ?)';
+
+/** The maximum number of records that one statement returns. */
+const MAX_ROWS = 500;
+
+/** The range of `seq` of the records that were not sealed when `?` was the last batch. */
+const UNSEALED_RANGE = `SELECT min(seq) AS lowest, (SELECT max(seq) FROM audit_records) AS highest
+  FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL
+    UNION ALL SELECT min(first_seq) FROM audit_batches WHERE number > ?) AS lowest`;
+
+/** The maximum number of unsealed records among which one step searches. */
+const UNSEALED_PER_STEP = 5000;
+
 /** The maximum number of batches that one step reads. */
 const BATCHES_PER_STEP = 1000;
 
@@ -53,18 +70,24 @@ async function readUnsealed(
   { filters, limit }: RecordQuery,
   { batch, seq }: Position,
 ): Promise<AuditRecord[]> {
-  const lowest = await sql.one(
-    'SELECT min(seq) AS seq FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL UNION ALL SELECT min(first_seq) FROM audit_batches WHERE number > ?) AS lowest',
-    [batch],
-  );
-  if (lowest?.seq == null) return [];
+  const { lowest, highest } = (await sql.one(UNSEALED_RANGE, [batch])) ?? {};
+  if (lowest == null) return [];
   const condition = conditionOf(filters);
-  const rows = await sql.all(
-    `${SELECT_RECORDS}seq >= ? AND seq < ? AND (batch IS NULL OR batch > ?)${condition.text} ORDER BY seq DESC LIMIT ?`,
-    [Number(lowest.seq), seq, batch, ...condition.parameters, limit],
-    'once',
-  );
-  return rows.map(storedRecord).map(shown);
+  const records: AuditRecord[] = [];
+  const slicer = newSlicer();
+  for (let end = Math.min(seq, Number(highest) + 1); end > Number(lowest);) {
+    if (slicer.isOver()) await slicer.next();
+    const start = Math.max(Number(lowest), end - UNSEALED_PER_STEP);
+    const rows = await sql.all(
+      `${SELECT_RECORDS}seq >= ? AND seq < ? AND (batch IS NULL OR batch > ?)${condition.text} ORDER BY seq DESC LIMIT ?`,
+      [start, end, batch, ...condition.parameters, limit - records.length],
+      'once',
+    );
+    records.push(...rows.map(storedRecord).map(shown));
+    if (records.length === limit) break;
+    end = start;
+  }
+  return records;
 }
 
 /** Returns a page of sealed records after `from`, from batches with at least the number `start`. */
@@ -89,12 +112,12 @@ async function readSealed(
       [position.batch, start, BATCHES_PER_STEP],
     );
     const batches = rows.map(storedBatch);
-    const size = stepSize(filters, limit - records.length);
-    const range = rangeOf(batches, size);
+    const wanted = Math.min(MAX_ROWS, limit - records.length);
+    const range = rangeOf(batches, stepSize(filters, wanted));
     if (range === undefined) return { records, next: undefined };
     const edgeSeq = range.edge === position.batch ? position.seq : first === 'oldest' ? 0 : MAX_SEQ;
     const found = await sql.all(
-      `${SELECT_RECORDS}batch >= ? AND batch <= ? AND seq >= ? AND seq <= ? AND (batch ${sign} ? OR seq ${sign} ?)${condition.text} ORDER BY ${range.edge === range.end ? '' : `batch ${order}, `}seq ${order} LIMIT ?`,
+      `${SELECT_RECORDS}${filters.resource_id === undefined ? IN_BATCHES : IN_EACH_BATCH} AND seq >= ? AND seq <= ? AND (batch ${sign} ? OR seq ${sign} ?)${condition.text} ORDER BY ${range.edge === range.end ? '' : `batch ${order}, `}seq ${order} LIMIT ?`,
       [
         Math.min(range.edge, range.end),
         Math.max(range.edge, range.end),
@@ -103,7 +126,7 @@ async function readSealed(
         range.edge,
         edgeSeq,
         ...condition.parameters,
-        size,
+        wanted,
       ],
       'once',
     );
@@ -113,7 +136,7 @@ async function readSealed(
       position = { batch: record.batch ?? range.edge, seq: record.seq };
       if (records.length === limit) return { records, next: position };
     }
-    if (found.length === size) continue;
+    if (found.length === wanted) continue;
     if (batches.length < BATCHES_PER_STEP && batches.at(-1)?.number === range.end)
       return { records, next: undefined };
     position =
@@ -125,45 +148,19 @@ async function readSealed(
 }
 
 /**
- * Returns the number of records that a step reads, which takes a few milliseconds. Without filters,
- * the list shows all of them. An index serves `resource_id`.
+ * Returns the number of records among which a step searches, which takes a few milliseconds. Without
+ * filters, the list shows all of them. An index serves `resource_id`.
  */
 function stepSize(filters: RecordFilters, wanted: number): number {
-  if (filters.resource_id !== undefined) return 20_000;
-  return Object.keys(filters).length === 0 ? Math.min(500, wanted) : 2000;
+  if (filters.resource_id !== undefined) return 100_000;
+  return Object.keys(filters).length === 0 ? wanted : 2000;
 }
 
-/** Returns the conditions of filters, each after ` AND `. */
-function conditionOf(filters: RecordFilters): SqlCondition {
-  const texts: string[] = [];
-  const parameters: SqlValue[] = [];
-  const add = (text: string, value: string | undefined) => {
-    if (value === undefined) return;
-    texts.push(` AND ${text}`);
-    parameters.push(value);
-  };
-  for (const name of RECORD_FILTERS) {
-    const value = filters[name];
-    if (name === 'action' && value?.includes('*') === true)
-      add("action LIKE ? ESCAPE '\\'", likePattern(value));
-    else add(`${name} = ?`, value);
-  }
-  add('at >= ?', filters.after);
-  add('at < ?', filters.before);
-  return { text: texts.join(''), parameters };
-}
-
-function likePattern(pattern: string): string {
-  return pattern
-    .toLowerCase()
-    .replaceAll(/[%_\\]/g, '\\$&')
-    .replaceAll(/\*+/g, '%');
-}
-
-/** Returns a row as a record. PostgreSQL returns large integers as text. */
+/** Returns a row as a record: the same object. PostgreSQL returns large integers as text. */
 export function storedRecord(row: SqlRow): StoredRecord {
-  // the columns are those of the migration
-  return { ...row, seq: Number(row.seq), batch: numberOrNull(row.batch) } as StoredRecord;
+  row.seq = Number(row.seq);
+  row.batch = numberOrNull(row.batch);
+  return row as unknown as StoredRecord; // the columns are those of the migration
 }
 
 function numberOrNull(value: unknown): number | null {

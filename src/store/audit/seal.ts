@@ -72,9 +72,8 @@ export async function sealBatch({
   for (let rows: SqlRow[] = []; seqs.length < MAX_BATCH;) {
     rows = await reads.all(READ, [seqs.at(-1) ?? -1]);
     for (const row of rows) {
-      const record = { ...row, seq: Number(row.seq), batch: null } as unknown as StoredRecord;
-      digest.add(record); // the columns are those of the migration
-      seqs.push(record.seq);
+      digest.add(row as unknown as StoredRecord); // the columns are those of the migration
+      seqs.push(Number(row.seq));
     }
     if (rows.length < STEP) break;
     await nextTurn();

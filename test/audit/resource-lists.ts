@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readRecords } from '../../src/store/audit/read.ts';
+import type { Position, RecordQuery } from '../../src/domain/audit/trail.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Database, Sql, SqlValue } from '../../src/store/sql/sql.ts';
+import { addRecords, entry, seal } from '../harness/trail.ts';
+
+const AT = '2026-11-22T10:00:00.000000';
+
+/** More than one step reads. */
+const UNSEALED = 6000;
+
+/**
+ * The guarantees of lists of one resource's records on every database. `explain` is the beginning of
+ * a statement that returns the plan of a query.
+ */
+export function describeResourceLists(
+  name: string,
+  explain: string,
+  open: () => Promise<Database>,
+): void {
+  describe(`lists of one resource's records on ${name}`, () => {
+    let database: Database;
+    beforeEach(async () => {
+      database = await open();
+      await migrate(database, AT);
+    });
+    afterEach(() => database.close());
+
+    const add = (names: readonly string[]) =>
+      addRecords(
+        database,
+        names.map((each) => entry(each, { resource_id: each.startsWith('own') ? 'own' : each })),
+      );
+    const others = (count: number) => Array.from({ length: count }, (_, index) => `other${index}`);
+
+    /** Returns the names of the records of one resource, read in pages of `limit`. */
+    const namesOf = async (
+      first: RecordQuery['first'],
+      limit: number,
+      sql: Sql = database.reads,
+    ): Promise<(string | null)[]> => {
+      const names: (string | null)[] = [];
+      for (let from: Position | undefined; ;) {
+        const filters = { resource_id: 'own' };
+        const { records, next } = await readRecords(sql, { filters, first, from, limit });
+        names.push(...records.map((record) => record.resource_name));
+        if (next === undefined) return names;
+        from = next;
+      }
+    };
+
+    test('has the records of every batch and those without a batch, in both orders', async () => {
+      await add(['own1', ...others(3), 'own2']);
+      await seal(database);
+      await add(others(2));
+      await seal(database);
+      await add(['own3']);
+      await seal(database);
+      await add(['own4', ...others(UNSEALED), 'own5', 'own6']);
+      for (const limit of [1, 2, 5, 100]) {
+        expect(await namesOf('oldest', limit)).toEqual(['own1', 'own2', 'own3']);
+        expect(await namesOf('newest', limit)).toEqual(
+          ['own1', 'own2', 'own3', 'own4', 'own5', 'own6'].toReversed(),
+        );
+      }
+    });
+
+    test('searches the index of sealed records by batch', async () => {
+      for (let batch = 1; batch <= 5; batch += 1) {
+        await add([`own${batch}`, ...others(1500)]);
+        await seal(database);
+      }
+      const statements: (readonly [string, readonly SqlValue[]])[] = [];
+      await namesOf('oldest', 100, {
+        ...database.reads,
+        all: (text, parameters) => {
+          statements.push([text, parameters]);
+          return database.reads.all(text, parameters);
+        },
+      });
+      const lists = statements.filter(([text]) => text.includes('resource_id = ?'));
+      expect(lists).toHaveLength(1);
+      for (const [text, parameters] of lists) {
+        const plan = await database.reads.all(explain + text, parameters, 'once');
+        expect(JSON.stringify(plan)).toContain('audit_records_by_batch');
+        expect(JSON.stringify(plan)).toMatch(/batch ?= ?.*resource_id ?= ?/);
+      }
+    });
+
+    test('the transaction of a change writes no entry of that index', async () => {
+      const indexes = async () => {
+        const texts = await database.reads.all(
+          name === 'SQLite'
+            ? "SELECT sql AS text FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'audit_records'"
+            : "SELECT indexdef AS text FROM pg_indexes WHERE tablename = 'audit_records'",
+          [],
+        );
+        return texts.map(({ text }) => String(text)).filter((text) => !text.includes('UNIQUE'));
+      };
+      expect((await indexes()).filter((text) => /resource_id/.test(text))).toEqual([
+        expect.stringMatching(/WHERE .*batch IS NOT NULL/) as string,
+      ]);
+    });
+  });
+}
