@@ -13,6 +13,7 @@ import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, OPERATION_ROUTES, pathId, type Handler, type Route } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
+import { connectionSignal } from './sharing/connection-signal.ts';
 import { acceptsLines, sendLines } from './sharing/json-lines.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
@@ -112,6 +113,7 @@ async function readRequest(
     ifNoneMatch: request.headers['if-none-match'],
     slicer,
     releaseConnection: () => request.releaseConnection?.(),
+    disconnected: () => connectionSignal(request.raw.socket),
     errorType: (error) => statusAndType(error, settings.errors)[1],
     pageLinks(marker) {
       const url = request.base + action.path;

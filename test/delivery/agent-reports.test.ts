@@ -29,6 +29,7 @@ test('an agent reports many keys in several passes, and the changes wait for the
   const { store, offer } = createRemoteStore({
     ...{ id, agent: 'host-1', now: () => 0 },
     report: (report) => Promise.resolve(void reports.push(report)),
+    renew: () => Promise.resolve(0),
   });
   for (const count of [MAX_AT_ONCE + 1, MAX_AT_ONCE]) {
     void offer(pass);
@@ -65,6 +66,7 @@ test('an agent logs that its reports are refused, and pauses before the next req
     nameServerId: () => Promise.resolve(DESIRED_EXAMPLE.name_server.id),
     desired: () => Promise.resolve(((requests += 1), state([]))),
     observed: () => Promise.reject(new RefusedError(409, 'A later pass has begun')),
+    renew: () => Promise.resolve(0),
     close: () => undefined,
   };
   const { name, driver } = DESIRED_EXAMPLE.name_server;

@@ -62,7 +62,7 @@ export function serverDependenciesOn(
       ...{ rotateDataKey: absent, rotateMasterKey: absent },
     },
     audit: { records: absent, batches: absent, verify: absent },
-    agents: { desired: absent, observed: absent },
+    agents: { desired: absent, observed: absent, renew: absent },
     delivery: {
       ...{ statuses: absent, ofKey: absent, removing: absent, request: absent, check: absent },
       ...{ milliseconds: () => 0, changed: absent },

@@ -12,10 +12,8 @@ import {
 } from '../harness/limited-tokens.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/**
- * What tokens with the role `admin` and limits to pools, zones, keys and name servers may do with each path. `w`:
- * within the limits only. `-`: never. `*`: as without limits.
- */
+// What tokens with the role `admin` may do that are limited to pools, zones, keys or name servers.
+// `w`: within the limits only. `-`: never. `*`: as without limits.
 const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tlds': '- - - -',
   'POST /v2/tlds': '- - - -',
@@ -55,6 +53,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'POST /v2/nameservers/{id}/reconcile': '- - - -',
   'GET /v2/nameservers/{id}/desired': '- - - w',
   'PUT /v2/nameservers/{id}/observed': '- - - w',
+  'PUT /v2/nameservers/{id}/lease': '- - - w',
   'GET /v2/tokens': '- - - -',
   'POST /v2/tokens': '- - - -',
   'GET /v2/tokens/{id}': '- - - -',

@@ -107,6 +107,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly slicer: Slicer;
   /** Releases the database connection of the request before it waits for something else. */
   releaseConnection(): void;
+  /** Returns a signal that aborts when the caller closes the connection. */
+  disconnected(): AbortSignal;
   /** Returns the `type` of an error in a response. */
   errorType(error: ServiceError): string;
   /**

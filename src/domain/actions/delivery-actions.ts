@@ -1,5 +1,5 @@
 import { DESIRED_EXAMPLE, OBSERVED_EXAMPLE } from '../delivery/agent-examples.ts';
-import { DESIRED, OBSERVED } from '../delivery/agent-protocol.ts';
+import { DESIRED, OBSERVED, RENEWAL } from '../delivery/agent-protocol.ts';
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
@@ -206,13 +206,14 @@ export const DELIVERY_ACTIONS = [
       description: 'The keys.',
       examples: { one: { summary: 'One key.', value: DESIRED_EXAMPLE } },
     },
-    async run({ dependencies, context, id, parameters, ifNoneMatch, releaseConnection }) {
+    async run({ dependencies, context, id, parameters, ifNoneMatch, ...request }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
-      releaseConnection();
+      request.releaseConnection();
       const desired = await dependencies.agents.desired(id, {
         agent: parameters.agent,
         waitMs: (parameters.wait ?? 0) * 1000,
         etag: ifNoneMatch,
+        disconnected: request.disconnected(),
         isValid: () => isValid(dependencies, context.caller),
       });
       const ids = (desired?.keys ?? []).flatMap((key) => (key.secret === null ? [] : [key.id]));
@@ -258,6 +259,31 @@ export const DELIVERY_ACTIONS = [
       await getResource(dependencies, nameServer, context.caller, id);
       await dependencies.agents.observed(id, body);
       return { recorded: true };
+    },
+  }),
+  defineAction({
+    path: `/v2/${nameServer.collection}/{id}/lease`,
+    ...({ method: 'PUT', right: OBSERVE_RIGHT, type: nameServer } as const),
+    operationId: 'put_nameserver_lease',
+    summary: 'Renew the lease of a NameServer, by its agent',
+    description:
+      'Extends the lease of a pass to 8 seconds from now. After that time, another agent can take the name server. Refused if a later pass has begun.',
+    errors: ['agent_conflict'],
+    body: {
+      kind: RENEWAL,
+      schemaName: 'NameServerLease',
+      what: 'lease',
+      examples: { one: { summary: 'A pass.', value: { agent: 'ns1.example.org', fence: 42 } } },
+    },
+    response: {
+      kind: responseObject({ changes: described(integer(0), 'The number of changes that wait.') }),
+      schemaName: 'NameServerLeaseResult',
+      description: 'The lease was renewed.',
+      examples: { one: { summary: 'No change waits.', value: { changes: 0 } } },
+    },
+    async run({ dependencies, context, id, body }) {
+      await getResource(dependencies, nameServer, context.caller, id);
+      return { changes: await dependencies.agents.renew(id, body) };
     },
   }),
 ];

@@ -38,7 +38,7 @@ const ZONES = described(
 );
 
 const FAILURE = nullable(
-  object({
+  responseObject({
     code: described(
       word(/^[a-z0-9_]+$/, '`a` to `z`, digits and `_`'),
       'The reason, such as `unreachable`.',
@@ -166,6 +166,15 @@ export const OBSERVED = object({
 /** The result of a pass, from an agent. */
 export type ObservedByAgent = ValueOf<typeof OBSERVED>;
 
+/** A renewal of the lease of a pass, by its agent. */
+export const RENEWAL = object(
+  {
+    agent: described(hostName(), 'The name of the agent.'),
+    fence: described(integer(0), 'The `fence` of the state that the pass applies.'),
+  },
+  { ignoresOthers: true },
+);
+
 /** A request of an agent for the keys of its name server. */
 export interface AgentRequest {
   /** The name of the agent. */
@@ -173,6 +182,8 @@ export interface AgentRequest {
   readonly waitMs: number;
   /** The header `If-None-Match`. */
   readonly etag: string | undefined;
+  /** Aborts when the agent closes the connection. */
+  readonly disconnected: AbortSignal;
   /** Returns whether the token is still valid, after the request has waited. */
   isValid(): Promise<boolean>;
 }
@@ -185,6 +196,11 @@ export interface AgentDelivery {
    * `unauthenticated` if the token became invalid meanwhile.
    */
   desired(id: string, request: AgentRequest): Promise<DesiredForAgent | undefined>;
+  /**
+   * Extends the lease of a pass. Returns the number of changes that wait. Throws `agent_conflict` if
+   * a later pass has begun.
+   */
+  renew(id: string, renewal: ValueOf<typeof RENEWAL>): Promise<number>;
   /** Records the result of a pass. Throws `agent_conflict` if a later pass has begun. */
   observed(id: string, report: ObservedByAgent): Promise<void>;
 }

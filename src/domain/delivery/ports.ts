@@ -117,6 +117,8 @@ export interface DeliveryStore {
   releaseAll(holder: string): Promise<void>;
   /** Returns the ids of the outbox rows of a name server. Read them before `desired`. */
   outbox(id: string): Promise<string[]>;
+  /** Returns whether changes wait that are not in `outbox`, which a pass has read. */
+  isBehind(id: string, outbox: readonly string[]): Promise<boolean>;
   /** Returns what a name server should have. Reads the keys and zones of its pool in slices. */
   desired(server: NameServer): Promise<Desire>;
   deliveries(id: string): Promise<Delivery[]>;
@@ -165,6 +167,11 @@ export interface AgentStore {
    * undefined without work, while delivery is paused, or if another holder has the lease.
    */
   claim(id: string, agent: string, leaseMs: number, force: boolean): Promise<Claim | undefined>;
+  /**
+   * Extends the lease of the pass with this fence number. Returns the number of changes that wait.
+   * Throws `LeaseLostError`.
+   */
+  renew(id: string, agent: string, fence: number, leaseMs: number): Promise<number>;
 }
 
 /** Another holder has claimed the name server. */

@@ -13,6 +13,9 @@ import { RefusedError, type ServiceLink } from './service-link.ts';
 /** The longest pause between two attempts to reach the service. */
 const MAX_PAUSE_MS = 5000;
 
+/** The shortest and the longest pause after another agent has the name server. */
+const [MIN_TAKEOVER_MS, MAX_TAKEOVER_MS] = [500, 1500];
+
 /** The shortest time between two requests without a change. */
 const MIN_POLL_MS = 1000;
 
@@ -58,13 +61,17 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
         if (error instanceof RefusedError) refusal = error;
         throw error;
       }),
+    renew: (fence) => link.renew(id, fence),
   });
   const { driver: kind, createDriver, verify, clock, onDrift } = dependencies;
   const reconciler = startReconciler({
     store: remote.store,
     servers: [{ id, driver: createDriver(id), minimumIntervalMs: minimumIntervalOf(kind) }],
     ...{ verify, clock, random, holder: agent, onDrift, concurrency: 1 },
-    observe: (result) => describeResult(log, result),
+    observe(result) {
+      remote.end();
+      describeResult(log, result);
+    },
     failed: (err) => log.error({ err }, 'A pass failed'),
   });
   let etag: string | undefined;
@@ -124,7 +131,8 @@ function assertFits(
 interface Contact {
   /**
    * Returns what `work` returns, or undefined once the agent stops. After a failure, calls
-   * `failed`, and waits up to 5 s at random. Otherwise, all agents would return at once.
+   * `failed`, and waits up to 5 s at random. Otherwise, all agents would return at once. If another
+   * agent has the name server, waits 0.5 to 1.5 s.
    */
   until<T>(work: () => Promise<T>, failed?: (error: unknown) => void): Promise<T | undefined>;
 }
@@ -153,7 +161,11 @@ function contact({ log, signal, nameServer, random }: AgentDependencies): Contac
                 : 'The service does not respond',
             );
           problem = message;
-          await pause(random() * MAX_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+          const ms =
+            error instanceof RefusedError && error.status === 409
+              ? MIN_TAKEOVER_MS + random() * (MAX_TAKEOVER_MS - MIN_TAKEOVER_MS)
+              : random() * MAX_PAUSE_MS;
+          await pause(ms, undefined, { signal }).catch(() => undefined);
         }
       }
       return undefined;

@@ -1,5 +1,5 @@
 import { type AgentPass } from '../../domain/delivery/agent-pass.ts';
-import { MAX_AT_ONCE, type ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
+import type { ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import { hashOf } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
@@ -8,11 +8,10 @@ import {
   type Failure,
   type PassRecord,
 } from '../../domain/delivery/ports.ts';
-import { briefly } from '../reconciler/failures.ts';
+import { LEASE_MS } from '../reconciler/lease.ts';
+import { reportOf, type Result } from './pass-report.ts';
+import { RefusedError } from './service-link.ts';
 import type { ServerState } from '../../domain/resources/name-server-status.ts';
-
-/** How long a pass may take before the service gives it to another agent. */
-const LEASE_MS = 120_000;
 
 /** What the state of an agent needs. */
 export interface RemoteStoreDependencies {
@@ -24,6 +23,11 @@ export interface RemoteStoreDependencies {
   now(): number;
   /** Sends a report. Throws if the service does not record it. */
   report(report: ObservedByAgent): Promise<void>;
+  /**
+   * Extends the lease of the pass with this fence number. Returns the number of changes that wait.
+   * Throws `RefusedError` if the lease was lost.
+   */
+  renew(fence: number): Promise<number>;
 }
 
 /** What the reconciler needs of the database, with the service in its place. */
@@ -31,6 +35,8 @@ export interface RemoteStore {
   readonly store: DeliveryStore;
   /** Makes a pass of the service due. Resolves when it has ended. */
   offer(pass: AgentPass): Promise<void>;
+  /** Ends the pass in progress, if any: it may have lost its lease before it recorded anything. */
+  end(): void;
   /** Starts or stops the passes of the agent itself, while the service does not respond. */
   setAlone(isAlone: boolean): void;
 }
@@ -44,10 +50,10 @@ export function createRemoteStore({
   agent,
   now,
   report,
+  renew,
 }: RemoteStoreDependencies): RemoteStore {
   let offered: { readonly pass: AgentPass; readonly end: () => void } | undefined;
-  let current:
-    { readonly pass: AgentPass; readonly isOwn: boolean; readonly began: number } | undefined;
+  let current: CurrentPass | undefined;
   let ended: () => void = () => undefined;
   let last: AgentPass | undefined;
   let isAlone = false;
@@ -64,7 +70,23 @@ export function createRemoteStore({
     ended = () => undefined;
   };
   const isOwnDue = () => isAlone && last !== undefined && now() >= checkAt;
-  const holds = () => current !== undefined && (current.isOwn || now() - current.began < LEASE_MS);
+  /**
+   * Extends the lease. Returns the number of changes that wait, or undefined if the lease was lost.
+   * While the service does not respond, the agent has its lease until it expires.
+   */
+  const extend = async (): Promise<number | undefined> => {
+    const asked = now();
+    const pass = current;
+    if (pass === undefined || pass.isOwn) return pass && 0;
+    try {
+      const changes = await renew(pass.pass.claim.fence);
+      pass.heldAt = asked;
+      return changes;
+    } catch (error) {
+      return error instanceof RefusedError || asked - pass.heldAt >= LEASE_MS ? undefined : 0;
+    }
+  };
+  const holds = async () => (await extend()) !== undefined;
   const send = async (members: Partial<ObservedByAgent> & Result): Promise<void> => {
     const { pass, began } = active();
     const { claim, etag, changes, desired } = pass;
@@ -87,7 +109,7 @@ export function createRemoteStore({
     claim() {
       const began = now();
       if (offered !== undefined) {
-        current = { pass: offered.pass, isOwn: false, began };
+        current = { pass: offered.pass, isOwn: false, began, heldAt: began };
         ended = offered.end;
         offered = undefined;
       } else if (isOwnDue() && last !== undefined) {
@@ -95,14 +117,17 @@ export function createRemoteStore({
         const probes = began >= probeAt ? ('due' as const) : ('none' as const);
         const own = { ...claim, probes, isConfirmed: false };
         const appliedHash = hashOf(desired.state);
-        current = { pass: { ...last, claim: { ...own, appliedHash } }, isOwn: true, began };
+        const pass = { ...last, claim: { ...own, appliedHash } };
+        current = { pass, isOwn: true, began, heldAt: began };
       }
       return Promise.resolve(current?.pass.claim);
     },
-    holds: () => Promise.resolve(holds()),
-    renew: () => Promise.resolve(holds()),
+    holds,
+    renew: holds,
     releaseAll: () => Promise.resolve(),
     outbox: () => Promise.resolve([...(current?.isOwn === false ? current.pass.changes : [])]),
+    // A pass of the agent itself ends early when the service responds again.
+    isBehind: async (_id, { length }) => offered !== undefined || ((await extend()) ?? 0) > length,
     desired: () => Promise.resolve(active().pass.desired),
     deliveries: () => Promise.resolve([...active().pass.deliveries]),
     async record(_id, _holder, _fence, record) {
@@ -144,6 +169,7 @@ export function createRemoteStore({
       new Promise((resolve) => {
         offered = { pass, end: resolve };
       }),
+    end: finish,
     setAlone(alone) {
       if (alone && !isAlone) checkAt = Math.min(checkAt, now() + FIRST_CHECK_MS);
       isAlone = alone;
@@ -151,10 +177,18 @@ export function createRemoteStore({
   };
 }
 
+/** A pass in progress. */
+interface CurrentPass {
+  readonly pass: AgentPass;
+  /** Whether the agent makes it without the service. */
+  readonly isOwn: boolean;
+  readonly began: number;
+  /** When the agent last had its lease for certain. */
+  heldAt: number;
+}
+
 /** When an agent compares the name server first, after the service does not respond. */
 const FIRST_CHECK_MS = 5000;
-
-type Result = Pick<ObservedByAgent, 'completed' | 'outcome' | 'state' | 'error' | 'next_ms'>;
 
 /** Returns the claim of a pass, with the state of the name server after it. */
 function withState({ claim }: AgentPass, state: ServerState, error: Failure | null) {
@@ -167,33 +201,4 @@ function updated(former: readonly Delivery[], { changed, removed }: PassRecord):
   const rows = new Map([...former, ...changed].map((row) => [row.keyId, row]));
   for (const key of removed) rows.delete(key);
   return [...rows.values()];
-}
-
-function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
-  const { state, error, appliedAt, keysWanted, keysLive } = record;
-  const applied = appliedAt !== undefined;
-  const done = applied ? 'changed' : 'unchanged';
-  const changed = record.changed.slice(0, MAX_AT_ONCE);
-  return {
-    completed: true,
-    outcome: state === 'drifted' ? 'drifted' : record.failed ? 'failed' : done,
-    ...{ state, error, keys_wanted: keysWanted, keys_live: keysLive, applied },
-    ...{ verified: record.verifiedAt !== undefined, probed_all: record.nextProbeMs !== undefined },
-    found_drift: record.foundDrift,
-    deliveries: changed.flatMap(({ keyId, state: of, deliveredVersion, error: failure }) =>
-      of === 'pending' // only the service writes it
-        ? []
-        : [
-            {
-              ...{ key_id: keyId, state: of, delivered_version: deliveredVersion },
-              error: failure && briefly(failure),
-            },
-          ],
-    ),
-    removed: record.removed,
-    // The next pass begins at once, and reports the others. The changes wait for it.
-    ...(changed.length < record.changed.length
-      ? { changes: [], next_ms: 0 }
-      : { next_ms: Math.round(record.nextCheckMs) }),
-  };
 }

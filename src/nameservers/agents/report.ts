@@ -9,10 +9,8 @@ import {
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { createSlicer, eachInSlices } from '../../domain/scheduling/slicer.ts';
 import type { PassResult } from '../reconciler/pass.ts';
+import { LEASE_MS } from '../reconciler/lease.ts';
 import { redactor } from '../reconciler/redaction.ts';
-
-/** How long an agent keeps its lease after a pass. */
-const KEEP_LEASE_MS = 45_000;
 
 /** What the report of an agent means for the database. */
 export interface ReadReport {
@@ -93,7 +91,7 @@ export async function recordReport(
   if (!report.completed) {
     await deliveries.fail(id, agent, fence, {
       ...{ state, error: error ?? UNKNOWN, refusals: report.refusals },
-      ...{ retryMs: () => report.next_ms, keepLeaseMs: KEEP_LEASE_MS },
+      ...{ retryMs: () => report.next_ms, keepLeaseMs: LEASE_MS },
     });
     return undefined;
   }
@@ -106,7 +104,7 @@ export async function recordReport(
     ...{ changed: rows, removed, failed: error !== null && state !== 'drifted' },
     nextCheckMs: report.next_ms,
     nextProbeMs: report.probed_all ? report.next_ms : undefined,
-    keepLeaseMs: KEEP_LEASE_MS,
+    keepLeaseMs: LEASE_MS,
   });
 }
 

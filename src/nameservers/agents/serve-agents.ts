@@ -16,16 +16,11 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { failureOf } from '../reconciler/failures.ts';
+import { LEASE_MS } from '../reconciler/lease.ts';
 import type { PassResult } from '../reconciler/pass.ts';
 import { retryMs } from '../reconciler/schedule.ts';
 import { readReport, recordReport, redactorFor } from './report.ts';
 import { waitForWork } from './waiting.ts';
-
-/** How much longer than a request an agent keeps its lease. */
-const SPARE_MS = 15_000;
-
-/** How long an agent has for a pass. */
-const PASS_LEASE_MS = 130_000;
 
 /** What the delivery by agents needs. */
 export interface AgentDependencies {
@@ -56,14 +51,16 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
   return {
     close: () => work.close(),
     async desired(id, request) {
-      const { agent, waitMs, etag } = request;
+      const { agent, waitMs, etag, disconnected } = request;
       const known = readEtag(etag ?? '');
-      const lease = await agents.poll(id, agent, waitMs + SPARE_MS);
+      const lease = await agents.poll(id, agent, waitMs + LEASE_MS);
       // An agent that does not have the last state gets it at once: its response was lost.
       const isForced = known?.fence !== lease.fence && !lease.isPaused;
-      const hasWork = isForced || (await work.wait(id, waitMs));
+      const hasWork = isForced || (await work.wait(id, waitMs, disconnected));
+      // The agent may have ended: another one need not wait for the rest of the time.
+      if (!hasWork && disconnected.aborted) await agents.poll(id, agent, LEASE_MS);
       if (!(await request.isValid())) throw new ServiceError('unauthenticated');
-      const claim = hasWork ? await agents.claim(id, agent, PASS_LEASE_MS, isForced) : undefined;
+      const claim = hasWork ? await agents.claim(id, agent, LEASE_MS, isForced) : undefined;
       if (claim !== undefined) return handOut(dependencies, claim, request, known?.hash);
       if (known !== undefined) return undefined;
       throw new ServiceError('agent_conflict', 'The delivery to this name server is paused');
@@ -75,15 +72,21 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
       const former = await deliveries.deliveries(id);
       const redact = await redactorFor(deliveries, server, report, former);
       const read = readReport(server, report, former, clock(), redact);
-      try {
-        const lagSeconds = await recordReport(deliveries, server, report, read);
-        dependencies.observe({ ...read.result, lagSeconds }, report.duration_ms / 1000);
-      } catch (error) {
-        if (!(error instanceof LeaseLostError)) throw error;
-        throw new ServiceError('agent_conflict', 'A later pass has begun. Read the keys again');
-      }
+      const lagSeconds = await orConflict(recordReport(deliveries, server, report, read));
+      dependencies.observe({ ...read.result, lagSeconds }, report.duration_ms / 1000);
     },
+    renew: (id, { agent, fence }) => orConflict(agents.renew(id, agent, fence, LEASE_MS)),
   };
+}
+
+/** Returns the result of `work`. A lost lease becomes `agent_conflict`. */
+async function orConflict<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error;
+    throw new ServiceError('agent_conflict', 'A later pass has begun. Read the keys again');
+  }
 }
 
 /**
@@ -114,7 +117,7 @@ async function handOut(
     const recorded = deliveries.fail(server.id, agent, fence, {
       ...({ state: 'failed', error: failureOf(error), refusals: 0 } as const),
       retryMs: (attempts) => retryMs(attempts, 0, undefined, Math.random),
-      keepLeaseMs: SPARE_MS,
+      keepLeaseMs: LEASE_MS,
     });
     await recorded.catch(() => undefined); // the caller gets the first error
     throw error;

@@ -15,6 +15,9 @@ export const WAIT_SECONDS = 30;
 /** How long a request may take, in addition to the time that it waits. */
 const REQUEST_SECONDS = 20;
 
+/** How long the renewal of a lease may take: less than the lease. */
+const RENEW_SECONDS = 5;
+
 /** The maximum size of a response: 1 kB for each of 64,000 keys. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
@@ -54,6 +57,8 @@ export interface ServiceLink {
     signal: AbortSignal,
   ): Promise<DesiredForAgent | undefined>;
   observed(id: string, report: ObservedByAgent): Promise<void>;
+  /** Extends the lease of a pass. Returns the number of changes that wait. */
+  renew(id: string, fence: number): Promise<number>;
   /** Closes the connections. */
   close(): void;
 }
@@ -109,6 +114,14 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
     async observed(id, report) {
       const deadline = deadlineAfter(REQUEST_SECONDS);
       await send('PUT', `/v2/nameservers/${id}/observed`, deadline, { body: report });
+    },
+    async renew(id, fence) {
+      const deadline = deadlineAfter(RENEW_SECONDS);
+      const { text } = await send('PUT', `/v2/nameservers/${id}/lease`, deadline, {
+        body: { agent, fence },
+      });
+      const renewed = parseJson(text);
+      return isObject(renewed) ? Number(renewed.changes) : 0;
     },
     close: () => client.close(),
   };

@@ -13,10 +13,10 @@ export interface WaitingDependencies {
 /** Waits for work of name servers. */
 export interface Waiting {
   /**
-   * Resolves to true once the name server has work, and to false after `ms`. A later call for the
-   * same name server ends an earlier one: its agent has disconnected.
+   * Resolves to true once the name server has work, and to false after `ms` or with the signal. A
+   * later call for the same name server ends an earlier one: its agent has disconnected.
    */
-  wait(id: string, ms: number): Promise<boolean>;
+  wait(id: string, ms: number, signal: AbortSignal): Promise<boolean>;
   /** Resolves all waiting calls to false. Later calls do not wait. */
   close(): Promise<void>;
 }
@@ -55,17 +55,20 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
   };
 
   return {
-    wait(id, ms) {
-      if (isClosed) return Promise.resolve(false);
+    wait(id, ms, signal) {
+      if (isClosed || signal.aborted) return Promise.resolve(false);
       stopListening ??= listen(wake);
       timer ??= setInterval(wake, POLL_MS).unref();
       return new Promise((resolve) => {
         const end = (hasWork: boolean) => {
           clearTimeout(deadline);
+          signal.removeEventListener('abort', abort);
           if (waiters.get(id) === end) waiters.delete(id);
           resolve(hasWork);
         };
-        const deadline = setTimeout(() => end(false), ms);
+        const abort = () => end(false);
+        const deadline = setTimeout(abort, ms);
+        signal.addEventListener('abort', abort);
         waiters.get(id)?.(false);
         waiters.set(id, end);
         wake();

@@ -180,7 +180,7 @@ async function reconcile(
   const settled = await settle({
     ...{ dependencies, claim, desired, former, gone, problems, signal, slicer },
     hasApplied: hasApplied || differences.length > 0,
-    isInterrupted: async () => (await store.outbox(server.id)).length > outbox.length,
+    isInterrupted: () => store.isBehind(server.id, outbox),
   });
   const interval = checkInterval(server, clock(), random);
   const { record } = settled;

@@ -1,14 +1,17 @@
 import { NO_AGENT } from '../../domain/delivery/agent-protocol.ts';
-import type { AgentLease, AgentStore } from '../../domain/delivery/ports.ts';
+import { LeaseLostError, type AgentLease, type AgentStore } from '../../domain/delivery/ports.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
-import { isDue, readClaim } from './claims.ts';
+import { isDue, OUTBOX_ROWS, readClaim } from './claims.ts';
 import { places } from './outbox.ts';
 
 /** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;
+
+/** A lease that was extended less than this time ago is not extended again. */
+const RENEW_MS = 2000;
 
 /** Creates the leases of agents in an open database. */
 export function createAgentStore(database: Database): AgentStore {
@@ -53,6 +56,26 @@ export function createAgentStore(database: Database): AgentStore {
         );
         return claimed === 0 ? undefined : readClaim(sql, now, table, id);
       }),
+    async renew(id, agent, fence, leaseMs) {
+      const owned = "id = ? AND holder = ? AND fence = ? AND delivery = 'agent'";
+      const lease = [id, agent, fence];
+      const row = await database.reads.one(
+        `SELECT lease_until - ${now} AS rest, ${OUTBOX_ROWS} AS changes
+          FROM nameservers WHERE ${owned}`,
+        lease,
+      );
+      if (row === undefined) throw new LeaseLostError();
+      // An agent asks for changes more often than its lease needs a write.
+      if (Number(row.rest) > leaseMs - RENEW_MS) return Number(row.changes);
+      const renewed = await database.write((sql) =>
+        sql.run(
+          `UPDATE nameservers SET lease_until = ${now} + ?, seen_at = ${now} WHERE ${owned}`,
+          [leaseMs, ...lease],
+        ),
+      );
+      if (renewed === 0) throw new LeaseLostError();
+      return Number(row.changes);
+    },
   };
 }
 

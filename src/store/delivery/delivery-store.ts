@@ -32,6 +32,10 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
   const table = tablesIn(database.dialect, database.keyring)(nameServer);
   const hasWork = `delivery = 'service' AND (holder IS NULL OR lease_until < ${now}) AND ${isDue(now)}`;
   const owned = 'id = ? AND holder = ? AND fence = ?';
+  const outbox = async (id: string) => {
+    const rows = await database.reads.all('SELECT id FROM outbox WHERE nameserver_id = ?', [id]);
+    return rows.map((row) => String(row.id));
+  };
 
   return {
     async due(ids) {
@@ -74,10 +78,8 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
           holder,
         ]);
       }),
-    async outbox(id) {
-      const rows = await database.reads.all('SELECT id FROM outbox WHERE nameserver_id = ?', [id]);
-      return rows.map((row) => String(row.id));
-    },
+    outbox,
+    isBehind: async (id, known) => (await outbox(id)).length > known.length,
     async desired(server) {
       const slicer = newSlicer();
       const { pool_id: pool } = server;

@@ -1,0 +1,42 @@
+import { MAX_AT_ONCE, type ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
+import type { PassRecord } from '../../domain/delivery/ports.ts';
+import { briefly } from '../reconciler/failures.ts';
+import { RESUME_MS } from '../reconciler/schedule.ts';
+
+/** The members of a report that each pass has. */
+export type Result = Pick<ObservedByAgent, 'completed' | 'outcome' | 'state' | 'error' | 'next_ms'>;
+
+/** Returns what an agent reports of a successful pass. */
+export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
+  const { state, error, appliedAt, keysWanted, keysLive } = record;
+  const applied = appliedAt !== undefined;
+  const done = applied ? 'changed' : 'unchanged';
+  const changed = record.changed.slice(0, MAX_AT_ONCE);
+  return {
+    completed: true,
+    outcome: state === 'drifted' ? 'drifted' : record.failed ? 'failed' : done,
+    ...{ state, error, keys_wanted: keysWanted, keys_live: keysLive, applied },
+    ...{ verified: record.verifiedAt !== undefined, probed_all: isComplete(record) },
+    found_drift: record.foundDrift,
+    deliveries: changed.flatMap(({ keyId, state: of, deliveredVersion, error: failure }) =>
+      of === 'pending' // only the service writes it
+        ? []
+        : [
+            {
+              ...{ key_id: keyId, state: of, delivered_version: deliveredVersion },
+              error: failure && briefly(failure),
+            },
+          ],
+    ),
+    removed: record.removed,
+    // The next pass begins at once, and reports the others. The changes wait for it.
+    ...(changed.length < record.changed.length
+      ? { changes: [], next_ms: 0 }
+      : { next_ms: Math.round(record.nextCheckMs) }),
+  };
+}
+
+/** Returns whether a pass verified all keys that were due, and no change interrupted it. */
+function isComplete({ nextProbeMs = 0 }: PassRecord): boolean {
+  return nextProbeMs > RESUME_MS;
+}

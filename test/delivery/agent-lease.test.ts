@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { DESIRED_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
+import type { DesiredForAgent, ObservedByAgent } from '../../src/domain/delivery/agent-protocol.ts';
+import { runAgent } from '../../src/nameservers/agents/agent.ts';
+import { RefusedError, type ServiceLink } from '../../src/nameservers/agents/service-link.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
+import { folderServer, type FolderServer } from './folder-driver.ts';
+
+/** In this time, another agent takes over. */
+const TAKEOVER_MS = 10_000;
+
+let requests: AgentRequests;
+
+beforeEach(async () => {
+  requests = await startAgentRequests();
+});
+afterEach(() => requests.service.close());
+
+/** Returns how long another agent waits for the name server, and its first pass. */
+async function takeover() {
+  const began = performance.now();
+  for (;;) {
+    const response = await requests.desired(undefined, 0, 'host-2');
+    if (response.status === 200) return { ms: performance.now() - began, response };
+    expect(response.body.message).toContain("'host-1' holds the name server");
+    await pause(200);
+  }
+}
+
+test('200 for another agent within 10 s after the holder ends in a pass, whose report is refused', async () => {
+  const { createKey, desired, observe, renew, shown } = requests;
+  await createKey('key-1');
+  const lost = await desired();
+  const { ms, response } = await takeover();
+  expect(ms).toBeLessThan(TAKEOVER_MS);
+  for (const refused of [await renew(lost), await observe(lost)])
+    expect([refused.status, refused.body.type]).toEqual([409, 'agent_conflict']);
+  expect(await shown()).toMatchObject({ keys_live: 0 });
+  expect((await observe(response, { agent: 'host-2' })).status).toBe(200);
+});
+
+test('409 for another agent as long as the holder renews the lease of its pass', async () => {
+  const { createKey, desired, observe, renew } = requests;
+  await createKey('key-1');
+  const pass = await desired();
+  for (let second = 0; second < 11; second += 1) {
+    expect([(await renew(pass)).status, (await desired(undefined, 0, 'host-2')).status]).toEqual([
+      200, 409,
+    ]);
+    await pause(1000);
+  }
+  expect((await observe(pass)).status).toBe(200);
+});
+
+test('200 for another agent within 10 s after the holder ends while it waits', async () => {
+  const { createKey, desired, observe, agent, id } = requests;
+  await createKey('key-1');
+  const pass = await desired();
+  await observe(pass);
+  const waiting = request(`${agent.url}/v2/nameservers/${id}/desired?agent=host-1&wait=30`, {
+    headers: { 'x-auth-token': agent.token, 'if-none-match': String(pass.body.etag) },
+  });
+  waiting.on('error', () => undefined).end();
+  await pause(1000);
+  waiting.destroy();
+  expect((await takeover()).ms).toBeLessThan(TAKEOVER_MS);
+});
+
+test('200 for a renewal has the number of changes that wait', async () => {
+  const { createKey, desired, observe, renew } = requests;
+  const pass = await desired();
+  const { length } = pass.body.changes as string[];
+  expect((await renew(pass)).body).toEqual({ changes: length });
+  await createKey('key-1');
+  expect((await renew(pass)).body).toEqual({ changes: length + 1 });
+  await observe(pass);
+  expect((await renew(pass)).body).toEqual({ changes: 1 });
+  expect((await renew(pass, { agent: 'host-2' })).status).toBe(409);
+  expect((await renew(pass, { fence: Number(pass.body.fence) - 1 })).status).toBe(409);
+});
+
+/** Returns what an agent gets for a number of keys, in the pass with this number. */
+function stateOf(count: number, fence: number, more: Partial<DesiredForAgent>): DesiredForAgent {
+  const [first] = DESIRED_EXAMPLE.keys;
+  if (first === undefined) throw new Error('the example has no key');
+  const names = Array.from(
+    { length: count },
+    (_, index) => `key-${String(index).padStart(4, '0')}`,
+  );
+  const idOf = (name: string) => `00000000-0000-4000-8000-00000000${name.slice(4)}`;
+  return {
+    ...DESIRED_EXAMPLE,
+    ...{ fence, keys: names.map((name) => ({ ...first, name, id: idOf(name) })), changes: [] },
+    deliveries: names.map((name) => ({
+      ...({ key_id: idOf(name), key_name: name, state: 'delivered' } as const),
+      ...{ delivered_version: 1, applied_at: null, verified_at: null, error: null },
+    })),
+    ...more,
+  };
+}
+
+/** Runs an agent with these requests, on a name server that is a folder. */
+function startAgent(link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>): FolderServer {
+  const folder = folderServer(temporaryFolder());
+  const ended = new AbortController();
+  const { name, driver, id } = DESIRED_EXAMPLE.name_server;
+  const nameServerId = () => Promise.resolve(id);
+  const running = runAgent({
+    link: { ...link, nameServerId, close: () => undefined },
+    ...{ agent: 'host-1', nameServer: name, driver, onDrift: 'repair', random: () => 0.5 },
+    ...{ createDriver: () => folder.driver, verify: folder.verify, signal: ended.signal },
+    clock: () => '2030-01-31T12:00:00.000000',
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  });
+  onTestFinished(async () => {
+    ended.abort();
+    await running;
+  });
+  return folder;
+}
+
+/** Waits for a change that does not come. */
+const never: ServiceLink['desired'] = (_id, _etag, signal) =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+  });
+
+test('an agent interrupts its scheduled verification when a change waits', async () => {
+  const count = 1500; // 100 keys a minute, in 5 s
+  const reports: ObservedByAgent[] = [];
+  let passes = 0;
+  let waits = 0;
+  let [changed, applied] = [0, 0];
+  const folder = startAgent({
+    desired(...parameters) {
+      passes += 1;
+      if (passes === 1) return Promise.resolve(stateOf(count, 1, { probes: 'all' }));
+      if (passes === 2) {
+        setTimeout(() => {
+          waits = 1;
+          changed = performance.now();
+        }, 500);
+        return Promise.resolve(stateOf(count, 2, { probes: 'due' }));
+      }
+      if (passes === 3)
+        return Promise.resolve(stateOf(count + 1, 3, { changes: [randomUUID()], probes: 'none' }));
+      return never(...parameters);
+    },
+    observed(_id, report) {
+      reports.push(report);
+      if (report.fence === 3) applied = performance.now();
+      return Promise.resolve();
+    },
+    renew: () => Promise.resolve(waits),
+  });
+  await expect.poll(() => applied, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  expect(reports.map(({ probed_all: all }) => all)).toEqual([true, false, false]);
+  expect(applied - changed).toBeLessThan(2000); // within a second on a machine that is not loaded
+  expect(Object.keys(folder.keys())).toHaveLength(count + 1);
+});
+
+test('an agent renews the lease of a long pass, and ends the pass when the lease is lost', async () => {
+  let renewals = 0;
+  let passes = 0;
+  const refused = () => Promise.reject(new RefusedError(409, 'A later pass has begun'));
+  const folder = startAgent({
+    desired: (...parameters) =>
+      (passes += 1) === 1 ? Promise.resolve(stateOf(3, 1, {})) : never(...parameters),
+    observed: refused,
+    // Before the apply, and then during it.
+    renew: () => ((renewals += 1) < 3 ? Promise.resolve(0) : refused()),
+  });
+  folder.onApply(() => pause(7000));
+  await expect.poll(() => passes, { timeout: 20_000 }).toBe(2);
+  expect(renewals).toBeGreaterThanOrEqual(3);
+});
+
+test('an agent that lost its lease before the apply changes nothing', async () => {
+  let passes = 0;
+  const folder = startAgent({
+    desired: (...parameters) =>
+      (passes += 1) === 1 ? Promise.resolve(stateOf(3, 1, {})) : never(...parameters),
+    observed: () => Promise.reject(new Error('there is nothing to report')),
+    renew: () => Promise.reject(new RefusedError(409, 'A later pass has begun')),
+  });
+  await expect.poll(() => passes, { timeout: 10_000 }).toBe(2);
+  expect(folder.applies()).toBe(0);
+});
