@@ -11,7 +11,7 @@ import { parametersOf } from './request/context.ts';
 import { JSON_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
-import { addRoutes, OPERATION_ROUTES, pathId, type Handler, type Route } from './request/routes.ts';
+import { addRoutes, pathId, type Handler } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { acceptsLines, sendLines } from './sharing/json-lines.ts';
@@ -63,26 +63,7 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
       : { maxBodyBytes: Math.max(body.maxBytes, settings.maxBodyBytes) };
   addRoutes(app, action.path.replaceAll(/\{(\w+)\}/g, ':$1'), [
     { method, ...(right === undefined ? {} : { right }), ...limit, handler },
-    ...itemRoutes(action),
   ]);
-}
-
-/**
- * Returns the routes of an item for an action with a path in the form of an item's, such as
- * `/v2/tlds/check`. They respond as for any other segment that is no id. Clients look up a name
- * with GET, and list by name after 400.
- */
-function itemRoutes({ path, type }: Action): Route[] {
-  const [, , collection, segment, ...rest] = path.split('/');
-  if (collection !== type.collection || segment === undefined || rest.length > 0) return [];
-  return type.operations
-    .filter((operation) => OPERATION_ROUTES[operation].onItem)
-    .map((operation) => ({
-      method: OPERATION_ROUTES[operation].method,
-      right: `${type.collection}:${operation}`,
-      unlisted: true,
-      handler: async () => readId(type, segment),
-    }));
 }
 
 type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;

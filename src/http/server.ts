@@ -23,7 +23,7 @@ import { hasWaiting } from './connection/pipelining.ts';
 import { addProbes } from './probes.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
-import { knowAllMethods } from './request/routes.ts';
+import { prepareRoutes, routeOf } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
 import { limitUnsentResponses } from './connection/unsent-responses.ts';
 
@@ -117,7 +117,7 @@ export function createServer(options: ServerOptions): HttpServer {
     { parseAs: 'buffer' },
     (_request, body, done) => done(null, body),
   );
-  knowAllMethods(app);
+  prepareRoutes(app);
 
   const settings = createSettings(options, () => performance.now() / 1000);
   const unsent = limitUnsentResponses(options.maxUnsentBytes, metrics.registry);
@@ -149,10 +149,9 @@ export function createServer(options: ServerOptions): HttpServer {
     else if (passed !== false) passed.then(() => unsent.check(request)).then(() => done(), done);
   };
   // One hook instead of several, because every request pays for each.
-  app.decorateRequest('route');
   app.decorateRequest('settings');
   app.addHook('onRequest', (request, reply, done) => {
-    request.route = request.routeOptions;
+    request.route = routeOf(request);
     request.settings = settings.current();
     requestLog.begin(request);
     if (turns.mayBegin()) enter(request, reply, done);

@@ -51,6 +51,18 @@ describe('the path of an action that has the form of the path of an item', () =>
   );
 });
 
+test.each([
+  ['PUT /v2/tl%64s?x=1', 405, 'POST, GET, HEAD, OPTIONS'],
+  ['PUT //v2/tlds//bulk/', 405, 'POST, OPTIONS'],
+  ['PROPFIND *', 405, 'GET, HEAD, OPTIONS'],
+  ['OPTIONS *', 200, 'GET, HEAD, OPTIONS'],
+  ['PUT /v2/tlds%2Fbulk', 404, undefined],
+  ['PUT /v2/:id', 404, undefined],
+])('%s gets %i, as the path that the target means', async (line, status, allow) => {
+  const response = await send(`${line} HTTP/1.1`);
+  expect([response.status, response.headers.get('allow') ?? undefined]).toEqual([status, allow]);
+});
+
 describe.each(SAMPLES)('/v2/$collection', (sample) => {
   const path = `/v2/${sample.collection}`;
   const onCollection = 'POST, GET, HEAD, OPTIONS';

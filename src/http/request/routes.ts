@@ -1,5 +1,4 @@
 import { isObject } from '../../domain/model/field.ts';
-import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Operation } from '../../domain/model/resource.ts';
 
@@ -26,12 +25,14 @@ export interface Route {
   readonly maxBodyBytes?: number;
   /** True for probes, which are exempt from the limit on requests without a token. */
   readonly unlimited?: boolean;
-  /** True for methods that are always refused, which `Allow` does not list. */
-  readonly unlisted?: boolean;
   readonly handler: Handler;
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** What `Allow` lists, for each path. */
+    allowed: Map<string, string>;
+  }
   interface FastifyRequest {
     /**
      * The options of the route. They are stored because the framework builds them again at each
@@ -65,16 +66,30 @@ export const OPERATION_ROUTES: Readonly<
   delete: { method: 'DELETE', onItem: true },
 };
 
-/**
- * Registers every method of Node.js with the framework, so that unsupported methods get 405. Call
- * it once per app.
- */
-export function knowAllMethods(app: FastifyInstance): void {
-  for (const method of METHODS) {
-    if (method !== 'CONNECT' && !app.supportedMethods.includes(method))
-      app.addHttpMethod(method, { hasBody: true });
-  }
+/** Prepares an app for routes. Call it once per app, before the routes are added. */
+export function prepareRoutes(app: FastifyInstance): void {
+  app.decorate('allowed', new Map());
+  app.decorateRequest('route');
 }
+
+/**
+ * Returns the route of a request. If its path has other methods only, the route is `refused`. The
+ * framework would need a route for each of 30 methods and each path instead.
+ */
+export function routeOf({ routeOptions, url, server }: FastifyRequest): FastifyRequest['route'] {
+  if (routeOptions.url !== undefined) return routeOptions;
+  const segments = decodeURI(url.replace(/[?#].*/s, '')).split('/');
+  const ofItem = segments.map((segment, index) => (index === ID_SEGMENT ? ':id' : segment));
+  const path = [segments, ofItem]
+    .map((each) => each.join('/'))
+    .find((each) => server.allowed.has(each));
+  const allow = server.allowed.get(path ?? '');
+  if (path === undefined || allow === undefined) return routeOptions;
+  return { ...routeOptions, url: path, config: { ...routeOptions.config, allow, refused: true } };
+}
+
+/** The segment of a path that can be an id, as in `/v2/tlds/{id}`. */
+const ID_SEGMENT = 3;
 
 /**
  * Lets `change` add hooks to every route that reads a body: all routes except those for GET and
@@ -93,11 +108,9 @@ export function forRoutesWithBodies(
  * Serves `path`: each route by its method, HEAD if there is GET, and 405 for every other method.
  */
 export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
-  const methodsOf = (some: readonly Route[]) =>
-    some.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  const methods = methodsOf(routes);
-  const listed = methodsOf(routes.filter(({ unlisted = false }) => !unlisted));
-  const allow = [...listed, 'OPTIONS'].join(', ');
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  app.allowed.set(path, allow);
   for (const { method, right, maxBodyBytes, unlimited = false, handler } of routes) {
     const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
     app.route({
@@ -108,11 +121,4 @@ export function addRoutes(app: FastifyInstance, path: string, routes: readonly R
       handler,
     });
   }
-  // The guard responds to these before they get here.
-  app.route({
-    method: app.supportedMethods.filter((method) => !methods.includes(method)),
-    url: path,
-    config: { allow, refused: true },
-    handler: (_request, reply) => reply.code(405).send(),
-  });
 }

@@ -123,6 +123,7 @@ function encode(text: string): string {
  * because scripts join `…/v2/` and `/tlds`.
  */
 export function pathAndQuery(target: string): string {
+  if (target === '*') return '/'; // the whole service (RFC 9110 section 7.1)
   const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
   return withoutTrailingSlashes(
     withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url),
