@@ -8,53 +8,74 @@ const MANY = { zones: 5000, keys: 1000, scopes: ['POOL', 'ZONE'], limitMs: 1000 
 const BIND = { ...MANY, brand: 'BIND' };
 const POWERDNS = { brand: 'PowerDNS', zones: 1000, keys: 10, scopes: ['POOL'], limitMs: 2000 };
 
+const TRANSFERS = ['transfer'];
+
 /**
  * What is measured. `ownLists` is how many zones of BIND name lists of their own; the others name
- * only the lists for all zones. The keys for one zone are in these zones.
+ * only the lists for all zones. The keys for one zone are in these zones. `zoneLists` is the option
+ * of the driver; the file begins with the lists that zones name, or with all.
  */
 export const ROWS = [
-  {
+  ...[
+    { ownLists: 1000, rights: TRANSFERS, zoneLists: 'keys' },
+    { ownLists: 1000, rights: BOTH, zoneLists: 'keys' },
+    { ownLists: 1000, rights: BOTH, zoneLists: 'all' },
+    { ownLists: 5000, rights: TRANSFERS, zoneLists: 'transfer' },
+    { ownLists: 5000, rights: TRANSFERS, zoneLists: 'all' },
+    { ownLists: 5000, rights: BOTH, zoneLists: 'all' },
+  ].map((row) => ({
     ...BIND,
-    name: 'BIND, transfers, own lists in 1000 zones',
-    rights: ['transfer'],
-    ownLists: 1000,
-  },
-  { ...BIND, name: 'BIND, both rights, own lists in 1000 zones', rights: BOTH, ownLists: 1000 },
-  {
-    ...BIND,
-    name: 'BIND, transfers, own lists in all zones',
-    rights: ['transfer'],
-    ownLists: 5000,
-  },
-  { ...BIND, name: 'BIND, both rights, own lists in all zones', rights: BOTH, ownLists: 5000 },
-  { ...MANY, name: 'Knot, both rights', brand: 'Knot', rights: BOTH },
-  { ...MANY, name: 'NSD, transfers', brand: 'NSD', rights: ['transfer'] },
-  { ...POWERDNS, name: 'PowerDNS, transfers', rights: ['transfer'] },
-  { ...POWERDNS, name: 'PowerDNS, both rights', rights: BOTH },
-  { ...POWERDNS, name: 'PowerDNS, transfers, synchronous=1', rights: ['transfer'], synchronous: 1 },
-  { ...POWERDNS, name: 'PowerDNS, both rights, synchronous=1', rights: BOTH, synchronous: 1 },
+    name: `BIND, ${row.rights.join(' and ')}, ${row.ownLists} zones with own lists, zoneLists ${row.zoneLists}`,
+    ...row,
+  })),
+  { ...MANY, name: 'Knot, transfer and update', brand: 'Knot', rights: BOTH },
+  { ...MANY, name: 'NSD, transfer', brand: 'NSD', rights: TRANSFERS },
+  ...[undefined, 1].flatMap((synchronous) =>
+    [TRANSFERS, BOTH].map((rights) => ({
+      ...POWERDNS,
+      name: `PowerDNS, ${rights.join(' and ')}, synchronous ${synchronous ?? 2}`,
+      ...{ rights, synchronous },
+    })),
+  ),
 ];
 
-/** Returns a brand of name servers whose configuration has what a row states. */
-export function brandOf(brand, { rights, ownLists, synchronous }) {
+/** Returns a brand of name servers with the configuration and the options that a row states. */
+export function brandOf(brand, { rights, ownLists, zoneLists, synchronous }) {
   return {
     ...brand,
     configure(folder, port, controlPort, zones) {
       brand.configure(folder, port, controlPort, zones);
-      if (ownLists !== undefined) nameLists(join(folder, 'named.conf'), rights, zones, ownLists);
+      if (ownLists !== undefined) {
+        const owners = new Set(zones.slice(0, ownLists));
+        const isNamed = (right, zone) => owners.has(zone) && rights.includes(right);
+        nameLists(join(folder, 'named.conf'), isNamed, rights);
+        if (zoneLists !== 'all') defineLists(join(folder, 'keys', 'tsigil.conf'), isNamed);
+      }
       if (synchronous !== undefined)
         appendFileSync(join(folder, 'pdns.conf'), `gsqlite3-pragma-synchronous=${synchronous}\n`);
     },
+    options: (server) => ({
+      ...brand.options(server),
+      ...(zoneLists === undefined ? {} : { zoneLists }),
+    }),
   };
 }
 
-/** Leaves the lists of one zone only in the first zones, and lists for updates only with the right. */
-function nameLists(file, rights, zones, ownLists) {
-  const owners = new Set(zones.slice(0, ownLists));
+/** Leaves only the named lists of single zones in the zones of BIND. */
+function nameLists(file, isNamed, rights) {
   const text = readFileSync(file, 'utf8')
-    .replaceAll(/ "tsigil-(?:transfer|update)-([^"]+)";/g, (list, zone) =>
-      owners.has(zone) ? list : '',
+    .replaceAll(/ "tsigil-(transfer|update)-([^"]+)";/g, (list, right, zone) =>
+      isNamed(right, zone) ? list : '',
     )
     .replaceAll(/^ {2}allow-update .*\n/gm, (line) => (rights.includes('update') ? line : ''));
+  writeFileSync(file, text);
+}
+
+/** Leaves only the named lists of single zones in the file with the lists. */
+function defineLists(file, isNamed) {
+  const text = readFileSync(file, 'utf8').replaceAll(
+    /^acl "tsigil-(transfer|update)-([^"]+)" .*\n/gm,
+    (statement, right, zone) => (isNamed(right, zone) ? statement : ''),
+  );
   writeFileSync(file, text);
 }

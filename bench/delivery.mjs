@@ -62,11 +62,12 @@ async function measureDelivery(brand, row) {
   // The keys for one zone are in zones with separate lists.
   const owners = names.slice(0, row.ownLists);
   const database = await filledDatabase(names, owners, keys, Number(values['pool-keys']));
-  const server = await startServer(brandOf(brand, row), names);
+  const configured = brandOf(brand, row);
+  const server = await startServer(configured, names);
   const began = performance.now();
   const service = await startService({
     ...database,
-    variables: delivering(brand, [server], rights),
+    variables: delivering(configured, [server], rights),
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   });
   try {
