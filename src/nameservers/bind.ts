@@ -1,19 +1,14 @@
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import {
-  RIGHTS,
-  type DesiredKey,
-  type DesiredState,
-  type Right,
-} from '../domain/delivery/desired-state.ts';
+import { RIGHTS } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, keyProblems, type Key } from '../domain/key-formats/key.ts';
 import { bindClauses } from '../domain/key-formats/read-bind.ts';
-import { integer } from '../domain/model/field.ts';
+import { enumeration, integer } from '../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../domain/model/object.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
 import { describeFault } from '../net/faults.ts';
+import { mark, MARKER, render, ZONE_LISTS } from './bind-file.ts';
 import { driverErrors } from './control.ts';
 import { defineDriver, DriverError } from './driver.ts';
 import { createFileDriver } from './file-driver.ts';
@@ -33,6 +28,13 @@ const options = object({
     '/etc/bind/rndc.key',
   ),
   controlKey: optional(described(line(), 'The name of that key, if the file has several.')),
+  zoneLists: withDefault(
+    described(
+      enumeration(ZONE_LISTS),
+      'The lists of single zones: all, for transfers only, or only those with keys.',
+    ),
+    'all',
+  ),
 });
 
 /**
@@ -55,7 +57,7 @@ export const bind = defineDriver({
       program: 'BIND',
       keyStart: 'key "',
       readKeys: (content) => bindClauses.read(content.replace(MARKER, '')),
-      render,
+      render: (state, former) => render(state, former, given.zoneLists),
       mark,
       async load(signal) {
         const { code, text } = await run('reconfig', signal);
@@ -107,20 +109,6 @@ export const bind = defineDriver({
   },
 });
 
-/**
- * A key with a random secret that no list contains. Its name changes with the content of the file,
- * so it shows which content BIND has loaded. It begins with a digit to be the first in BIND's list.
- */
-const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
-
-function mark(content: string, former: string): string {
-  const [line = ''] = MARKER.exec(former) ?? [];
-  if (former.endsWith(`\n${line}${content}`) && line !== '') return `${line}${content}`;
-  const name = `0-tsigil-${randomBytes(8).toString('hex')}`;
-  const secret = randomBytes(32).toString('base64');
-  return `${clause({ name, algorithm: 'hmac-sha256', secret })}${content}`;
-}
-
 /** Runs a program and returns its output and its errors. Throws if it cannot run. */
 async function outputOf(
   program: string,
@@ -153,42 +141,4 @@ async function readControlKey(file: string, name: string | undefined): Promise<K
   if (key === undefined || keyProblems(key).length > 0)
     throw new DriverError('not_permitted', `The file '${file}' has no valid control key.`, hint);
   return key;
-}
-
-/** Returns the name of the access list for a right: for all zones, or for one. */
-function listName(right: Right, zone?: string): string {
-  return zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
-}
-
-/**
- * Returns the keys and access lists. A list without keys is `none`. A list stays in the file after
- * its zone is deleted: BIND does not start without a list that a zone names. BIND searches its lists
- * one by one. So those that most zones name come first: the lists for all zones, lists with keys, and
- * lists for transfers.
- */
-function* render({ zones, keys }: DesiredState, former: string): Iterable<string> {
-  const lists = new Map<string, DesiredKey[]>();
-  const zoneNames = [...zones, ...keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones))];
-  for (const right of RIGHTS) lists.set(listName(right), []);
-  for (const right of RIGHTS) for (const zone of zoneNames) lists.set(listName(right, zone), []);
-  for (const [, name = ''] of former.matchAll(/^acl "(tsigil-[a-z0-9._-]+)"/gm))
-    lists.set(name, []);
-  for (const key of keys) {
-    for (const right of key.rights)
-      for (const zone of key.zones === 'all' ? [undefined] : key.zones)
-        lists.get(listName(right, zone))?.push(key);
-    yield clause(key);
-  }
-  const all = [...lists];
-  const [shared, others] = [all.slice(0, RIGHTS.length), all.slice(RIGHTS.length)];
-  const used = others.filter(([, members]) => members.length > 0);
-  const unused = others.filter(([, members]) => members.length === 0);
-  for (const [name, members] of [...shared, ...used, ...unused]) {
-    const elements = members.map((key) => `key "${key.name}";`);
-    yield `acl "${name}" { ${elements.length === 0 ? 'none;' : elements.join(' ')} };\n`;
-  }
-}
-
-function clause({ name, algorithm, secret }: Key): string {
-  return `key "${name}" { algorithm ${algorithm}; secret "${secret}"; };\n`;
 }

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { ZONES } from '../harness/driven-server.ts';
-import { describeDriver, newKey } from './driver-contract.ts';
+import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';
 import { describeIncludeFile } from './include-file-contract.ts';
 
 describeDriver(bind, (session) => {
@@ -53,6 +54,36 @@ describeDriver(bind, (session) => {
     expect((await apply(key)).changed).toBe(false);
     await apply();
     expect(new Set(lists())).toEqual(new Set(expected.map((list) => list.replace('keys', 'none'))));
+  });
+
+  test('with zoneLists, a new zone has lists only if it has keys, or a list for transfers, and no list disappears', async () => {
+    const { server } = session();
+    const file = join(server.folder, 'keys', 'tsigil.conf');
+    const lists = () =>
+      [...readFileSync(file, 'utf8').matchAll(/^acl "(tsigil-.*)" \{ (none)?/gm)].map(
+        ([, name = '', none = 'keys']) => `${name} ${none}`,
+      );
+    const driverWith = (zoneLists: string) => {
+      const options = { ...(bind.options(server) as object), zoneLists };
+      return DRIVERS.bind?.create(options, DRIVER_ID);
+    };
+    const signal = AbortSignal.timeout(10_000);
+    const former = lists().length;
+    const [few, transfer] = [driverWith('keys'), driverWith('transfer')];
+    const zones = [...ZONES, 'new.test'];
+    const key = newKey({ rights: ['transfer'], zones: ['new.test'] });
+    const owned = new Set([key.name]);
+    await few?.apply({ zones, keys: [] }, owned, signal);
+    expect(lists()).toHaveLength(former);
+    await few?.apply({ zones, keys: [key] }, owned, signal);
+    expect(lists()).toHaveLength(former + 1);
+    expect(lists()[2]).toBe('tsigil-transfer-new.test keys');
+    await few?.apply({ zones, keys: [] }, owned, signal);
+    expect(lists()).toContain('tsigil-transfer-new.test none');
+    expect(await few?.compare({ zones, keys: [] }, owned, signal)).toEqual([]);
+    await transfer?.apply({ zones: [...zones, 'other.test'], keys: [] }, owned, signal);
+    expect(lists()).toHaveLength(former + 2);
+    expect(lists()).toContain('tsigil-transfer-other.test none');
   });
 
   describeIncludeFile(session, bind);

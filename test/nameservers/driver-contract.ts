@@ -25,7 +25,8 @@ export interface Session {
   readonly expectKey: (key: DesiredKey, accepted: boolean, zone?: string) => Promise<void>;
 }
 
-const ID = '0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11';
+/** The id of the name server. */
+export const DRIVER_ID = '0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11';
 
 /** Returns a new key. */
 export function newKey(
@@ -74,7 +75,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
 
     beforeAll(async () => {
       const server = await startDrivenServer(recipe);
-      const driver = definition.create(recipe.options(server), ID);
+      const driver = definition.create(recipe.options(server), DRIVER_ID);
       const state = (keys: readonly DesiredKey[]) => ({ zones: ZONES, keys });
       current = {
         server,
@@ -272,7 +273,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       const { server, apply, expectKey } = session();
       const [first, second] = [newKey({ rights }), newKey({ rights })];
       await apply(first);
-      const successor = definition.create(recipe.options(server), ID);
+      const successor = definition.create(recipe.options(server), DRIVER_ID);
       owned.add(second.name);
       await successor.apply({ zones: ZONES, keys: [second] }, owned, later());
       await expectKey(first, false);
@@ -315,7 +316,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         const { server, apply, expectKey } = session();
         const [first, second] = [newKey({ rights }), newKey({ rights })];
         await apply(first);
-        const stranger = definition.create(recipe.wrongKey?.(server), ID);
+        const stranger = definition.create(recipe.wrongKey?.(server), DRIVER_ID);
         const state = { zones: ZONES, keys: [first, second] };
         const { code, message } = await failureOf(stranger.apply(state, owned, later()));
         expect({ code, message }).toMatchObject({ code: 'not_permitted' });
