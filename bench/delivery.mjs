@@ -1,9 +1,9 @@
 // `node bench/delivery.mjs`: keys reach real name servers that have many zones and keys. Prints the
-// time from a creation until the key is verified, from a deletion until it is refused, and from a
-// deletion until the name server is live again. Also prints how many keys the service creates with
-// and without name servers. Fails if a target is missed. `--brand BIND` measures one program,
-// `--brand creates` only the creations, and `--row TEXT` the rows with this text in their names.
-// `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows.
+// time from a creation until the key is verified. Also prints the time from a deletion until the
+// key is refused, and until the name server is live again. Also prints how many keys the service
+// creates with and without name servers. Fails if a target is missed. `--brand BIND` measures one
+// program, `--brand creates` only the creations, and `--row TEXT` the rows with this text in their
+// names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -94,8 +94,8 @@ async function measureDelivery(brand, row) {
 }
 
 /**
- * Creates a key, waits until it is verified, deletes it, and waits until it is refused and until the
- * name server is live.
+ * Creates a key, waits until it is verified, and deletes it. Then waits until it is refused, and
+ * until the name server is live.
  */
 async function measureRound(context, times) {
   const { service, scope, resource } = context;

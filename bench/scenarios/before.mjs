@@ -6,7 +6,7 @@ const KEYS = 100;
 
 /**
  * The cost of the current build in relation to another build of the service, `bench.before`. Both
- * run at the same time on databases of their own, and their rounds alternate.
+ * run at the same time on separate databases, and their rounds alternate.
  */
 export async function before(bench) {
   const programs = { before: bench.before, now: undefined };
