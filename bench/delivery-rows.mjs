@@ -11,9 +11,9 @@ const POWERDNS = { brand: 'PowerDNS', zones: 1000, keys: 10, scopes: ['POOL'], l
 const TRANSFERS = ['transfer'];
 
 /**
- * What is measured. `ownLists` is how many zones of BIND name lists of their own; the others name
- * only the lists for all zones. The keys for one zone are in these zones. `zoneLists` is the option
- * of the driver; the file begins with the lists that zones name, or with all.
+ * What is measured. `ownLists` is how many zones of BIND name separate lists. The others name only
+ * the lists for all zones. The keys for one zone are in these zones. `zoneLists` is the option of
+ * the driver. The file begins with the lists that zones name, or with all.
  */
 export const ROWS = [
   ...[

@@ -43,7 +43,7 @@ export async function keystone(bench) {
     theirs: measure({ 'x-auth-token': 'gAAAAABo'.padEnd(183, 'x') }),
   });
   const row = rowOf({
-    name: 'GET with a cached Keystone token, against an own token',
+    name: "GET with a cached Keystone token, against a service's token",
     measured: theirs,
     floor: ours,
     service,

@@ -22,8 +22,8 @@ export async function start(bench) {
   );
   const target = { atMost: 400, unit: 'ms', of: 'p50' };
   return [
-    rowOf({ name: 'start to first answer, empty', measured: empty, target }),
-    rowOf({ name: 'start to first answer, 100,000 rows', measured: full, target }),
+    rowOf({ name: 'start to first response, empty', measured: empty, target }),
+    rowOf({ name: 'start to first response, 100,000 rows', measured: full, target }),
     rowOf({
       name: 'start: 100,000 rows against empty',
       measured: full,

@@ -43,7 +43,7 @@ export async function reads(bench) {
       });
       out.push(
         rowOf({
-          name: `${name}, ${connections} connections`,
+          name: `${name}, ${connections} connection${connections === 1 ? '' : 's'}`,
           measured,
           floor: bare,
           service,

@@ -104,7 +104,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(response.body.message).toContain('and 850 more');
       const refused = await service.post(path, { ...sample.body('x'), ...junk(5000) });
       expect(expectError(refused, 400, 'invalid_object')).toBe(
-        'The request body has an object with more than 1000 members. Send less at a time.',
+        'The request body has an object with more than 1000 members. Split it into several requests.',
       );
     });
 

@@ -45,8 +45,8 @@ export async function copyResources(
 }
 
 /**
- * Imports some resources in one request. If the service refuses that, imports each resource alone,
- * so that one does not stop the others.
+ * Imports resources in one request. If the service refuses that, imports each resource alone, so
+ * that one does not stop the others.
  */
 async function importBatch(
   type: ResourceType,

@@ -92,6 +92,6 @@ export function* checkShape(bytes: Buffer, limits: ShapeLimits): Generator<undef
 function tooComplex(problem: string): ServiceError {
   return new ServiceError(
     'invalid_object',
-    `The request body has ${problem}. Send less at a time.`,
+    `The request body has ${problem}. Split it into several requests.`,
   );
 }

@@ -15,8 +15,8 @@ const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
 export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE `;
 
 /**
- * Selects the records of two batches and all between. The plus keeps SQLite from using the index by
- * batch, because the primary key finds a range of `seq` faster.
+ * Selects the records of two batches and of all batches between them. The plus keeps SQLite from
+ * using the index by batch, because the primary key finds a range of `seq` faster.
  */
 export const IN_BATCHES = '+batch >= ? AND +batch <= ?';
 
