@@ -63,6 +63,8 @@ const SIZES = {
   /** Keys on one name server, and seconds without a change. */
   manyKeys: { short: 2000, timed: 10_000 },
   idleSeconds: { short: 2, timed: 60 },
+  /** Seconds of changes while services, name servers and the database fail. */
+  deliveryChaosSeconds: { short: 20, timed: 300 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */
