@@ -16,6 +16,7 @@ import {
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import type { Client } from '../harness/client.ts';
 import { watchProcesses } from '../harness/process-watch.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
@@ -86,31 +87,79 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
       }
   });
 
-  test('for a server that was down needs one apply after its return', async () => {
-    const [down, up] = servers;
-    if (down === undefined || up === undefined) throw new Error('There are no servers');
-    const { keys_live: before } = await shownServer(service, up.name);
-    const count = sizeOf('burstKeys');
-    await down.stop();
-    await Promise.all(
-      Array.from({ length: 16 }, async (_, worker) => {
-        for (let index = worker; index < count; index += 16)
-          await createKey(service, `down-${index}`);
-      }),
-    );
-    await expect
-      .poll(() => shownServer(service, up.name), { timeout: 20_000, interval: 50 })
-      .toMatchObject({ state: 'live', keys_live: before + count });
-    const reloads = reloadsOf(down);
-    await down.start();
-    const began = performance.now();
-    await expect
-      .poll(() => shownServer(service, down.name), { timeout: 20_000, interval: 50 })
-      .toMatchObject({ state: 'live', keys_live: before + count });
-    expect(reloadsOf(down) - reloads).toBe(1);
-    if (IS_TIMED) expect(performance.now() - began).toBeLessThan(10_000);
-  });
+  test(
+    'for a server that was down needs one apply after its return, and attempts follow the schedule',
+    async () => {
+      const [down, up] = servers;
+      if (down === undefined || up === undefined) throw new Error('There are no servers');
+      const { keys_live: before } = await shownServer(service, up.name);
+      const [count, downMs] = [sizeOf('burstKeys'), sizeOf('downSeconds') * 1000];
+      await down.stop();
+      const stop = new AbortController();
+      const watched = watchFailure(service, down.name, up.name, stop.signal);
+      const stopped = performance.now();
+      await Promise.all(
+        Array.from({ length: 16 }, async (_, worker) => {
+          for (let index = worker; index < count; index += 16) {
+            await pause(Math.max(1, stopped + (index * downMs) / count - performance.now()));
+            await createKey(service, `down-${index}`);
+          }
+        }),
+      );
+      await expect
+        .poll(() => shownServer(service, up.name), { timeout: 20_000, interval: 50 })
+        .toMatchObject({ state: 'live', keys_live: before + count });
+      stop.abort();
+      const { attempts, waits, longestPendingMs } = await watched;
+      const seconds = (performance.now() - stopped) / 1000;
+      // Each attempt is at most 4 s after the one before. A new change starts one after 1 s.
+      expect(attempts).toBeGreaterThan(seconds / 6);
+      expect(attempts).toBeLessThan(seconds * 2 + 10);
+      for (const [number, ms] of waits)
+        expect(ms, `attempt ${number}`).toBeLessThanOrEqual(Math.min(4, 2 ** number) * 1000);
+      expect(longestPendingMs).toBeLessThan(IS_TIMED ? 2000 : 20_000);
+      const reloads = reloadsOf(down);
+      await down.start();
+      const began = performance.now();
+      await expect
+        .poll(() => shownServer(service, down.name), { timeout: 20_000, interval: 50 })
+        .toMatchObject({ state: 'live', keys_live: before + count });
+      const ms = performance.now() - began;
+      expect(reloadsOf(down) - reloads).toBe(1);
+      if (IS_TIMED) {
+        process.stderr.write(
+          `down for ${Math.round(seconds)} s: ${attempts} attempts, live ${Math.round(ms)} ms after the return; the other server waited for at most ${longestPendingMs} ms\n`,
+        );
+        expect(ms).toBeLessThan(10_000);
+      }
+    },
+    sizeOf('downSeconds') * 1000 + 120_000,
+  );
 });
+
+/**
+ * Watches a name server that is down, and another one. Returns the number of failed attempts, the
+ * time that the service then waits by the number of the attempt, and the longest time that a change
+ * waits for the other name server.
+ */
+async function watchFailure(client: Client, down: string, up: string, signal: AbortSignal) {
+  const waits = new Map<number, number>();
+  const millisecondsOf = (timestamp: string) => Date.parse(`${timestamp.slice(0, 23)}Z`);
+  let attempts = 0;
+  let longestPendingMs = 0;
+  while (!signal.aborted) {
+    const failed = await shownServer(client, down);
+    if (failed.attempts !== attempts && failed.next_attempt_at !== null) {
+      ({ attempts } = failed);
+      waits.set(attempts, millisecondsOf(failed.next_attempt_at) - Date.now());
+    }
+    const { pending_since: since } = await shownServer(client, up);
+    if (since !== null)
+      longestPendingMs = Math.max(longestPendingMs, Date.now() - millisecondsOf(since));
+    await pause(50);
+  }
+  return { attempts, waits, longestPendingMs };
+}
 
 /** Sends about 200 queries per second until the signal, and counts those without a response. */
 async function countQueries({ address }: DeliveryServer, signal: AbortSignal) {

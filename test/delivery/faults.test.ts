@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   copyFileSync,
+  existsSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -232,7 +233,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
     for (const key of keys) expect(await verdictOf(server, key)).toBe('good');
   });
 
-  test('whose keys an operator edits is repaired, and the drift is counted once', async () => {
+  test('whose keys an operator edits or deletes is repaired, and each drift is counted once', async () => {
     const [removed, changed] = [
       (await createdWithin('edit-removed')).key,
       (await createdWithin('edit-changed')).key,
@@ -259,5 +260,17 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
       .toEqual(['good', 'good']);
     await pause(1500);
     expect(await driftsOf()).toBe(before + 1);
-  }, 90_000);
+    if (!hasFile(brand)) return;
+    rmSync(pathOf(server, 'file'));
+    if (!IS_TIMED)
+      await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
+    await expect.poll(driftsOf, { timeout: 75_000, interval: 100 }).toBe(before + 2);
+    await expect
+      .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)], {
+        timeout: 5000,
+      })
+      .toEqual(['good', 'good']);
+    await pause(1500);
+    expect([await driftsOf(), existsSync(pathOf(server, 'file'))]).toEqual([before + 2, true]);
+  }, 170_000);
 });

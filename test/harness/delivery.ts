@@ -61,6 +61,8 @@ export interface ShownServer {
   readonly keys_wanted: number;
   readonly keys_live: number;
   readonly attempts: number;
+  readonly next_attempt_at: string | null;
+  readonly pending_since: string | null;
   readonly applied_at: string | null;
   readonly verified_at: string | null;
 }

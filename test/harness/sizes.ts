@@ -58,6 +58,8 @@ const SIZES = {
   demoServers: { short: 1, long: 4 },
   /** Keys that are created at once, to count the applies and the lost queries. */
   burstKeys: { short: 300, timed: 1000 },
+  /** Seconds for which a name server is down while those keys are created. */
+  downSeconds: { short: 6, timed: 600 },
   /** Kills of a service while it delivers keys. */
   deliveryKills: { short: 3, timed: 20 },
   /** Keys on one name server, and seconds without a change. */
