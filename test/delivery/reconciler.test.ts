@@ -289,6 +289,25 @@ describe('a pass', () => {
     expect(folder.applies()).toBe(1);
   });
 
+  test('of a holder that loses its claim during the apply makes the next pass due at once', async () => {
+    await opened.create('tsigkeys', opened.key('k'));
+    folder.onApply(async () => {
+      folder.onApply(() => Promise.resolve());
+      // The process is suspended after it has checked its claim. Another one applies a later state.
+      await opened.create('tsigkeys', opened.key('later'));
+      await opened.database.write(async (sql) => {
+        await sql.run('UPDATE nameservers SET lease_until = 0, check_at = 0', []);
+      });
+      await pass({ holder: 'two' });
+      expect(folder.keys()).toEqual({ k: 1, later: 1 });
+    });
+    expect(await pass()).toMatchObject({ outcome: 'lost' });
+    expect(folder.keys()).toEqual({ k: 1 });
+    expect(await dependencies().store.due([server])).toEqual([server]);
+    await pass({ holder: 'two' });
+    expect(folder.keys()).toEqual({ k: 1, later: 1 });
+  });
+
   test('stops before it removes more than ten keys and more than half, until an operator confirms', async () => {
     await dependencies().store.seen([server]);
     const ids = [];

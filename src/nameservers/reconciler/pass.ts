@@ -60,12 +60,17 @@ export async function makePass(
   const claim = await store.claim(id, holder, LEASE_MS);
   if (claim === undefined) return undefined;
   const lease = keepLease(store, id, holder, claim.fence, dependencies.signal);
-  const known: Known = { wanted: [] };
+  const known: Known = { wanted: [], isApplying: false };
   try {
     return await reconcile(dependencies, claim, known, lease.signal);
   } catch (error) {
-    if (error instanceof LeaseLostError || lease.isLost()) return lost(claim);
-    return await recordFailure(dependencies, claim, known, error);
+    const result =
+      error instanceof LeaseLostError || lease.isLost()
+        ? lost(claim)
+        : await recordFailure(dependencies, claim, known, error);
+    // It may have replaced what a later holder applied.
+    if (result.outcome === 'lost' && known.isApplying) await store.checkNow([id]);
+    return result;
   } finally {
     lease.stop();
   }
@@ -74,6 +79,8 @@ export async function makePass(
 /** What a pass has read before it failed. */
 interface Known {
   wanted: readonly DesiredKey[];
+  /** Whether it has begun to change the name server. */
+  isApplying: boolean;
 }
 
 function lost({ server }: Claim): PassResult {
@@ -173,6 +180,7 @@ async function reconcile(
   if (differences.length > 0 || !isSettled || hash !== claim.appliedHash) {
     await store.intend(server.id, holder, fence, intendedOf(desired, former));
     if (!(await store.holds(server.id, holder, fence))) throw new LeaseLostError();
+    known.isApplying = true;
     const applied = await driver.apply(state, owned, signal);
     problems = applied.problems;
     hasApplied = applied.changed;
