@@ -236,7 +236,15 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys while everything f
       const restartDatabase = async (): Promise<void> => {
         await database.stop(anyOf(['SIGKILL', 'SIGQUIT', 'SIGINT'] as const) ?? 'SIGKILL');
         await pause(randomInt(500));
-        await database.start();
+        // After a kill, PostgreSQL starts only when all of its former processes have ended.
+        for (let tries = 1; ; tries += 1)
+          try {
+            await database.start();
+            break;
+          } catch (error) {
+            if (tries === 20) throw error;
+            await pause(500);
+          }
         counts.databases += 1;
       };
       const disturb = async (): Promise<void> => {
