@@ -1,3 +1,4 @@
+import { existsSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig, type Plugin } from 'vitest/config';
 import {
@@ -18,6 +19,20 @@ const builtThreads: Plugin = {
       : undefined,
 };
 
+/** The file system in memory, with room for the databases of a quick run. */
+const MEMORY = '/dev/shm';
+const MEMORY_BYTES = 1024 ** 3;
+
+/** Whether the tests of this run wait for the processor only, and not for the disk. */
+const isInMemory = IS_QUICK && hasRoom(MEMORY);
+if (isInMemory) process.env.TMPDIR = MEMORY;
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= MEMORY_BYTES;
+}
+
 export default defineConfig({
   plugins: [builtThreads],
   test: {
@@ -26,7 +41,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     // Most files wait for services, disks and name servers rather than for the processor.
-    maxWorkers: Math.max(4, availableParallelism()),
+    maxWorkers: isInMemory ? availableParallelism() : Math.max(4, availableParallelism()),
     projects: [
       {
         extends: true,

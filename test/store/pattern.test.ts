@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { patternMatcher } from '../../src/store/sql/pattern.ts';
+import { randomCases } from '../harness/sizes.ts';
 
 const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 
@@ -17,7 +18,7 @@ test('an asterisk matches any run of characters, and other characters match them
       );
       expect(patternMatcher(pattern)(candidate)).toBe(expected);
     }),
-    { numRuns: 2000 },
+    { numRuns: randomCases(10_000) },
   );
 });
 

@@ -15,6 +15,7 @@ import {
   WireError,
 } from '../../../src/domain/dns/wire-name.ts';
 import { VECTORS } from './vectors.ts';
+import { randomCases } from '../../harness/sizes.ts';
 
 const name = fc
   .array(fc.uint8Array({ minLength: 1, maxLength: 63 }), { maxLength: 5 })
@@ -165,7 +166,7 @@ describe('arbitrary octets', () => {
           }
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: randomCases(15_000) },
     );
   });
 

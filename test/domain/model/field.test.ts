@@ -22,6 +22,7 @@ import {
   unparsedList,
   withDefault,
 } from '../../../src/domain/model/object.ts';
+import { randomCases } from '../../harness/sizes.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const BARE = ID.replaceAll('-', '');
@@ -69,7 +70,7 @@ describe('a text field', () => {
           expect(accepted).toBe(length >= min && length <= min + extra);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: randomCases(10_000) },
     );
   });
 });

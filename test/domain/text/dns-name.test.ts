@@ -9,6 +9,7 @@ import {
   toAsciiName,
   withoutFinalDot,
 } from '../../../src/domain/text/dns-name.ts';
+import { randomCases } from '../../harness/sizes.ts';
 
 const label = (length: number) => 'l'.repeat(length);
 const name = (...lengths: number[]) => lengths.map(label).join('.');
@@ -132,7 +133,7 @@ describe('toAsciiName', () => {
         const ascii = toAsciiName(text);
         if (ascii !== undefined) expect(ascii.split('.').every(isLabel)).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: randomCases(10_000) },
     );
   });
 });
