@@ -40,7 +40,7 @@ function releaseTime() {
   return Number(run('git', ['log', '-1', '--format=%ct'], CHECKOUT));
 }
 
-/** Writes SHA256SUMS about all other files in `folder`. */
+/** Writes SHA256SUMS for all other files in `folder`. */
 function writeChecksums(folder) {
   const names = readdirSync(folder).sort();
   const lines = names.map((name) => {

@@ -149,7 +149,7 @@ function writeControl({ checkout, root, manifest, architecture }) {
   }
 }
 
-/** The maintainer in the form of Debian, by the address for defects in package.json. */
+/** Returns the maintainer in Debian's form, with the address for defects from package.json. */
 function maintainer({ bugs }) {
   return `Tsigil maintainers <${bugs.email}>`;
 }

@@ -32,9 +32,9 @@ export function mark(content: string, former: string): string {
 
 /**
  * Returns the keys and access lists. A list without keys is `none`. A list stays in the file after
- * its zone is deleted: BIND does not start without a list that a zone names. BIND compares each list
- * with all others, and searches them one by one. So those that most zones name come first: the lists
- * for all zones, lists with keys, and lists for transfers.
+ * its zone is deleted: BIND does not start without a list that a zone names. BIND compares each
+ * list with all others, and searches them one by one. The lists that most zones name therefore come
+ * first: the lists for all zones, lists with keys, and lists for transfers.
  */
 export function* render(
   { zones, keys }: DesiredState,

@@ -138,9 +138,9 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
 });
 
 /**
- * Watches a name server that is down, and another one. Returns the number of failed attempts, the
- * time that the service then waits by the number of the attempt, and the longest time that a change
- * waits for the other name server.
+ * Watches a name server that is down, and another one. Returns the number of failed attempts, and
+ * the time that the service waits after each. Also returns the longest time that a change waits for
+ * the other name server.
  */
 async function watchFailure(client: Client, down: string, up: string, signal: AbortSignal) {
   const waits = new Map<number, number>();

@@ -95,7 +95,8 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
     await Promise.race([ended, stopped]);
     const refused = refusal;
     refusal = undefined;
-    // Two agents of one name refuse each other's reports. The pause after an error separates them.
+    // The service refuses the reports of two agents with one name. The pause after an error
+    // separates them.
     if (refused !== undefined) throw refused;
   };
   while (!signal.aborted)
