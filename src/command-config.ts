@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import { startFileProblems } from './config/checks.ts';
@@ -99,8 +100,14 @@ export async function runAgent(file: string, isCheck: boolean): Promise<void> {
     const stopping = new AbortController();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort());
     const [{ createLog }, { createClock }] = [await import('./log.ts'), await import('./clock.ts')];
-    const log = createLog('info', {});
-    return startAgent(settings, { log, clock: createClock(), signal: stopping.signal });
+    const { lockFileBeside } = await import('./store/sqlite/lock.ts');
+    const held: { close(): void }[] = [];
+    const agent = startAgent(settings, {
+      ...{ log: createLog('info', {}), clock: createClock(), signal: stopping.signal },
+      stateFile: settings.stateFile ?? `${resolve(file)}.state`,
+      lock: (path) => void held.push(lockFileBeside(path)),
+    });
+    return agent.finally(() => held.forEach((lock) => lock.close()));
   }
   const requirements = await checkAgent(settings);
   for (const { requirement, ok, problem, hint } of requirements)

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Client } from './client.ts';
 import { DEFAULT_POOL, type DeliveryServer } from './delivery.ts';
 import { recordShown } from './evidence.ts';
@@ -21,6 +21,8 @@ export interface TestAgent {
   output(): string;
   /** Starts a process. `wrapper` is a command that runs it. */
   start(wrapper?: readonly string[]): void;
+  /** Continues a process that SIGSTOP stopped. */
+  continue(): void;
   /** Sends a signal, and returns the exit code. Null if the signal ended the process. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -50,6 +52,15 @@ export async function createAgent(
     config,
     JSON.stringify({ url, tokenFile, nameServer: name, agent: 'test-host', driver, local }),
   );
+  return agentProcess({ id, config, tokenFile });
+}
+
+/** Returns an agent with this configuration, which is not running. */
+export function agentProcess({
+  id,
+  config,
+  tokenFile,
+}: Pick<TestAgent, 'id' | 'config' | 'tokenFile'>): TestAgent {
   let output = '';
   let child: ChildProcess | undefined;
   return {
@@ -62,7 +73,7 @@ export async function createAgent(
         ...[process.execPath, PROGRAM, 'agent', '--config', config],
       ];
       const started = spawn(file, words, {
-        cwd: folder,
+        cwd: dirname(config),
         env: cleanEnvironment(),
         stdio: ['ignore', 'pipe', 'pipe'],
       });
@@ -73,6 +84,7 @@ export async function createAgent(
           recordShown('output', text);
         });
     },
+    continue: () => void child?.kill('SIGCONT'),
     async stop(signal) {
       if (child === undefined) return null;
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;

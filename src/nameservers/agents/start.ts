@@ -7,6 +7,7 @@ import type { DeliveryLog } from '../reconciler/log.ts';
 import { localProblems } from '../reconciler/registration.ts';
 import { verifyByQueries } from '../reconciler/verification.ts';
 import { runAgent } from './agent.ts';
+import { identify } from './identity.ts';
 import { linkTo, type ServiceLink } from './service-link.ts';
 
 /** The time limit of a check of requirements. */
@@ -18,7 +19,7 @@ export interface AgentSettings {
   readonly caFile?: string;
   readonly tokenFile: string;
   readonly nameServer: string;
-  /** The name of the agent. Absent for the name of this host. */
+  /** The name of the host. Absent for the one that the system states. */
   readonly agent?: string;
   readonly driver: string;
   readonly local: unknown;
@@ -43,16 +44,33 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
   ];
 }
 
+/** What an agent needs of its process. */
+export interface AgentProcess {
+  readonly log: DeliveryLog;
+  readonly clock: Clock;
+  /** Ends the agent. */
+  readonly signal: AbortSignal;
+  /** The file with the id of the agent. */
+  readonly stateFile: string;
+  /** Locks a file until the process ends. Throws if another process has locked it. */
+  lock(file: string): void;
+}
+
 /** Runs an agent until the signal. */
 export async function startAgent(
   settings: AgentSettings,
-  { log, clock, signal }: { log: DeliveryLog; clock: Clock; signal: AbortSignal },
+  { log, clock, signal, stateFile, lock }: AgentProcess,
 ): Promise<void> {
   const { nameServer, driver, onDrift } = settings;
-  const agent = nameOf(settings);
+  const { agent, problem } = identify(hostOf(settings), stateFile, lock);
   log.info({ name_server: nameServer, agent, url: settings.url }, 'agent started');
+  if (problem !== undefined)
+    log.warn(
+      { name_server: nameServer, file: stateFile, reason: problem },
+      'The agent cannot use its state file. After a restart, it waits up to 10 s for its lease',
+    );
   await runAgent({
-    ...{ link: linkOf(settings), agent, nameServer, driver, onDrift, clock, log, signal },
+    ...{ link: linkOf(settings, agent), agent, nameServer, driver, onDrift, clock, log, signal },
     createDriver: (id) => driverOf(settings, id),
     ...{ verify: verifyByQueries, random: Math.random },
   });
@@ -62,7 +80,7 @@ export async function startAgent(
 /** Checks what an agent needs on its host. Throws if the service does not accept the token. */
 export async function checkAgent(settings: AgentSettings): Promise<readonly Requirement[]> {
   const signal = AbortSignal.timeout(CHECK_MS);
-  const link = linkOf(settings);
+  const link = linkOf(settings, hostOf(settings));
   try {
     const id = await link.nameServerId(signal);
     return await driverOf(settings, id).check(signal);
@@ -71,7 +89,7 @@ export async function checkAgent(settings: AgentSettings): Promise<readonly Requ
   }
 }
 
-function nameOf({ agent }: AgentSettings): string {
+function hostOf({ agent }: AgentSettings): string {
   return (
     agent ??
     hostname()
@@ -80,10 +98,10 @@ function nameOf({ agent }: AgentSettings): string {
   );
 }
 
-function linkOf(settings: AgentSettings): ServiceLink {
+function linkOf(settings: AgentSettings, agent: string): ServiceLink {
   const { url, caFile, tokenFile } = settings;
   const ca = caFile === undefined ? undefined : readWholeFile(caFile).toString();
-  return linkTo({ url, ca, tokenFile, agent: nameOf(settings) });
+  return linkTo({ url, ca, tokenFile, agent });
 }
 
 function driverOf({ driver, local }: AgentSettings, id: string): Driver {

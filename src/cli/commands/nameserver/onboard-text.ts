@@ -104,10 +104,13 @@ allow-dnsupdate-from=`,
 
 const FOLDER = '/etc/tsigil-agent';
 
+const STATE_FOLDER = '/var/lib/tsigil-agent';
+
 /** Returns the configuration file of the agent. */
 export function agentFileOf({ name, driver, url }: Onboarded): string {
   const { local = {} } = RECIPES[driver] ?? {};
-  return formatYaml({ url, tokenFile: `${FOLDER}/token`, nameServer: name, driver, local });
+  const files = { tokenFile: `${FOLDER}/token`, stateFile: `${STATE_FOLDER}/state` };
+  return formatYaml({ url, ...files, nameServer: name, driver, local });
 }
 
 /** Returns what an operator does so that an agent delivers keys to a name server. */
@@ -134,6 +137,7 @@ systemctl disable --now tsigil
 # Create a user for the agent, and its files:
 useradd --system --groups ${group} --home-dir /nonexistent --shell /usr/sbin/nologin tsigil-agent
 install -d -m 0750 -g tsigil-agent ${FOLDER}
+install -d -m 0700 -o tsigil-agent -g tsigil-agent ${STATE_FOLDER}
 ${files}
 
 # 2. Add these lines to ${configuration}, and run: systemctl restart ${restart}

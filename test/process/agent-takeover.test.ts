@@ -1,0 +1,96 @@
+import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { agentProcess, createAgent, type TestAgent } from '../harness/agent.ts';
+import { bind } from '../harness/brands/bind.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+
+const WAIT = { timeout: 20_000, interval: 50 };
+
+describe.runIf(bind.installed)('agents of one name server on hosts with the same name', () => {
+  const folders = [temporaryFolder(), temporaryFolder()];
+  const [folder = '', otherHost = ''] = folders;
+  let server: DeliveryServer;
+  let service: ServiceProcess;
+  let agent: TestAgent;
+  const others: TestAgent[] = [];
+
+  beforeAll(async () => {
+    server = await startDeliveryServer(bind);
+    service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:t.db' });
+    await createZones(service);
+    agent = await createAgent(service, server);
+    agent.start();
+    await untilLive(service);
+  });
+  afterAll(async () => {
+    agent.continue();
+    for (const each of [agent, ...others]) await each.stop('SIGTERM');
+    await service.stop('SIGTERM');
+    await server.remove();
+    for (const each of folders) rmSync(each, { recursive: true, force: true });
+  });
+
+  const nameOf = ({ output }: TestAgent) => /"agent":"(test-host-\w+)"/.exec(output())?.[1] ?? '';
+  const delivered = async (name: string) => {
+    const key = await createKey(service, name);
+    expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
+    expect(await verdictOf(server, key)).toBe('good');
+  };
+
+  test('a second one gets 409 with the name of the first one, also with the same configuration', async () => {
+    const config = join(otherHost, 'agent.yaml');
+    copyFileSync(agent.config, config);
+    others.push(agentProcess({ ...agent, config }), agentProcess(agent));
+    for (const other of others) {
+      other.start();
+      await expect
+        .poll(() => other.output(), WAIT)
+        .toContain(`'${nameOf(agent)}' holds the name server`);
+    }
+    expect(others[1]?.output()).toContain('cannot use its state file');
+    expect(new Set([agent, ...others].map(nameOf)).size).toBe(3);
+    await delivered('with-the-first');
+    expect(agent.output()).not.toContain('refuses');
+    await others[1]?.stop('SIGTERM');
+  });
+
+  test('the first one gets its lease back at once after kill -9, while the second one waits', async () => {
+    const name = nameOf(agent);
+    for (let round = 0; round < 2; round += 1) {
+      await agent.stop('SIGKILL');
+      agent.start();
+      await delivered(`restart-${round}`);
+    }
+    expect(agent.output()).not.toContain('refuses'); // it did not wait for its former lease
+    expect(new Set(agent.output().match(/test-host-\w+/g))).toEqual(new Set([name]));
+    expect(others[0]?.output()).not.toContain('Delivered keys');
+  });
+
+  test('the second one takes over when the first one is stopped in a pass, and that one records nothing', async () => {
+    server.signal('SIGSTOP');
+    const key = await createKey(service, 'taken-over');
+    await pause(1500); // the pass has begun, and waits for BIND
+    process.kill(agent.pid(), 'SIGSTOP');
+    const began = performance.now();
+    server.signal('SIGCONT');
+    expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
+    expect(performance.now() - began).toBeLessThan(15_000); // 10 s, and a pass on a busy machine
+    await expect.poll(() => others[0]?.output(), WAIT).toContain('Delivered keys');
+    agent.continue();
+    await expect
+      .poll(() => agent.output(), WAIT)
+      .toContain(`'${nameOf(others[0] ?? agent)}' holds the name server`);
+    await delivered('with-the-second');
+  });
+});
