@@ -1,5 +1,7 @@
+import { anyText, integer, type ValueOf } from '../model/field.ts';
+import { responseObject } from '../model/object.ts';
 import { comparisonForm } from '../text/dns-name.ts';
-import { AGENT_FORMAT, MAX_AT_ONCE, type DesiredForAgent } from './agent-protocol.ts';
+import { AGENT_FORMAT, DESIRED, MAX_AT_ONCE, type DesiredForAgent } from './agent-protocol.ts';
 import type { Claim, Delivery, Desire } from './ports.ts';
 
 /** Returns the entity tag of a state with this hash, in the pass with this number. */
@@ -50,6 +52,31 @@ export function writeDesired(
       ...{ verified_at: row.verifiedAt, error: row.error },
     })),
   };
+}
+
+/** The members that a state has in every format. */
+const HEAD = responseObject({ format: integer(1), etag: anyText(), fence: integer(0) });
+
+/** The members that a state has in every format. */
+export type StateHead = ValueOf<typeof HEAD>;
+
+/**
+ * Reads a state from the service. Later versions may add members, which it ignores. Returns why the
+ * agent cannot use it, in a sentence, with the members of every format if it has them.
+ */
+export function readState(
+  value: unknown,
+): { readonly state: DesiredForAgent } | { readonly problem: string; readonly head?: StateHead } {
+  const head = HEAD.parse(value);
+  if ('problem' in head) return { problem: `The response of the service ${head.problem}` };
+  const { format } = head.value;
+  if (format !== AGENT_FORMAT) {
+    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the version of the service on this host`;
+    return { problem, head: head.value };
+  }
+  const parsed = DESIRED.parse(value);
+  if ('value' in parsed) return { state: parsed.value };
+  return { problem: `The response of the service ${parsed.problem}`, head: head.value };
 }
 
 /** A pass as an agent gets it. */

@@ -16,7 +16,10 @@ import { FOUND_STATES } from '../resources/name-server-status.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
-/** The version of the format. Agents refuse others. */
+/**
+ * The version of the format. Agents refuse others. In one format, later versions only add members:
+ * responses may have unknown ones, and so may reports, which may lack new ones.
+ */
 export const AGENT_FORMAT = 1;
 
 /** The maximum number of items in a list of a report. */
@@ -119,7 +122,7 @@ export const DESIRED = responseObject({
 export type DesiredForAgent = ValueOf<typeof DESIRED>;
 
 /** The result of a pass, from an agent. */
-export const OBSERVED = object({
+export const OBSERVED = responseObject({
   agent: described(hostName(), 'The name of the agent.'),
   etag: described(text({ min: 1, max: 200 }), 'The `etag` of the state that the pass applied.'),
   fence: described(integer(0), 'The `fence` of that state.'),
@@ -146,7 +149,7 @@ export const OBSERVED = object({
   changes: described(list(uuid(), 0, MAX_ITEMS), 'The `changes` of the state.'),
   deliveries: described(
     items(
-      object({
+      responseObject({
         key_id: uuid(),
         state: enumeration(REPORTED),
         delivered_version: integer(0, 2_147_483_647),

@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readDesired } from '../../domain/delivery/agent-pass.ts';
-import { AGENT_FORMAT } from '../../domain/delivery/agent-protocol.ts';
+import type { DesiredForAgent } from '../../domain/delivery/agent-protocol.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import type { Driver } from '../driver.ts';
 import { describeResult, type DeliveryLog } from '../reconciler/log.ts';
 import { startReconciler } from '../reconciler/reconciler.ts';
 import { minimumIntervalOf } from '../reconciler/registration.ts';
 import type { Verify } from '../reconciler/verification.ts';
+import { unusable } from './pass-report.ts';
 import { createRemoteStore } from './remote-store.ts';
 import { RefusedError, type ServiceLink } from './service-link.ts';
 
@@ -78,14 +79,13 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   let secrets = new Map<string, string>();
   const next = async (): Promise<void> => {
     const began = performance.now();
-    const given = await link.desired(id, etag, signal);
+    const given = await usableState(dependencies, id, etag);
     remote.setAlone(false);
     if (given === undefined) {
       const rest = MIN_POLL_MS - (performance.now() - began);
       if (rest > 0) await pause(rest, undefined, { signal });
       return;
     }
-    assertFits(dependencies, given.format, given.name_server);
     const pass = readDesired(given, (key) => secrets.get(key));
     etag = pass?.etag;
     if (pass === undefined) return;
@@ -105,26 +105,37 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   link.close();
 }
 
+/**
+ * Reads what the name server should have. Returns undefined without a change. If the agent cannot
+ * use the response, reports this and throws `RefusedError`.
+ */
+async function usableState(dependencies: AgentDependencies, id: string, etag: string | undefined) {
+  const { link, signal, agent } = dependencies;
+  try {
+    const given = await link.desired(id, etag, signal);
+    if (given !== undefined) assertFits(dependencies, given);
+    return given;
+  } catch (error) {
+    if (error instanceof RefusedError && error.head !== undefined)
+      await link.observed(id, unusable(agent, error.head, error.message)).catch(() => undefined);
+    throw error;
+  }
+}
+
 /** Throws `RefusedError` if the service describes something else than this agent delivers to. */
-function assertFits(
-  { nameServer, driver }: AgentDependencies,
-  format: number,
-  server: { readonly name: string; readonly driver: string },
-): void {
-  if (format !== AGENT_FORMAT)
-    throw new RefusedError(
-      200,
-      `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the version of the service on this host`,
-    );
+function assertFits({ nameServer, driver }: AgentDependencies, given: DesiredForAgent): void {
+  const { name_server: server } = given;
   if (server.name.toLowerCase() !== nameServer.toLowerCase())
     throw new RefusedError(
       200,
       `The token is limited to the name server '${server.name}', but nameServer is '${nameServer}'. Correct one of them`,
+      given,
     );
   if (server.driver !== driver)
     throw new RefusedError(
       200,
       `The name server '${server.name}' has the driver '${server.driver}', but driver is '${driver}'. Correct one of them`,
+      given,
     );
 }
 

@@ -1,3 +1,4 @@
+import type { StateHead } from '../../domain/delivery/agent-pass.ts';
 import { MAX_AT_ONCE, type ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import type { PassRecord } from '../../domain/delivery/ports.ts';
 import { briefly } from '../reconciler/failures.ts';
@@ -39,4 +40,23 @@ export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result 
 /** Returns whether a pass verified all keys that were due, and no change interrupted it. */
 function isComplete({ nextProbeMs = 0 }: PassRecord): boolean {
   return nextProbeMs > RESUME_MS;
+}
+
+/** When an agent tries again after a response that it cannot use. */
+const RETRY_MS = 5000;
+
+/** Returns the report that an agent cannot use a state, for this reason. */
+export function unusable(
+  agent: string,
+  { etag, fence }: StateHead,
+  message: string,
+): ObservedByAgent {
+  return {
+    ...{ agent, etag, fence, completed: false },
+    ...({ outcome: 'failed', state: 'failed' } as const),
+    error: briefly({ code: 'agent_mismatch', message }),
+    ...{ keys_wanted: 0, keys_live: 0, applied: false, verified: false, probed_all: false },
+    ...{ found_drift: false, refusals: 0, changes: [], deliveries: [], removed: [] },
+    ...{ next_ms: RETRY_MS, duration_ms: 0 },
+  };
 }

@@ -1,8 +1,5 @@
-import {
-  DESIRED,
-  type DesiredForAgent,
-  type ObservedByAgent,
-} from '../../domain/delivery/agent-protocol.ts';
+import { readState, type StateHead } from '../../domain/delivery/agent-pass.ts';
+import type { DesiredForAgent, ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import { isObject } from '../../domain/model/field.ts';
 import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
 import { NetError } from '../../net/faults.ts';
@@ -24,11 +21,14 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** The service refuses a request of the agent. */
 export class RefusedError extends Error {
   readonly status: number;
+  /** The state that the agent cannot use, if that is the reason. */
+  readonly head: StateHead | undefined;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, head?: StateHead) {
     super(message);
     this.name = 'RefusedError';
     this.status = status;
+    this.head = head;
   }
 }
 
@@ -107,9 +107,9 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
         { etag },
       );
       if (status === 304) return undefined;
-      const parsed = DESIRED.parse(parseJson(text));
-      if ('value' in parsed) return parsed.value;
-      throw new RefusedError(status, `The response of the service ${parsed.problem}`);
+      const read = readState(parseJson(text));
+      if ('state' in read) return read.state;
+      throw new RefusedError(status, read.problem, read.head);
     },
     async observed(id, report) {
       const deadline = deadlineAfter(REQUEST_SECONDS);

@@ -1,0 +1,145 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runAgent } from '../../src/nameservers/agents/agent.ts';
+import { linkTo } from '../../src/nameservers/agents/service-link.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { startAgentRequests } from './agent-requests.ts';
+import { folderServer } from './folder-driver.ts';
+
+// These documents are those of format 1, written by hand. They do not change with the service:
+// a service and an agent whose versions differ send them.
+const ID = '5f2d6a9d-1c3b-4a5e-8f70-123456789abc';
+const ETAG = `"${'5f2d6a9d'.repeat(8)}.42"`;
+const KEY = {
+  ...{ id: ID, name: 'transfer-key', algorithm: 'hmac-sha256', version: 1, zones: null },
+  secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
+};
+const SERVER = {
+  ...{ id: ID, name: 'ns1', pool_id: ID, driver: 'bind', address: '192.0.2.53' },
+  ...{ rights: ['transfer'], delivery: 'agent', paused: false, probe_zone: null },
+  ...{ description: null, state: 'live', keys_wanted: 1, keys_live: 0, applied_at: null },
+  ...{ verified_at: null, pending_since: null, attempts: 0, next_attempt_at: null },
+  ...{ error_code: null, error: null, created_at: '2030-01-31T12:00:00.000000' },
+};
+const STATE = {
+  ...{ format: 1, etag: ETAG, fence: 42, name_server: SERVER, applied_hash: null },
+  ...{ probes: 'none', is_confirmed: false, refusals: 0, changes: [ID], zones: ['a.test'] },
+  ...{ keys: [KEY], kept: [], undeliverable: [], deliveries: [] },
+};
+
+/** Adds a member that no version knows to each object in a document. */
+function newer(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(newer);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, each]) => [name, newer(each)]);
+  return { ...Object.fromEntries(members), added_later: { in: ['a later version'] } } as unknown;
+}
+
+interface Report {
+  readonly completed: boolean;
+  readonly fence: number;
+  readonly state: string;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** Runs an agent of a service that responds with these documents, the last one again and again. */
+async function agentWith(...documents: readonly unknown[]) {
+  const reports: Report[] = [];
+  const waiting = [...documents];
+  const http = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      const { url = '' } = request;
+      if (url.endsWith('/observed')) reports.push(JSON.parse(body) as Report);
+      const desired = () => (waiting.length > 1 ? waiting.shift() : waiting[0]);
+      const value = url.includes('/desired')
+        ? desired()
+        : url.endsWith('/whoami')
+          ? { nameservers: [ID], added_later: 1 }
+          : { recorded: true, changes: 0, added_later: 1 };
+      response.end(JSON.stringify(value));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const folder = temporaryFolder();
+  const tokenFile = join(folder, 'token');
+  writeFileSync(tokenFile, 'token');
+  const server = folderServer(join(folder, 'server'));
+  const ended = new AbortController();
+  const lines: string[] = [];
+  const note = (fields: object) => void lines.push(JSON.stringify(fields));
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const running = runAgent({
+    link: linkTo({ url, ca: undefined, tokenFile, agent: 'host-1' }),
+    ...{ agent: 'host-1', nameServer: 'ns1', driver: 'bind', onDrift: 'repair' },
+    ...{ createDriver: () => server.driver, verify: server.verify, signal: ended.signal },
+    ...{ clock: () => '2030-01-31T12:00:00.000000', random: () => 0.1 },
+    log: { info: note, warn: note, error: note },
+  });
+  onTestFinished(async () => {
+    ended.abort();
+    await running;
+    http.closeAllConnections();
+    http.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return { reports, server, lines };
+}
+
+test.each([
+  ['format 1', STATE],
+  ['format 1 with members that a later version added', newer(STATE)],
+])('an agent delivers the keys of a document in %s', async (_name, document) => {
+  const { reports, server } = await agentWith(document);
+  await expect.poll(() => reports[0], { timeout: 10_000 }).toBeDefined();
+  expect(reports[0]).toMatchObject({ completed: true, fence: 42, state: 'live' });
+  expect(server.keys()).toEqual({ 'transfer-key': 1 });
+});
+
+test.each([
+  ['a later format', { format: 2, etag: ETAG, fence: 43, secrets: {} }, /format 2, but this agent/],
+  ['no keys', { ...STATE, fence: 43, keys: undefined }, /'keys'/],
+  ['another driver', { ...STATE, fence: 43, name_server: { ...SERVER, driver: 'nsd' } }, /'nsd'/],
+])(
+  'an agent that gets a document with %s reports this, and the name server keeps its keys',
+  async (_name, document, reason) => {
+    const again = { ...STATE, fence: 44, applied_hash: null };
+    const { reports, server, lines } = await agentWith(STATE, document, again);
+    await expect.poll(() => reports.at(2), { timeout: 10_000 }).toBeDefined();
+    expect(reports[1]).toMatchObject({
+      ...{ completed: false, fence: 43, state: 'failed' },
+      error: { code: 'agent_mismatch', message: expect.stringMatching(reason) as string },
+    });
+    expect(reports[2]).toMatchObject({ completed: true, fence: 44, state: 'live' });
+    expect(server.keys()).toEqual({ 'transfer-key': 1 });
+    expect(lines.some((line) => reason.test(line))).toBe(true);
+  },
+);
+
+test('200 for a report in format 1, also with members that a later version added', async () => {
+  const { service, agent, id, createKey, desired, shown } = await startAgentRequests();
+  onTestFinished(() => service.close());
+  const key = await createKey('key-1');
+  for (const written of [(value: unknown) => value, newer]) {
+    const { body } = await desired();
+    const error = { code: 'unreachable', message: 'connection refused' };
+    const report = {
+      ...{ agent: 'host-1', etag: body.etag, fence: body.fence, completed: true },
+      ...{ outcome: 'failed', state: 'failed', error, keys_wanted: 1, keys_live: 0 },
+      ...{ applied: false, verified: false, probed_all: false, found_drift: false },
+      ...{ refusals: 0, changes: body.changes, removed: [], next_ms: 1000, duration_ms: 10 },
+      deliveries: [{ key_id: key, state: 'failed', delivered_version: 0, error }],
+    };
+    const path = `/v2/nameservers/${id}`;
+    const lease = written({ agent: 'host-1', fence: body.fence });
+    expect((await agent.call('PUT', `${path}/lease`, lease)).status).toBe(200);
+    const { status, body: recorded } = await agent.call('PUT', `${path}/observed`, written(report));
+    expect([status, recorded]).toEqual([200, { recorded: true }]);
+    expect(await shown()).toMatchObject({ state: 'failed', error_code: 'unreachable' });
+  }
+});
