@@ -56,6 +56,8 @@ const SIZES = {
   deliveryRounds: { short: 5, timed: 50 },
   /** Kinds of name servers that the demo runs. */
   demoServers: { short: 1, long: 4 },
+  /** Kinds of name servers whose files, outputs and processes are searched for secrets. */
+  searchedServers: { short: 1, long: 4 },
   /** Keys that are created at once, to count the applies and the lost queries. */
   burstKeys: { short: 300, timed: 1000 },
   /** Seconds for which a name server is down while those keys are created. */
