@@ -5,7 +5,6 @@
 export interface SecretCache {
   get(id: string, ciphertext: string): string | undefined;
   set(id: string, ciphertext: string, secret: string): void;
-  clear(): void;
 }
 
 interface Entry {
@@ -30,6 +29,5 @@ export function createSecretCache(most: number): SecretCache {
       }
       entries.set(id, { ciphertext, secret });
     },
-    clear: () => entries.clear(),
   };
 }

@@ -7,7 +7,6 @@ export interface JsonSchema {
   readonly const?: unknown;
   readonly oneOf?: readonly JsonSchema[];
   readonly anyOf?: readonly JsonSchema[];
-  readonly allOf?: readonly JsonSchema[];
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -20,10 +19,7 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | JsonSchema;
-  readonly propertyNames?: JsonSchema;
   readonly maxProperties?: number;
-  readonly minProperties?: number;
-  readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];

@@ -16,14 +16,14 @@ export interface Lease {
  */
 export async function claimLease(
   sql: Sql,
-  { now }: Pick<Dialect, 'now'>,
+  { nowMs }: Pick<Dialect, 'nowMs'>,
   { name, holder, milliseconds }: Lease,
 ): Promise<boolean> {
   const claimed = await sql.run(
-    `INSERT INTO leases (name, holder, until, fence) VALUES (?, ?, ${now} + ${milliseconds}, 1)
+    `INSERT INTO leases (name, holder, until, fence) VALUES (?, ?, ${nowMs} + ${milliseconds}, 1)
       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until,
         fence = CASE WHEN leases.holder = excluded.holder THEN leases.fence ELSE leases.fence + 1 END
-      WHERE leases.holder = excluded.holder OR leases.until < ${now}`,
+      WHERE leases.holder = excluded.holder OR leases.until < ${nowMs}`,
     [name, holder],
   );
   return claimed > 0;
@@ -32,11 +32,11 @@ export async function claimLease(
 /** Returns whether another process holds a lease. Locks nothing. */
 export async function isHeldElsewhere(
   sql: Sql,
-  { now }: Pick<Dialect, 'now'>,
+  { nowMs }: Pick<Dialect, 'nowMs'>,
   { name, holder }: Lease,
 ): Promise<boolean> {
   const row = await sql.one(
-    `SELECT holder FROM leases WHERE name = ? AND holder <> ? AND until >= ${now}`,
+    `SELECT holder FROM leases WHERE name = ? AND holder <> ? AND until >= ${nowMs}`,
     [name, holder],
   );
   return row !== undefined;

@@ -59,8 +59,6 @@ export interface Dialect {
   readonly text: string;
   /** The type of a primary key that the database numbers. */
   readonly identity: string;
-  /** The time of the database in milliseconds since 1970, as an expression. */
-  readonly now: string;
   /**
    * Returns the condition that `column` matches a pattern. `*` matches any number of characters;
    * all others match themselves.

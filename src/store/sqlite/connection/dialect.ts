@@ -5,7 +5,6 @@ import { isReferenceViolation, isUniqueViolation } from './faults.ts';
 export const dialect: Dialect = {
   text: 'TEXT',
   identity: 'INTEGER NOT NULL PRIMARY KEY',
-  now: "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
   matches: (column, pattern) => matches(column, pattern.replaceAll(/\*+/g, '*')),
   tableExists: "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = ?",
   nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
