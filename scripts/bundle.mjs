@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * The modules of src with the same names in dist: the program, the thread for scans, and what
- * scripts and tests import. All others are parts of a few larger files, which Node.js loads faster.
+ * Modules of src with the same names in dist: the program, the thread for scans, and imports of
+ * scripts and tests. All others are parts of a few larger files, which Node.js loads faster.
  */
 const ENTRIES = [
   'main',

@@ -7,7 +7,7 @@ import { writeSyncedFile } from '../net/synced-file.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**
- * Creates an administrator token if the database contains no token. This is so in a new service,
+ * Creates an administrator token if the database contains no token. This applies to a new service,
  * and after the last token was revoked. Writes the token to `file` with mode 0600. Returns true if
  * it created one. It writes the file before the transaction commits, so the file of a valid token
  * always exists after a crash.

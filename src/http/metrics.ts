@@ -31,7 +31,7 @@ export interface Metrics {
 
 /**
  * How often the delay of the event loop is measured, in milliseconds. Each measurement wakes up the
- * process. Every 10 ms, the default, this took two thirds of the CPU time of an idle service.
+ * process. With the default of 10 ms, this took two thirds of the CPU time of an idle service.
  */
 const EVENT_LOOP_MS = 50;
 

@@ -8,7 +8,7 @@ import { DriverError, type Requirement } from './driver.ts';
 export interface FileServer {
   /** The name of the program, for messages. */
   readonly program: string;
-  /** What a line begins with at which a key begins, in the files that `render` returns. */
+  /** The beginning of the first line of a key, in the files that `render` returns. */
   readonly keyStart: string;
   /**
    * Reads the keys of the file, or of a part that begins with `keyStart`. May throw `KeyFileError`.

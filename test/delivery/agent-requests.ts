@@ -13,7 +13,9 @@ export interface AgentRequests {
   /** Creates a key for the pool of the name server, and returns its id. */
   createKey(name: string, members?: object): Promise<string>;
   desired(etag?: string, wait?: number, name?: string): Promise<ApiResponse>;
-  /** Reports that the name server has all keys of a response to `desired`, but for `members`. */
+  /**
+   * Reports that the name server has all keys of a response to `desired`, with `members` changed.
+   */
   observe(response: ApiResponse, members?: object): Promise<ApiResponse>;
   /** Renews the lease of the pass that a response to `desired` began. */
   renew(response: ApiResponse, members?: object): Promise<ApiResponse>;

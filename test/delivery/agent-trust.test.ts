@@ -25,7 +25,7 @@ test('409 for a report after the service took over the delivery, and it changes 
   expect(body.servers).toMatchObject([{ delivered_version: 0 }]);
 });
 
-test('400 for a state that an agent cannot know', async () => {
+test('400 for a state that an agent cannot determine', async () => {
   const { createKey, desired, observe, shown } = requests;
   const key = await createKey('key-1');
   const response = await desired();
@@ -54,7 +54,7 @@ test('200 for a report that quotes a secret, and no response or log line has it'
     expect(shown).not.toContain(quoted);
 });
 
-test('200 for a report whose code has a secret, which is replaced', async () => {
+test('200 for a report with a secret in its code, which the service replaces', async () => {
   const { createKey, desired, observe, shown } = requests;
   const secret = randomBytes(32);
   await createKey('key-1', { secret: secret.toString('base64') });

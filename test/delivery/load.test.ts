@@ -117,7 +117,7 @@ describe.runIf(bind.installed)('a pass for a BIND server with many keys', () => 
     const named = await startDrivenServer(bind);
     onTestFinished(() => named.remove());
     const verify: Verify = () => Promise.resolve({ failures: new Map(), open: undefined });
-    /** Returns what a process needs that knows nothing about the name server. */
+    /** Returns the dependencies of a pass after a restart of the process. */
     const restarted = () => {
       const driver = DRIVERS.bind?.create(bind.options(named), server);
       return passDependencies(delivery, { ...(driver && { driver }), verify });

@@ -41,7 +41,7 @@ test('a short secret is removed', () => {
   expect(redactor(() => ['', 'c2hvcnQ='])('secret "c2hvcnQ="')).toBe('secret "***"');
 });
 
-test('a text without a secret stays as it is, and costs little with 10,000 keys', () => {
+test('a text without a secret stays unchanged, and takes little time with 10,000 keys', () => {
   const secrets = Array.from({ length: 10_000 }, () => randomBytes(32).toString('base64'));
   const redact = redactor(() => secrets);
   const text =

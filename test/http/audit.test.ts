@@ -182,7 +182,7 @@ describe('GET /v2/audit with Accept: application/x-ndjson', () => {
     },
   );
 
-  test('200 for later requests after a caller disconnects in the middle', async () => {
+  test('200 for later requests after a caller disconnects during a response', async () => {
     const controller = new AbortController();
     const response = await fetch(`${service.url}/v2/audit`, {
       headers: { ...LINES, 'x-auth-token': service.token },

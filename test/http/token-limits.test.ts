@@ -434,7 +434,7 @@ describe('creation of tokens', () => {
     expect([status, body.errors.errors[0].path[0]]).toEqual([400, member]);
   });
 
-  test('400 names the roles of the policy for an unknown role', async () => {
+  test('400 with the roles of the policy for an unknown role', async () => {
     const { body } = await create({ roles: ['operator'] });
     expect(body.message).toContain(
       "'roles' has the unknown role 'operator'. Use one of: admin, auditor, keymanager, member, nameserver-agent, reader",

@@ -23,7 +23,7 @@ const CONDITIONS = new WeakMap<Command, string>();
 /**
  * Declares that `command` can remove or disable something that its arguments do not name.
  * `condition` states when it asks for confirmation, as a clause that begins with `when`. Adds the
- * flag `--yes`. Returns the function that asks.
+ * flag `--yes`. Returns the function that asks for confirmation.
  */
 export function declareDestructive(command: Command, condition: string): Confirm {
   CONDITIONS.set(command, condition);

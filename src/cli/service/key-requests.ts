@@ -38,8 +38,8 @@ export function assertOneSelection(
 }
 
 /**
- * Returns the selected keys. Throws `CommandError` if there are none, which says that nothing was
- * `done`.
+ * Returns the selected keys. Throws `CommandError` if there are none. Its message states that
+ * nothing was `done`.
  */
 export async function selectKeys(
   connection: Connection,

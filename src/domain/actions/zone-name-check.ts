@@ -23,7 +23,7 @@ const RESPONSE = responseObject({
         allowed: described(boolean(), 'Whether a zone with this name passes the name checks.'),
         rule: described(
           nullable(enumeration(RULES)),
-          'The first check that fails. The name must be a domain name, have at least two labels, end in a TLD entry, and not be an entry itself. Null for an allowed name.',
+          'The first check that fails. A name must be a domain name of at least two labels, end in a TLD entry, and not be one. Null for an allowed name.',
         ),
         message: described(
           nullable(anyText()),

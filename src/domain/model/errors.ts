@@ -75,7 +75,7 @@ export function invalidObject(what: string, problems: readonly Problem[]): Servi
   return new ServiceError('invalid_object', { what, messages }, { problems: listed });
 }
 
-/** Returns what was thrown as an error, although any value can be thrown. */
+/** Returns a thrown value, which can be of any type, as an `Error`. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

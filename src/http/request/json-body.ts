@@ -99,10 +99,7 @@ function countColons(text: string): number {
   return count;
 }
 
-/**
- * How much of a body the scan reads between two steps, in values and in characters that begin or
- * end them.
- */
+/** How many values, or characters that begin or end values, the scan reads between two steps. */
 const STEP = 1000;
 
 /**

@@ -23,7 +23,7 @@ const MIN_POLL_MS = 1000;
 /** How long a pass in progress may take once the agent stops. */
 const STOP_MS = 15_000;
 
-/** What an agent needs. */
+/** The dependencies of an agent. */
 export interface AgentDependencies {
   readonly link: ServiceLink;
   /** The name of the agent. */

@@ -13,7 +13,7 @@ import { reportOf, type Result } from './pass-report.ts';
 import { RefusedError } from './service-link.ts';
 import type { ServerState } from '../../domain/resources/name-server-status.ts';
 
-/** What the state of an agent needs. */
+/** The dependencies of the state of an agent. */
 export interface RemoteStoreDependencies {
   /** The id of the name server. */
   readonly id: string;

@@ -22,7 +22,7 @@ import { retryMs } from '../reconciler/schedule.ts';
 import { readReport, recordReport, redactorFor } from './report.ts';
 import { waitForWork } from './waiting.ts';
 
-/** What the delivery by agents needs. */
+/** The dependencies of the delivery by agents. */
 export interface AgentDependencies {
   readonly store: Store;
   readonly deliveries: DeliveryStore;

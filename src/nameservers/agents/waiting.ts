@@ -1,7 +1,7 @@
 /** How often the function searches for work without a notification. */
 const POLL_MS = 1000;
 
-/** What waiting for work needs. */
+/** The dependencies of waiting for work. */
 export interface WaitingDependencies {
   /** Returns which of these name servers have work. */
   due(ids: readonly string[]): Promise<string[]>;

@@ -31,9 +31,9 @@ export async function writeKey(
 }
 
 /**
- * Replaces the secret of a key with a random one, so that the server refuses the key while its
- * grants are removed. Does nothing if PowerDNS cannot change it, because its deletion follows.
- * Throws `DriverError`.
+ * Replaces the secret of a key with a random one. The server then refuses the key while its grants
+ * are removed. Does nothing if PowerDNS cannot change it, because its deletion follows. Throws
+ * `DriverError`.
  */
 export async function disableKey(api: PowerdnsApi, name: string): Promise<void> {
   try {

@@ -29,7 +29,7 @@ export type Send = (
 ) => Promise<{ readonly body: unknown } | undefined>;
 
 /**
- * Returns the function that begins a pass: it reads the API key, and returns how to send requests
+ * Returns the function that begins a pass. It reads the API key, and returns how to send requests
  * until `ending` aborts. Throws `DriverError`.
  */
 export function createRequests(options: PowerdnsOptions): (ending: AbortSignal) => Promise<Send> {
@@ -74,7 +74,7 @@ function requestsOf(
           `PowerDNS refused ${method} ${path}: ${status} ${errorOf(text)}.`,
           'Read the log of PowerDNS.',
         );
-      // To parse an empty text is expensive, because of the error that it causes.
+      // Parsing an empty text is expensive, because of the error that it causes.
       return { body: text === '' ? undefined : parseJson(text) };
     });
   };

@@ -12,7 +12,7 @@ import { startReconciler, type Reconciler, type ServedNameServer } from './recon
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
 import { checkUnsigned, verifyByQueries, type Verify } from './verification.ts';
 
-/** What the delivery of keys needs. */
+/** The dependencies of the delivery of keys. */
 export interface DeliveryOptions {
   readonly store: Store;
   readonly deliveries: DeliveryStore;

@@ -17,7 +17,7 @@ import { redactor } from './redaction.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 import { settle, type SettleDependencies } from './settle.ts';
 
-/** What a pass needs. */
+/** The dependencies of a pass. */
 export interface PassDependencies extends SettleDependencies {
   readonly store: DeliveryStore;
   readonly driver: Driver;

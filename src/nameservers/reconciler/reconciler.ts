@@ -20,7 +20,7 @@ export interface ServedNameServer {
   readonly minimumIntervalMs: number;
 }
 
-/** What the reconciler needs. */
+/** The dependencies of the reconciler. */
 export interface ReconcilerDependencies {
   readonly store: DeliveryStore;
   readonly servers: readonly ServedNameServer[];

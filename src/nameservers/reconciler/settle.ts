@@ -10,7 +10,7 @@ import { verifySlowly, type Verdict, type Verify } from './verification.ts';
 
 const UNREADABLE = 'unreadable_secret';
 
-/** What the verification needs. */
+/** The dependencies of the verification. */
 export interface SettleDependencies {
   readonly verify: Verify;
   readonly clock: Clock;

@@ -9,7 +9,7 @@ const ABSENT_MS = 5000;
 /** The maximum number of pools, zones or name servers in one statement. */
 const MAX_NAMED = 50;
 
-/** What the outbox of one process needs. */
+/** The dependencies of the outbox of one process. */
 export interface OutboxDependencies {
   readonly dialect: Dialect;
   /** Whether no other process changes the database. */

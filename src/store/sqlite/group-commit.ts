@@ -56,9 +56,9 @@ interface Pending {
 }
 
 /**
- * Creates a queue in which concurrent writes share one transaction, and so one fsync. It commits
- * all writes that arrive until a turn of the event loop brings none, or for a few milliseconds. A
- * write that fails does not affect the others. Usually it has changed nothing yet. Otherwise the
+ * Creates a queue in which concurrent writes share one transaction, with one fsync. It commits all
+ * writes that arrive until a turn of the event loop brings none, or for a few milliseconds. A write
+ * that fails does not affect the others. Usually it has changed nothing yet. Otherwise the
  * transaction is rolled back, and all its writes run again, each in a savepoint. No caller gets a
  * success before the commit has returned. While another program holds the write lock of the
  * database at `path`, each write waits for at most `LOCK_WAIT_MS`.
