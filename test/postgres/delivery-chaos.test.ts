@@ -126,7 +126,8 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
         const service = anyOf(available());
         if (service === undefined) return;
         const victim = anyOf([...keys.values()]);
-        const kind = randomInt(4);
+        // Few deletions: a fault of 20 s must not leave more than half of the keys to remove.
+        const kind = randomInt(10);
         const make = async (): Promise<void> => {
           if (victim === undefined || keys.size < KEYS || kind === 0) {
             const key = await createKey(service, `key-${index}`);
