@@ -1,9 +1,9 @@
 /** The kinds of values that only settings have. The others are in `src/domain/model/field.ts`. */
-import { isIP } from 'node:net';
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { parseMasterKeys } from '../domain/encryption/master-key.ts';
 import { list, map, text, type Kind } from '../domain/model/field.ts';
 import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
+import { readNetwork } from '../domain/text/networks.ts';
 
 /** The `format` in the schema of paths: how checks of files find their settings. */
 export const PATH_FORMAT = 'path';
@@ -111,16 +111,11 @@ export function origin(): Kind<string> {
   });
 }
 
-/** An IP address, or a network of addresses with the length of its prefix. */
+/** An IP address, or a network of addresses that begins at its first address. */
 export function network(): Kind<string> {
-  return textOf('an IP address or a network such as `10.0.0.0/8`', (value) => {
-    const [address = '', prefix, ...more] = value.split('/');
-    const longest = { 4: 32, 6: 128 }[isIP(address)];
-    const isPrefix = prefix === undefined || /^\d{1,3}$/.test(prefix);
-    if (longest === undefined || address.includes('%') || !isPrefix || more.length > 0)
-      return undefined;
-    return Number(prefix ?? 0) <= longest ? value : undefined;
-  });
+  return textOf('an IP address or a network such as `10.0.0.0/8`', (value) =>
+    'problem' in readNetwork(value) ? undefined : value,
+  );
 }
 
 /** The URL of a database. */

@@ -82,7 +82,7 @@ export const CASES: Readonly<
     ['https://console.example/path'],
   ],
   'metrics.token': ['TSIGIL_METRICS_TOKEN', 'a-token-of-prometheus-that-nobody-guesses', 'short'],
-  'metrics.addresses': ['TSIGIL_METRICS_ADDRESSES', ['127.0.0.1', 'fd00::/8'], ['127.0.0.0/33']],
+  'metrics.addresses': ['TSIGIL_METRICS_ADDRESSES', ['127.0.0.1', 'fd00::/8'], ['10.0.0.5/8']],
   'rateLimit.requestsPerSecond': ['TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND', 50, -1],
   'rateLimit.burst': ['TSIGIL_RATE_LIMIT_BURST', 5, 0],
   'rateLimit.anonymousRequestsPerSecond': [
