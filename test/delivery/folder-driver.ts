@@ -85,7 +85,9 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
     const error = { code: 'not_verified', message: 'the folder differs' };
     for (const key of accepted)
       if (present.get(key.name) !== contentOf(key)) failures.set(key.id, error);
-    for (const { id, name } of refused) if (present.has(name)) failures.set(id, error);
+    for (const { id, name, former } of refused)
+      if (former === undefined ? present.has(name) : present.get(name) === contentOf(former))
+        failures.set(id, error);
     return Promise.resolve({ failures, open: undefined });
   };
   return {

@@ -308,6 +308,39 @@ describe('a pass', () => {
     expect(folder.keys()).toEqual({ k: 1, later: 1 });
   });
 
+  test('of a holder that loses its claim during the apply removes again what it has added', async () => {
+    const key = await opened.create('tsigkeys', opened.key('k'));
+    folder.onApply(async () => {
+      folder.onApply(() => Promise.resolve());
+      await opened.remove('tsigkeys', key);
+      await opened.database.write(async (sql) => {
+        await sql.run('UPDATE nameservers SET lease_until = 0, check_at = 0', []);
+      });
+      await pass({ holder: 'two' });
+    });
+    expect(await pass()).toMatchObject({ outcome: 'lost' });
+    expect(folder.keys()).toEqual({ k: 1 });
+    const { store } = dependencies();
+    const leftover = expect.objectContaining({ keyName: 'k', state: 'removing' }) as unknown;
+    expect([await store.deliveries(server), await store.due([server])]).toEqual([
+      [leftover],
+      [server],
+    ]);
+    await pass({ holder: 'two' });
+    expect([folder.keys(), await store.deliveries(server)]).toEqual([{}, []]);
+  });
+
+  test('replaces a deleted key by a new one with its name, also if it never knew the old secret', async () => {
+    await dependencies().store.seen([server]);
+    const old = await opened.create('tsigkeys', opened.key('k'));
+    await pass();
+    await opened.remove('tsigkeys', old);
+    const key = await opened.create('tsigkeys', opened.key('k'));
+    expect(await pass()).toMatchObject({ error: null });
+    const rows = await dependencies().store.deliveries(server);
+    expect(rows.map(({ keyId, state }) => [keyId, state])).toEqual([[key, 'delivered']]);
+  });
+
   test('stops before it removes more than ten keys and more than half, until an operator confirms', async () => {
     await dependencies().store.seen([server]);
     const ids = [];

@@ -113,6 +113,14 @@ export function intendedOf({ state }: Desire, former: readonly Delivery[]): Deli
     }));
 }
 
+/** Returns rows of keys that a name server may have, for those that should be removed from it. */
+export function leftoversOf(keys: readonly DesiredKey[]): Delivery[] {
+  return keys.map(({ id, name }) => ({
+    ...({ keyId: id, keyName: name, state: 'removing', deliveredVersion: 0 } as const),
+    ...{ appliedAt: null, verifiedAt: null, error: null },
+  }));
+}
+
 /** Returns the rows of keys that are left out, and that have no row. */
 export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));

@@ -136,6 +136,11 @@ export interface DeliveryStore {
    */
   intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /**
+   * Records keys that a name server may have after an apply without a lease, and makes the name
+   * server due. Its next pass removes those that it should not have.
+   */
+  leave(id: string, keys: readonly Delivery[]): Promise<void>;
+  /**
    * Makes these name servers due at once. Releases their claims if no other process can hold one.
    */
   checkNow(ids: readonly string[]): Promise<void>;

@@ -1,5 +1,5 @@
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
-import { hashOf, intendedOf, isMassRemoval } from '../../domain/delivery/desire.ts';
+import { hashOf, intendedOf, isMassRemoval, leftoversOf } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
   type Claim,
@@ -68,8 +68,9 @@ export async function makePass(
       error instanceof LeaseLostError || lease.isLost()
         ? lost(claim)
         : await recordFailure(dependencies, claim, known, error);
-    // It may have replaced what a later holder applied.
-    if (result.outcome === 'lost' && known.isApplying) await store.checkNow([id]);
+    // It may have replaced what a later holder applied, or added keys that this holder removed.
+    if (result.outcome === 'lost' && known.isApplying)
+      await store.leave(id, leftoversOf(known.wanted));
     return result;
   } finally {
     lease.stop();
@@ -147,11 +148,13 @@ async function reconcile(
   const gone = goneOf(desired, former);
   await nextIfOver(slicer);
   const present = former.filter(isOnServer);
-  if (!claim.isConfirmed && isMassRemoval(gone.length, present.length))
+  // The others were removed once, and came back by a late apply or were not verified.
+  const removals = gone.filter(({ state: of }) => of !== 'removing').length;
+  if (!claim.isConfirmed && isMassRemoval(removals, present.length))
     throw new PassError(
       'blocked',
       'blocked_removal',
-      removalMessage(gone.length, present.length, server),
+      removalMessage(removals, present.length, server),
     );
   for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
   await nextIfOver(slicer);

@@ -6,7 +6,7 @@ import { comparisonForm } from '../../domain/text/dns-name.ts';
 import type { KeyProblem } from '../driver.ts';
 import { redactor } from './redaction.ts';
 import { dueProbes } from './schedule.ts';
-import { verifySlowly, type Verdict, type Verify } from './verification.ts';
+import { verifySlowly, type RemovedKey, type Verdict, type Verify } from './verification.ts';
 
 const UNREADABLE = 'unreadable_secret';
 
@@ -77,11 +77,7 @@ export async function settle(settlement: Settlement): Promise<{
         zones,
         {
           accepted: [...fresh, ...sample],
-          refused: gone.map(({ keyId, keyName }) => ({
-            id: keyId,
-            name: keyName,
-            former: memory.get(keyId),
-          })),
+          refused: removedKeys(settlement),
         },
         signal,
       );
@@ -146,6 +142,18 @@ export async function settle(settlement: Settlement): Promise<{
           : 'none',
     foundUnreadable: undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE),
   };
+}
+
+/**
+ * Returns the removed keys to verify. Without its former secret, a key whose name another key has
+ * now cannot be told from that key.
+ */
+function removedKeys({ dependencies, desired, gone }: Settlement): RemovedKey[] {
+  const names = new Set(desired.state.keys.map(({ name }) => name));
+  return gone.flatMap(({ keyId: id, keyName: name }) => {
+    const former = dependencies.memory.get(id);
+    return former === undefined && names.has(name) ? [] : [{ id, name, former }];
+  });
 }
 
 function idOf({ id }: { readonly id: string }): string {

@@ -20,6 +20,7 @@ import {
   deliveryOf,
   putDeliveries,
   recordFailure,
+  recordLeftovers,
   recordServer,
 } from './pass-records.ts';
 
@@ -138,6 +139,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
         if (row === undefined) throw new LeaseLostError();
         await putDeliveries(sql, id, rows);
       }),
+    leave: (id, keys) => database.write((sql) => recordLeftovers(sql, now, id, keys)),
     checkNow: (ids) =>
       database.write(async (sql) => {
         const release = database.exclusive ? ', holder = NULL, lease_until = 0' : '';

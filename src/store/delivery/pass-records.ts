@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   LeaseLostError,
   type Delivery,
@@ -97,20 +98,42 @@ export async function recordFailure(
   return attempts;
 }
 
-/** Inserts or replaces deliveries to the name server `id`. */
+/**
+ * Adds deliveries of keys that the name server `id` may have and should not have, and a row of the
+ * outbox. Does nothing for keys that have deliveries, and without such a name server.
+ */
+export async function recordLeftovers(
+  sql: Sql,
+  now: string,
+  id: string,
+  leftovers: readonly Delivery[],
+): Promise<void> {
+  const announced = await sql.run(
+    `INSERT INTO outbox (nameserver_id, id, at)
+      SELECT id, ?, ${now} FROM nameservers WHERE id = ? AND delivery = 'service'`,
+    [randomUUID(), id],
+  );
+  if (announced > 0) await putDeliveries(sql, id, leftovers, 'keep');
+}
+
+/**
+ * Inserts deliveries to the name server `id`. If a key has a delivery, replaces or keeps it.
+ */
 export async function putDeliveries(
   sql: Sql,
   id: string,
   changed: readonly Delivery[],
+  present: 'replace' | 'keep' = 'replace',
 ): Promise<void> {
   const row = `(${places(COLUMNS.length)})`;
   const updates = COLUMNS.slice(2).map((column) => `${column} = excluded.${column}`);
+  const action = present === 'keep' ? 'NOTHING' : `UPDATE SET ${updates.join(', ')}`;
   const slicer = newSlicer().forTransaction();
   for (const some of chunks(changed)) {
     await nextIfOver(slicer);
     await sql.run(
       `INSERT INTO deliveries (${COLUMNS.join(', ')}) VALUES ${some.map(() => row).join(', ')}
-        ON CONFLICT (nameserver_id, key_id) DO UPDATE SET ${updates.join(', ')}`,
+        ON CONFLICT (nameserver_id, key_id) DO ${action}`,
       some.flatMap((each) => [
         ...[id, each.keyId, each.keyName, each.state, each.deliveredVersion, each.appliedAt],
         ...[each.verifiedAt, each.error?.code ?? null, each.error?.message.slice(0, 1000) ?? null],
