@@ -155,7 +155,12 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     const { body } = await service.post('/v2/nameservers', {
       ...{ name: 'ns2', pool_id: pool, driver: 'bind', address: '192.0.2.54', delivery: 'agent' },
     });
-    const wanted = '/desired?agent=test-host&wait=0';
+    const [[status, conflict] = [0, '']] = request(
+      `/v2/nameservers/${agent.id}/desired?agent=another&wait=0`,
+    );
+    const [, holder = ''] = /'(test-host-\w+)' holds/.exec(conflict) ?? [];
+    expect([status, holder]).toEqual([409, expect.stringMatching(/./)]);
+    const wanted = `/desired?agent=${holder}&wait=0`;
     const [keys, ...refused] = request(
       `/v2/nameservers/${agent.id}${wanted}`,
       `/v2/nameservers/${String(body.id)}${wanted}`,
@@ -167,7 +172,7 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     );
     expect(keys).toEqual([200, expect.stringContaining(own.secret)]);
     expect(keys?.[1]).not.toContain(other.secret);
-    expect(refused.map(([status, text]) => [status, typeOf(text)])).toEqual([
+    expect(refused.map(([code, text]) => [code, typeOf(text)])).toEqual([
       [404, 'nameserver_not_found'],
       ...Array.from({ length: 5 }, () => [401, 'access_denied']),
     ]);
