@@ -75,7 +75,9 @@ async function release(target) {
     writeFileSync(join(target, `${name}-${version}.cdx.json`), materials);
     writeChecksums(target);
     if (homepage.includes('REPLACE-ME'))
-      process.stderr.write('package.json has placeholders: replace them before you publish.\n');
+      process.stderr.write(
+        'package.json contains the placeholder REPLACE-ME. Replace it before you publish.\n',
+      );
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

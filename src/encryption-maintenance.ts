@@ -51,7 +51,7 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
     await ask(
       database.exclusive
         ? 'This rewrites the whole database file. Continue?'
-        : `This locks the table ${tables.join(', ')} while it is rewritten: requests about it wait. Continue?`,
+        : `This locks the table ${tables.join(', ')} while it is rewritten. Requests that use it wait. Continue?`,
     );
     await database.scrub(tables);
     await recordLocally(database, { action: 'encryption:scrub', at: createClock()() });

@@ -50,7 +50,7 @@ export const API_SECTIONS = {
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
-        'How long a list without an index may take, such as one with a pattern, in seconds. After that, the request gets 503.',
+        'The maximum time, in seconds, of a list that can use no index, such as one with a pattern. After that, the request gets 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
       reload: 'yes',

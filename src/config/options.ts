@@ -83,7 +83,7 @@ export const TABLE = {
       secret: true,
       hasFileSetting: true,
       meaning:
-        'The master key that encrypts secrets in the database. Prefer `encryption.masterKeyFile`, because other programs may see variables.',
+        'The master key that encrypts secrets in the database. Prefer `encryption.masterKeyFile`, because other programs may be able to read environment variables.',
     }),
     masterKeyFile: option(path(), {
       credential: 'tsigil-master-key',

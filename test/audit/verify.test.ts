@@ -85,7 +85,7 @@ test('records that are older than 60 s and have no batch are a problem', () =>
       {
         batch: null,
         problem:
-          'Records without a batch since 2026-11-21T09:30:00.000000: 1. The service seals records within 60 s.',
+          'Unsealed records: 1, the oldest from 2026-11-21T09:30:00.000000. The service seals records within 60 s.',
       },
     ]);
   }));

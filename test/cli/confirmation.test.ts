@@ -198,7 +198,7 @@ describe('tld import --replace', () => {
   );
 
   test.each(['y\n', 'Yes\n'])(
-    'input %j replaces, also if standard output is not a terminal',
+    'input %j replaces, even if standard output is not a terminal',
     async (answer) => {
       expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({
         status: 0,

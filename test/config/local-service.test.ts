@@ -11,8 +11,15 @@ const installation = {
   folder: '/var/lib/tsigil',
 };
 const none = { ...installation, config: join(folder, 'nosuch.yaml') };
-beforeAll(() => mkdirSync(join(folder, 'etc')));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const before = process.cwd();
+beforeAll(() => {
+  mkdirSync(join(folder, 'etc'));
+  process.chdir(folder); // this checkout may have a service
+});
+afterAll(() => {
+  process.chdir(before);
+  rmSync(folder, { recursive: true, force: true });
+});
 
 function install(...lines: string[]): void {
   writeFileSync(installation.config, lines.map((line) => `${line}\n`).join(''));

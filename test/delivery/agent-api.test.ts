@@ -165,7 +165,7 @@ test('401 for a request whose token is deleted while it waits', async () => {
   expect([response.status, response.body.keys]).toEqual([401, undefined]);
 });
 
-test('409 for a second agent, which names the holder', async () => {
+test('409 with the name of the holder for a second agent', async () => {
   const etag = await pass();
   for (const second of [await desired(undefined, 0, 'host-2'), await desired(etag, 0, 'host-2')]) {
     expect([second.status, second.body.type]).toEqual([409, 'agent_conflict']);

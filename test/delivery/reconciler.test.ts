@@ -75,7 +75,7 @@ describe('a pass', () => {
     expect(await dependencies().store.deliveries(server)).toEqual([]);
   });
 
-  test('claims and writes nothing without work', async () => {
+  test('neither claims nor writes anything without work', async () => {
     await pass();
     const before = opened.statements().length;
     expect(await dependencies().store.due([server])).toEqual([]);
@@ -330,7 +330,7 @@ describe('a pass', () => {
     expect([folder.keys(), await store.deliveries(server)]).toEqual([{}, []]);
   });
 
-  test('replaces a deleted key by a new one with its name, also if it never knew the old secret', async () => {
+  test('replaces a deleted key by a new one with its name, even if it never knew the old secret', async () => {
     await dependencies().store.seen([server]);
     const old = await opened.create('tsigkeys', opened.key('k'));
     await pass();

@@ -50,7 +50,7 @@ describe('the cipher of a column', () => {
     expect(new Set(texts).size).toBe(100);
   });
 
-  test('refuses a changed nonce, ciphertext or tag, also if the row is cached', () => {
+  test('refuses a changed nonce, ciphertext or tag, even if the row is cached', () => {
     for (const ring of [keyring, another()]) {
       const cipher = ring.cipherOf('tsigkeys', 'secret');
       const stored = keyring.cipherOf('tsigkeys', 'secret').encrypt('a', SECRET);
@@ -73,7 +73,7 @@ describe('the cipher of a column', () => {
     }
   });
 
-  test('refuses a ciphertext of another row, column or table, also if both rows are cached', () => {
+  test('refuses a ciphertext of another row, column or table, even if both rows are cached', () => {
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
     const [a, b] = [cipher.encrypt('a', SECRET), cipher.encrypt('b', 'other')];
     expect(() => cipher.decrypt('a', b)).toThrow();

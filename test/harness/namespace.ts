@@ -29,7 +29,7 @@ export interface Socket {
 
 /**
  * Creates a network namespace. Returns undefined where that is not permitted, or where the programs
- * for it are missing. The namespace and its link end with the tests, also if these are killed.
+ * for it are missing. The namespace and its link end with the tests, even if these are killed.
  */
 export async function createNamespace(): Promise<Namespace | undefined> {
   // A namespace exists as long as a process in it, and `cat` ends when the tests do.

@@ -270,7 +270,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       await refuse(query, 'bad_request');
     });
 
-    test('401 before any of them for a caller without the right', async () => {
+    test('401 instead of 400 for an invalid query of a caller without the right', async () => {
       const powerless = service.with(
         (await service.post('/v2/tokens', { name: 'powerless', roles: ['member'] })).body.token,
       );

@@ -76,7 +76,7 @@ const TABLE = [
   ROLES.filter((_, index) => cells.split('|')[index]?.trim() === 'yes'),
 ]);
 
-test('docs/api.md has the right of every role', () => {
+test('docs/api.md lists the roles of every right', () => {
   expect(Object.fromEntries(TABLE)).toEqual(
     Object.fromEntries(
       Object.entries(DEFAULT_POLICY).map(([right, allowed]) => [

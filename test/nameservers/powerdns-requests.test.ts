@@ -117,7 +117,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     await pass();
   });
 
-  test('a zone lists keys before networks and loses networks first, also if zones change in parallel', async () => {
+  test('a zone lists keys before networks and loses networks first, even if zones change in parallel', async () => {
     const { pass } = await startDriver({ zoneChanges: 8 });
     const key = newKey({ rights: ['update'] });
     const [add, remove] = [await pass(key).then((list) => [...list]), await pass()];

@@ -79,7 +79,7 @@ const cutOff = (url: string, reason: string) =>
   readMetric(url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
 
 describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
-  test('the service closes slow handshakes after tls.handshakeTimeoutSeconds, and meanwhile serves others', async () => {
+  test('the service closes connections with slow handshakes after tls.handshakeTimeoutSeconds, and serves others meanwhile', async () => {
     const url = await startSecurely({ TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '1' }, '-n 64');
     const drips = await open(url, 4, { text: '\x16' });
     const dripping = setInterval(() => {

@@ -30,7 +30,7 @@ const INTERVAL_MS = 500;
 export interface Deliveries {
   readonly rows: readonly Item[];
   readonly isDelivered: boolean;
-  /** Whether any name server is pending, also if another one has failed. */
+  /** Whether any name server is pending, even if another one has failed. */
   readonly isPending: boolean;
   /** The error to throw if a name server does not have the key. */
   readonly failure: CommandError;

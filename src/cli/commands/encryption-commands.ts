@@ -19,7 +19,7 @@ const REQUESTS = {
   status: 'print the keys that encrypt secrets, and how many secrets each encrypts',
   'rotate-data-key': 'create a data key, and encrypt all secrets again in the background',
   'rotate-master-key': 'encrypt the data keys with the first key in the file of master keys',
-  prune: 'delete data keys that encrypt no secret any more',
+  prune: 'delete data keys that no longer encrypt a secret',
 };
 
 /** Adds the commands for the encryption of secrets. */

@@ -42,7 +42,7 @@ export function revealOptions(type: ResourceType): Option[] {
 
 /**
  * Reads the secret that the flags select, and returns it as a member of a request body. Throws
- * `CommandError`, also if the secret itself is an argument: every user of the machine can read
+ * `CommandError`, even if the secret itself is an argument: every user of the machine can read
  * arguments.
  */
 export async function readSecret(

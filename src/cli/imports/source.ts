@@ -39,7 +39,7 @@ export function hasSource({ from, fromOsCloud }: SourceFlags): boolean {
 
 /**
  * Copies every resource of `type` from the service that the flags select, and reports each outcome.
- * Throws `CommandError`, also if an item failed.
+ * Throws `CommandError`, even if an item failed.
  */
 export async function copyFromSource(
   type: ResourceType,

@@ -19,7 +19,7 @@ export interface Terminal {
   };
   readonly out: Stream;
   readonly err: Stream;
-  /** Returns the service on this machine; undefined for one with the default configuration. */
+  /** Returns the service that is configured on this machine, or undefined if there is none. */
   readonly findService?: () => { readonly url: string; readonly tokenFile: string } | undefined;
   /**
    * Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that undoes
@@ -58,7 +58,7 @@ export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): stri
 }
 
 /**
- * Returns a signal that the next Ctrl-C aborts, for work that then stops cleanly and reports its
+ * Returns a signal that the next Ctrl-C aborts. The work then stops cleanly and reports its
  * progress. The first Ctrl-C does not end the program; a second one does. `release` restores the
  * default.
  */

@@ -31,7 +31,7 @@ export function readTextFile(path: string, name?: string): string {
 }
 
 /**
- * Returns the PEM text of a file of CA certificates. Throws `CommandError`, also if it contains no
+ * Returns the PEM text of a file of CA certificates. Throws `CommandError`, even if it contains no
  * usable certificate.
  */
 export function readCertificates(path: string): string {

@@ -4,7 +4,7 @@ import { ALGORITHMS } from '../../domain/resources/tsigkey.ts';
 import type { DnsTimeouts, NameServer } from '../../net/dns.ts';
 import { failureOf, sendSigned } from '../../net/signed-request.ts';
 
-/** A check whether `server` accepts `key` for a kind of request about `zone`. */
+/** A check of whether `server` accepts `key` for one kind of request about `zone`. */
 export interface KeyCheck {
   readonly key: Key;
   readonly server: NameServer;

@@ -13,7 +13,7 @@ export interface TallyLine {
 export interface TallyChanges {
   /** The changed lines of the current minute. */
   readonly current: readonly TallyLine[];
-  /** The lines of earlier minutes, which do not change any more. */
+  /** The lines of earlier minutes, which no longer change. */
   readonly finished: readonly TallyLine[];
   /** Reports that the database has these lines. */
   written(): void;

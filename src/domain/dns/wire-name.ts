@@ -17,12 +17,12 @@ const MAX_NAME = 255;
 export function encodeName(text: string): Buffer {
   const labels = text === '.' || text === '' ? [] : labelsOf(text);
   const length = labels.reduce((sum, label) => sum + 1 + label.length, 1);
-  if (length > MAX_NAME) throw new WireError('A name has 255 octets at most');
+  if (length > MAX_NAME) throw new WireError('A name must have at most 255 octets');
   const name = Buffer.alloc(length);
   let position = 0;
   for (const label of labels) {
     if (label.length === 0 || label.length > MAX_LABEL)
-      throw new WireError('A label has 1 to 63 octets');
+      throw new WireError('A label must have 1 to 63 octets');
     position = name.writeUInt8(label.length, position);
     position += label.copy(name, position);
   }
@@ -80,7 +80,7 @@ export function decodeName(message: Buffer, offset: number): DecodedName {
       return { name: `${labels.join('.')}.`, end: end ?? position + 1 };
     } else {
       octets += length + 1;
-      if (octets > MAX_NAME) throw new WireError('A name has 255 octets at most');
+      if (octets > MAX_NAME) throw new WireError('A name must have at most 255 octets');
       if (position + 1 + length > message.length)
         throw new WireError('The message ends inside a name');
       labels.push(labelText(message.subarray(position + 1, position + 1 + length)));

@@ -24,7 +24,7 @@ export const ENCRYPTION_STATUS = responseObject({
         number: described(integer(1), 'The number of the data key.'),
         state: described(
           enumeration(KEY_STATES),
-          'Whether the key encrypts new secrets, still has secrets, or can be deleted.',
+          'Whether the key encrypts new secrets, encrypts only existing secrets, or can be deleted.',
         ),
         master_key: described(anyText(), 'The id of the master key that encrypts the data key.'),
         created_at: described(timestamp(), 'The time of its creation.'),
@@ -36,7 +36,7 @@ export const ENCRYPTION_STATUS = responseObject({
   clear_text: described(integer(0), 'The number of secrets that are not encrypted.'),
   unreadable: described(
     integer(0),
-    'The number of secrets that this process could not decrypt, and that were not repaired since.',
+    'The number of secrets that this process could not decrypt and that have not been repaired.',
   ),
   lost_count: described(
     integer(0),

@@ -57,7 +57,7 @@ const BY_KEYSTONE_USER = 'because a Keystone user creates the token';
 /**
  * Returns the origin of a new token. A token that a Keystone user creates expires, because the
  * service is not notified when the user loses a role. Such a token cannot create one that expires
- * later, and neither can a token that is limited to addresses.
+ * later. Neither can a token that is limited to addresses.
  */
 async function originOf(transaction: Reader, admission: Admission): Promise<Origin> {
   const { caller, settings, now } = admission;

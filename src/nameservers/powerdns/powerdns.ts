@@ -116,7 +116,7 @@ export const powerdns = defineDriver({
           if (await writeKey(api, key, known.keys.get(key.name))) changes += 1;
           existing.add(key.name);
         });
-        // One change of each zone, also if some keys are new and others removed.
+        // One change of each zone, even if some keys are new and others removed.
         await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
         await inParallel(removed, requests, async (name) => {
           changes += 1;

@@ -165,7 +165,7 @@ async function lateRecords(sql: Sql, now: string): Promise<TrailProblem[]> {
   return [
     {
       batch: null,
-      problem: `Records without a batch since ${String(first.at)}: ${Number(row?.count)}. The service seals records within ${SEAL_MS / 1000} s.`,
+      problem: `Unsealed records: ${Number(row?.count)}, the oldest from ${String(first.at)}. The service seals records within ${SEAL_MS / 1000} s.`,
     },
   ];
 }

@@ -8,7 +8,7 @@ export interface ReadMasterKeys {
 }
 
 /** The problem with a source of master keys that was removed. */
-export const NO_KEYS = 'does not exist any more';
+export const NO_KEYS = 'no longer exists';
 
 /**
  * Returns a function that reads the master keys again, and uses them if they unwrap every data key.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cachedFlight, singleFlight } from '../../../src/domain/scheduling/single-flight.ts';
 
-/** Work that ends on demand, and the number of times it began. */
+/** Returns a function that starts work, and the runs, which the test resolves or rejects. */
 function work() {
   const runs: { resolve: (value: number) => void; reject: (error: Error) => void }[] = [];
   return {
