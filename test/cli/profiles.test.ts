@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findConnection } from '../../src/cli/service/connection.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
@@ -126,6 +126,9 @@ describe('profiles', () => {
       2,
       expect.stringContaining(`is for '${service.url}', not for the URL in --url`),
     ]);
+    const checkout = process.cwd();
+    process.chdir(folder); // the checkout may have a service, whose token is for this machine
+    onTestFinished(() => process.chdir(checkout));
     const unused = await run(user, 'pool', 'list', '--url', other);
     expect([unused.status, unused.err]).toEqual([3, expect.stringContaining('No token')]);
   });
