@@ -73,7 +73,7 @@ export const POSTGRES: readonly Scenario[] = [
   {
     name: 'Write the same filters in every order, on PostgreSQL',
     bound:
-      'The service writes the conditions of a list in one order, and prepares no statement that depends on a request.',
+      'The service puts the conditions of filters in a fixed order. It never prepares a statement that depends on a request.',
     settings: [],
     cost: 'The time of one query for each request.',
     prepare: async (folder) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
