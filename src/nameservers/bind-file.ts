@@ -10,8 +10,8 @@ import type { Key } from '../domain/key-formats/key.ts';
 /** The file that BIND includes: keys and named access lists. */
 
 /**
- * Which lists of single zones the file has: all, those for transfers, or only those with keys. Lists
- * of the former file always stay.
+ * Which lists of single zones the file has: all, those for transfers, or only those with keys.
+ * Lists of the former file always stay.
  */
 export const ZONE_LISTS = ['all', 'transfer', 'keys'] as const;
 

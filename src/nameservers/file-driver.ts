@@ -2,15 +2,11 @@ import { createHash } from 'node:crypto';
 import { withKept, type DesiredKey, type DesiredState } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
-import {
-  createSlicer,
-  eachInSlices,
-  nextIfOver,
-  type Slicer,
-} from '../domain/scheduling/slicer.ts';
+import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { DriverError, type Difference, type Driver, type Requirement } from './driver.ts';
 import { readKeysOf, withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
+import { newSlicer } from './slices.ts';
 
 /** The time limits for a server to show what it has loaded, and to load its configuration. */
 const [INSPECT_MS, LOAD_MS] = [5000, 10_000];
@@ -62,7 +58,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   ): Promise<Plan> => {
     const former = await file.read();
     const loaded = await server.inspect(signal);
-    const slicer = newSlicer(); // each step takes some milliseconds with 10,000 keys
+    const slicer = newSlicer();
     const ours = await keysIn(former ?? '', slicer);
     await nextIfOver(slicer);
     const wanted = withKept(state, ours);
@@ -208,10 +204,6 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const message = `${program} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
     return { id: key, code: 'name_taken' as const, message };
   }
-}
-
-function newSlicer(): Slicer {
-  return createSlicer(() => performance.now());
 }
 
 /** Returns a server whose commands fail with `timeout` if the program does not respond in time. */

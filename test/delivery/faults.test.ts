@@ -249,28 +249,23 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
         )?.[1] ?? 0,
       );
     const before = await driftsOf();
+    const expectRepair = async (drifts: number) => {
+      if (!IS_TIMED)
+        await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
+      await expect.poll(driftsOf, { timeout: 75_000, interval: 100 }).toBe(before + drifts);
+      await expect
+        .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)], {
+          timeout: 5000,
+        })
+        .toEqual(['good', 'good']);
+      await pause(1500);
+      expect(await driftsOf()).toBe(before + drifts);
+    };
     await server.brand.edit(server, removed.name, changed.name);
-    if (!IS_TIMED)
-      await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
-    await expect.poll(driftsOf, { timeout: 75_000, interval: 100 }).toBe(before + 1);
-    await expect
-      .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)], {
-        timeout: 5000,
-      })
-      .toEqual(['good', 'good']);
-    await pause(1500);
-    expect(await driftsOf()).toBe(before + 1);
+    await expectRepair(1);
     if (!hasFile(brand)) return;
     rmSync(pathOf(server, 'file'));
-    if (!IS_TIMED)
-      await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
-    await expect.poll(driftsOf, { timeout: 75_000, interval: 100 }).toBe(before + 2);
-    await expect
-      .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)], {
-        timeout: 5000,
-      })
-      .toEqual(['good', 'good']);
-    await pause(1500);
-    expect([await driftsOf(), existsSync(pathOf(server, 'file'))]).toEqual([before + 2, true]);
+    await expectRepair(2);
+    expect(existsSync(pathOf(server, 'file'))).toBe(true);
   }, 170_000);
 });

@@ -26,7 +26,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { ZONES } from '../harness/driven-server.ts';
-import { watchProcesses } from '../harness/process-samples.ts';
+import { sampleDescendants } from '../harness/process-watch.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
 
@@ -87,7 +87,7 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
     ] as const;
     for (const server of servers) onTestFinished(() => server.remove());
     const [served, remote] = servers;
-    const processes = watchProcesses();
+    const processes = sampleDescendants();
     onTestFinished(async () => {
       await processes.stop();
     });

@@ -34,9 +34,58 @@ function childrenOf(pid: number): number[] {
   );
 }
 
+/** How often the descendants of this process are read. */
+const SAMPLE_MS = 25;
+
+/** What any user of the machine, and root, can see of processes. */
+export interface ProcessSamples {
+  /** Ends the sampling. Returns the arguments and environments of all processes so far. */
+  stop(): Promise<readonly string[]>;
+}
+
+/** Reads the arguments and the environments of all processes that this one starts, until `stop`. */
+export function sampleDescendants(): ProcessSamples {
+  const samples = new Set<string>();
+  const stopping = new AbortController();
+  const isStopped = () => stopping.signal.aborted;
+  const sample = () => {
+    const parents = new Map<number, number>();
+    for (const name of readdirSync('/proc')) {
+      const pid = Number(name);
+      if (!Number.isInteger(pid)) continue;
+      const parent = Number(/^.*\) \S (\d+)/s.exec(textOf(`/proc/${pid}/stat`))?.[1]);
+      if (Number.isInteger(parent)) parents.set(pid, parent);
+    }
+    for (const pid of parents.keys())
+      if (descends(parents, pid))
+        for (const file of ['cmdline', 'environ']) samples.add(textOf(`/proc/${pid}/${file}`));
+  };
+  const running = (async () => {
+    while (!isStopped()) {
+      sample();
+      await pause(SAMPLE_MS);
+    }
+  })();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+      return [...samples];
+    },
+  };
+}
+
+/** Returns whether this process, or one that it started, started a process. */
+function descends(parents: ReadonlyMap<number, number>, pid: number): boolean {
+  for (let each = parents.get(pid); each !== undefined; each = parents.get(each))
+    if (each === process.pid) return true;
+  return false;
+}
+
+/** Returns the content of a file; empty if the process has ended. */
 function textOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'latin1');
   } catch {
     return '';
   }

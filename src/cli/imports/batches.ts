@@ -4,7 +4,9 @@ export interface BatchSize {
   readonly bytes: number;
 }
 
-/** Divides items into batches for one request each. `jsonOf` returns what the request has of an item. */
+/**
+ * Divides items into batches for one request each. `jsonOf` returns what the request has of an item.
+ */
 export function* batchesOf<T>(
   items: readonly T[],
   most: BatchSize,

@@ -105,20 +105,19 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
  */
 export function intendedOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));
-  return state.keys
-    .filter(({ id }) => !known.has(id))
-    .map(({ id, name }) => ({
-      ...({ keyId: id, keyName: name, state: 'pending', deliveredVersion: 0 } as const),
-      ...{ appliedAt: null, verifiedAt: null, error: null },
-    }));
+  return state.keys.filter(({ id }) => !known.has(id)).map((key) => newRow(key, 'pending'));
 }
 
 /** Returns rows of keys that a name server may have, for those that should be removed from it. */
 export function leftoversOf(keys: readonly DesiredKey[]): Delivery[] {
-  return keys.map(({ id, name }) => ({
-    ...({ keyId: id, keyName: name, state: 'removing', deliveredVersion: 0 } as const),
+  return keys.map((key) => newRow(key, 'removing'));
+}
+
+function newRow({ id, name }: DesiredKey, state: Delivery['state']): Delivery {
+  return {
+    ...{ keyId: id, keyName: name, state, deliveredVersion: 0 },
     ...{ appliedAt: null, verifiedAt: null, error: null },
-  }));
+  };
 }
 
 /** Returns the rows of keys that are left out, and that have no row. */

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { asError } from '../../domain/model/errors.ts';
 import { isObject } from '../../domain/model/field.ts';
 import { codeOf, describeFault } from '../../net/faults.ts';
 import { readWholeFile } from '../../net/files.ts';
 import { writeSyncedFile } from '../../net/synced-file.ts';
 
-/** Linux changes this id at each start of the machine, so that a copy of its disk has another one. */
+/** Linux changes this id at each start of the machine. A copy of its disk has another one. */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 /** The maximum length of the name. */
@@ -29,8 +30,7 @@ export function identify(host: string, file: string, lock: (file: string) => voi
     lock(file);
     return { agent: nameOf(host, storedId(file)) };
   } catch (error) {
-    const cause = error instanceof Error ? (error.cause ?? error) : error;
-    const problem = cause instanceof Error ? describeFault(cause) : String(cause);
+    const problem = describeFault(asError(asError(error).cause ?? error));
     return { agent: nameOf(host, newId()), problem };
   }
 }

@@ -1,4 +1,4 @@
-import { type AgentPass } from '../../domain/delivery/agent-pass.ts';
+import type { AgentPass } from '../../domain/delivery/agent-pass.ts';
 import type { ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import { hashOf } from '../../domain/delivery/desire.ts';
 import {
@@ -159,7 +159,7 @@ export function createRemoteStore({
     },
     // The service has written the rows before it sent the keys.
     intend: () => Promise.resolve(),
-    leave: () => Promise.resolve(), // the next pass of the other agent finds them
+    leave: () => Promise.resolve(), // without a lease, an agent has no report that the service accepts
     checkNow: () => Promise.resolve(),
     seen: () => Promise.resolve(),
     request: () => Promise.resolve(),

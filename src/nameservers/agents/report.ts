@@ -1,5 +1,5 @@
 import { readEtag } from '../../domain/delivery/agent-pass.ts';
-import { type ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
+import type { ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import {
   LeaseLostError,
   type Delivery,
@@ -7,10 +7,11 @@ import {
   type Failure,
 } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
-import { createSlicer, eachInSlices } from '../../domain/scheduling/slicer.ts';
+import { eachInSlices } from '../../domain/scheduling/slicer.ts';
 import type { PassResult } from '../reconciler/pass.ts';
 import { LEASE_MS } from '../reconciler/lease.ts';
 import { redactor } from '../reconciler/redaction.ts';
+import { newSlicer } from '../slices.ts';
 
 /** What the report of an agent means for the database. */
 export interface ReadReport {
@@ -130,8 +131,7 @@ export async function redactorFor(
   const { state } = await deliveries.desired(server);
   const redact = redactor(() => state.keys.map(({ secret }) => secret));
   const safe = new Map<string, string>();
-  const slicer = createSlicer(() => performance.now());
-  await eachInSlices(slicer, fresh, (text) => void safe.set(text, redact(text)));
+  await eachInSlices(newSlicer(), fresh, (text) => void safe.set(text, redact(text)));
   return (text) => safe.get(text) ?? text;
 }
 

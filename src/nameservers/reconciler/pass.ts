@@ -9,8 +9,9 @@ import {
   type Failure,
 } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
-import { createSlicer, nextIfOver } from '../../domain/scheduling/slicer.ts';
+import { nextIfOver } from '../../domain/scheduling/slicer.ts';
 import type { Driver, KeyProblem } from '../driver.ts';
+import { newSlicer } from '../slices.ts';
 import { failureOf, PassError } from './failures.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
 import { redactor } from './redaction.ts';
@@ -142,7 +143,7 @@ async function reconcile(
   const desired = await store.desired(server);
   const { state } = desired;
   known.wanted = state.keys;
-  const slicer = createSlicer(() => performance.now()); // for 10,000 keys, a step takes some ms
+  const slicer = newSlicer();
   const former = await store.deliveries(server.id);
   await nextIfOver(slicer);
   const gone = goneOf(desired, former);

@@ -1,4 +1,5 @@
 import type { NameServer } from '../../domain/resources/name-server.ts';
+import { millisecondsOf } from '../../domain/text/timestamps.ts';
 
 /** How often a name server is compared with the desired state. */
 const CHECK_INTERVAL_MS = 60_000;
@@ -67,11 +68,7 @@ export function checkInterval(
   now: string,
   random: () => number,
 ): number {
-  const age = milliseconds(now) - milliseconds(updatedAt ?? createdAt);
+  const age = millisecondsOf(now) - millisecondsOf(updatedAt ?? createdAt);
   if (age < FIRST_CHECK_MS) return FIRST_CHECK_MS;
   return Math.round(CHECK_INTERVAL_MS * (0.9 + 0.2 * random()));
-}
-
-function milliseconds(timestamp: string): number {
-  return Date.parse(`${timestamp.slice(0, 23)}Z`);
 }

@@ -121,7 +121,8 @@ export async function settle(settlement: Settlement): Promise<{
   const failed = new Set(
     changed.filter(({ state }) => state === 'failed').map(({ keyId }) => keyId),
   );
-  const error = verdict.open ?? failures.slice(0, 1).map(safe)[0] ?? null;
+  const [failure] = failures;
+  const error = verdict.open ?? (failure === undefined ? null : safe(failure));
   return {
     record: {
       state: verdict.open !== undefined ? 'open' : error === null ? 'live' : 'failed',
@@ -145,10 +146,11 @@ export async function settle(settlement: Settlement): Promise<{
 }
 
 /**
- * Returns the removed keys to verify. Without its former secret, a key whose name another key has
- * now cannot be told from that key.
+ * Returns the removed keys to verify. It omits a key if its former secret is not known and another
+ * key has its name: a query cannot distinguish them.
  */
 function removedKeys({ dependencies, desired, gone }: Settlement): RemovedKey[] {
+  if (gone.length === 0) return [];
   const names = new Set(desired.state.keys.map(({ name }) => name));
   return gone.flatMap(({ keyId: id, keyName: name }) => {
     const former = dependencies.memory.get(id);

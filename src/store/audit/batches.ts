@@ -1,5 +1,6 @@
 import type { AuditBatch } from '../../domain/audit/chain.ts';
 import type { BatchQuery } from '../../domain/audit/trail.ts';
+import { earlier } from '../../domain/text/timestamps.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 
 /** The beginning of a query for batches, which ends with conditions. */
@@ -46,10 +47,7 @@ export async function lastBatch(sql: Sql): Promise<number> {
  * order of their numbers, so a binary search finds it.
  */
 export async function firstBatch(sql: Sql, after: string | undefined): Promise<number> {
-  const sealedAt =
-    after === undefined
-      ? ''
-      : new Date(Date.parse(`${after.slice(0, 23)}Z`) - CLOCK_MARGIN_MS).toISOString();
+  const sealedAt = after === undefined ? '' : earlier(after, CLOCK_MARGIN_MS);
   let [low, high] = [1, (await lastBatch(sql)) + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);

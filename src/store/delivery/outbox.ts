@@ -45,12 +45,7 @@ export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDepend
     await forget(sql, affected);
     const { texts, parameters } = conditions(affected);
     const added =
-      texts.length === 0
-        ? 0
-        : await sql.run(
-            `INSERT INTO outbox (nameserver_id, id, at) SELECT id, ?, ${dialect.nowMs} FROM nameservers WHERE ${texts.join(' OR ')}`,
-            [randomUUID(), ...parameters],
-          );
+      texts.length === 0 ? 0 : await addRows(sql, dialect.nowMs, texts.join(' OR '), parameters);
     if (added > 0) {
       absentSince = undefined;
       return true;
@@ -66,6 +61,19 @@ export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDepend
         ? undefined
         : write(sql, affected),
   };
+}
+
+/** Adds a row for each name server that meets a condition. Returns their number. */
+export function addRows(
+  sql: Sql,
+  now: string,
+  condition: string,
+  parameters: readonly string[],
+): Promise<number> {
+  return sql.run(
+    `INSERT INTO outbox (nameserver_id, id, at) SELECT id, ?, ${now} FROM nameservers WHERE ${condition}`,
+    [randomUUID(), ...parameters],
+  );
 }
 
 /** Returns the conditions on name servers. Too many ids for one statement affect all of them. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   LeaseLostError,
   type Delivery,
@@ -7,10 +6,11 @@ import {
 } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import { nextIfOver } from '../../domain/scheduling/slicer.ts';
+import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';
 import { newSlicer } from '../sql/reader.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 import { OUTBOX_ROWS } from './claims.ts';
-import { places } from './outbox.ts';
+import { addRows, places } from './outbox.ts';
 
 /** The numbers of rows in one statement: few sizes, so that few statements are prepared. */
 const ROWS = [64, 8, 1];
@@ -22,8 +22,8 @@ export const COLUMNS = [
 ];
 
 /**
- * Records a successful pass, and releases or keeps its lease: the id, holder and fence in `lease`, which
- * `owned` compares. Throws `LeaseLostError`.
+ * Records a successful pass, and releases or keeps its lease. `owned` compares the id, holder and
+ * fence in `lease`. Throws `LeaseLostError`.
  */
 export async function recordServer(
   sql: Sql,
@@ -83,7 +83,7 @@ export async function recordFailure(
   if (row === undefined) throw new LeaseLostError();
   const attempts = Number(row.attempts) + 1;
   const wait = Math.round(retryMs(attempts));
-  const next = new Date(Date.parse(`${clock().slice(0, 23)}Z`) + wait).toISOString();
+  const next = timestampOf(millisecondsOf(clock()) + wait);
   await sql.run(
     `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
       attempts = ?, next_attempt_at = ?, refusals = ?, retry_at = ${now} + ?, check_at = ${now} + ?,
@@ -91,7 +91,7 @@ export async function recordFailure(
       WHERE id = ? AND holder = ? AND fence = ?`,
     [
       ...[state, error.code, error.message.slice(0, 1000), attempts],
-      ...[`${next.slice(0, 23)}000`, refusals, wait, wait],
+      ...[next, refusals, wait, wait],
       ...lease,
     ],
   );
@@ -108,17 +108,11 @@ export async function recordLeftovers(
   id: string,
   leftovers: readonly Delivery[],
 ): Promise<void> {
-  const announced = await sql.run(
-    `INSERT INTO outbox (nameserver_id, id, at)
-      SELECT id, ?, ${now} FROM nameservers WHERE id = ? AND delivery = 'service'`,
-    [randomUUID(), id],
-  );
-  if (announced > 0) await putDeliveries(sql, id, leftovers, 'keep');
+  const added = await addRows(sql, now, "id = ? AND delivery = 'service'", [id]);
+  if (added > 0) await putDeliveries(sql, id, leftovers, 'keep');
 }
 
-/**
- * Inserts deliveries to the name server `id`. If a key has a delivery, replaces or keeps it.
- */
+/** Inserts deliveries to the name server `id`. If a key has a delivery, replaces or keeps it. */
 export async function putDeliveries(
   sql: Sql,
   id: string,
