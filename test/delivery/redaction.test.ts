@@ -20,9 +20,9 @@ const FORMS: Readonly<Record<string, (secret: string) => string>> = {
 
 const TEXT = Buffer.from('QUITE~A-SECRET>>TEXT_TO?KEEP+OUT').toString('base64');
 
-test.each(Object.entries(FORMS))('a secret %s is removed from a text', (_name, write) => {
+test.each(Object.entries(FORMS))('a secret %s is removed from a text', async (_name, write) => {
   const secrets = Array.from({ length: 50 }, () => randomBytes(32).toString('base64'));
-  const redact = redactor(() => [...secrets, TEXT]);
+  const redact = await redactor([...secrets, TEXT]);
   for (const secret of [...secrets, TEXT]) {
     const quoted = write(secret);
     const safe = redact(`line 7: the secret ${quoted} is not valid`);
@@ -31,19 +31,20 @@ test.each(Object.entries(FORMS))('a secret %s is removed from a text', (_name, w
   }
 });
 
-test('a secret in base64 is replaced, and the rest of the text stays', () => {
+test('a secret in base64 is replaced, and the rest of the text stays', async () => {
   const secret = randomBytes(32).toString('base64');
-  const redact = redactor(() => [secret]);
+  const redact = await redactor([secret]);
   expect(redact(`key "a" { secret "${secret}"; };`)).toBe('key "a" { secret "***"; };');
 });
 
-test('a short secret is removed', () => {
-  expect(redactor(() => ['', 'c2hvcnQ='])('secret "c2hvcnQ="')).toBe('secret "***"');
+test('a short secret is removed', async () => {
+  const redact = await redactor(['', 'c2hvcnQ=']);
+  expect(redact('secret "c2hvcnQ="')).toBe('secret "***"');
 });
 
-test('a text without a secret stays unchanged, and takes little time with 10,000 keys', () => {
+test('a text without a secret stays unchanged, and takes little time with 10,000 keys', async () => {
   const secrets = Array.from({ length: 10_000 }, () => randomBytes(32).toString('base64'));
-  const redact = redactor(() => secrets);
+  const redact = await redactor(secrets);
   const text =
     "The file '/etc/bind/tsigil/keys.conf' of 5f2d6a9d-1c3b-4a5e-8f70-123456789abc cannot be written.";
   redact(text);

@@ -129,7 +129,7 @@ export async function redactorFor(
   }
   if (fresh.size === 0) return (text) => text;
   const { state } = await deliveries.desired(server);
-  const redact = redactor(() => state.keys.map(({ secret }) => secret));
+  const redact = await redactor(state.keys.map(({ secret }) => secret));
   const safe = new Map<string, string>();
   await eachInSlices(newSlicer(), fresh, (text) => void safe.set(text, redact(text)));
   return (text) => safe.get(text) ?? text;

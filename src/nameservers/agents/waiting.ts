@@ -1,3 +1,5 @@
+import { newBursts } from '../bursts.ts';
+
 /** How often the function searches for work without a notification. */
 const POLL_MS = 1000;
 
@@ -32,10 +34,12 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
   let isRequested = false;
   let looking: Promise<void> | undefined;
   let hasFailed = false;
-  let isClosed = false;
+  const bursts = newBursts();
+  const closing = new AbortController();
 
   const look = async (): Promise<void> => {
     while (isRequested && waiters.size > 0) {
+      await bursts.quiet(closing.signal);
       isRequested = false;
       try {
         for (const id of await due([...waiters.keys()])) waiters.get(id)?.(true);
@@ -56,8 +60,11 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
 
   return {
     wait(id, ms, signal) {
-      if (isClosed || signal.aborted) return Promise.resolve(false);
-      stopListening ??= listen(wake);
+      if (closing.signal.aborted || signal.aborted) return Promise.resolve(false);
+      stopListening ??= listen(() => {
+        bursts.changed();
+        wake();
+      });
       timer ??= setInterval(wake, POLL_MS).unref();
       return new Promise((resolve) => {
         const end = (hasWork: boolean) => {
@@ -75,7 +82,7 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
       });
     },
     async close() {
-      isClosed = true;
+      closing.abort();
       clearInterval(timer);
       for (const end of [...waiters.values()]) end(false);
       await looking;

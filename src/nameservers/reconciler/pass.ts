@@ -112,7 +112,7 @@ async function recordFailure(
 ): Promise<PassResult> {
   const failure = failureOf(cause);
   // A name server may quote its configuration.
-  const redact = redactor(() => [...wanted, ...memory.values()].map(({ secret }) => secret));
+  const redact = await redactor([...wanted, ...memory.values()].map(({ secret }) => secret));
   const error = { ...failure, message: redact(failure.message) };
   const state = cause instanceof PassError ? cause.state : 'failed';
   const refused = failure.code === 'refused_by_server' ? refusals + 1 : 0;

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
+import { newBursts } from '../bursts.ts';
 import type { Driver } from '../driver.ts';
 import { makePass, type PassResult } from './pass.ts';
 import type { Verify } from './verification.ts';
@@ -49,8 +50,8 @@ export interface Reconciler {
 
 /**
  * Keeps name servers equal to their desired state: after each change, and regularly. Each has one
- * pass at a time. Changes during a pass share the next one. A slow or failing name server does not
- * delay others.
+ * pass at a time. Changes during a pass share the next one, and so do the changes of a burst. A slow
+ * or failing name server does not delay others.
  */
 export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
   const { store, servers, concurrency, failed } = dependencies;
@@ -63,6 +64,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const isStopping = () => stopping.signal.aborted;
   /** The name servers whose last pass failed. They use at most half of the passes at one time. */
   const failing = new Set<string>();
+  const bursts = newBursts();
   const mayStart = (id: string) => {
     if (running.size >= concurrency) return false;
     const busy = [...running.keys()].filter((each) => failing.has(each)).length;
@@ -100,6 +102,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
           );
         // A change that committed during the pass, while another process was refused the claim.
         if ((await store.outbox(id)).length === 0) return;
+        await bursts.quiet(stopping.signal);
       }
     } catch (error) {
       report(error);
@@ -108,6 +111,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
 
   const look = async (): Promise<void> => {
     while (isRequested && !isStopping()) {
+      await bursts.quiet(stopping.signal);
       isRequested = false;
       try {
         for (const id of await store.due(ids.filter((each) => !running.has(each)))) {
@@ -137,7 +141,10 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   wake();
 
   return {
-    wake,
+    wake() {
+      bursts.changed();
+      wake();
+    },
     async close(graceMs) {
       for (const timer of timers) clearInterval(timer);
       stopping.abort();

@@ -83,7 +83,10 @@ export async function settle(settlement: Settlement): Promise<{
       );
   const verified = sample.slice(0, verdict.verified);
   const now = clock();
-  const redact = redactor(() => [...keys, ...memory.values()].map(({ secret }) => secret));
+  const redact =
+    verdict.failures.size === 0
+      ? (text: string) => text
+      : await redactor([...keys, ...memory.values()].map(({ secret }) => secret));
   const safe = ({ code, message }: Failure): Failure => ({ code, message: redact(message) });
   const changed: Delivery[] = [];
   const failures: Failure[] = [];
@@ -105,14 +108,14 @@ export async function settle(settlement: Settlement): Promise<{
   const undeliverable = undeliverableRows(settlement, rows, now);
   changed.push(...undeliverable);
   const removed: string[] = [];
-  for (const row of gone) {
+  await eachInSlices(slicer, gone, (row) => {
     const failure = verdict.failures.get(row.keyId);
     if (failure === undefined) removed.push(row.keyId);
     else {
       failures.push(failure);
       changed.push({ ...row, state: 'removing', error: safe(failure) });
     }
-  }
+  });
   const left = former.filter((row) => row.state === 'undeliverable' && row.appliedAt === null);
   if (left.length > 0) {
     const ids = new Set([...all, ...desired.undeliverable.map(({ key }) => key)].map(idOf));
