@@ -70,6 +70,16 @@ test('200 for another agent within 10 s after the holder ends while it waits', a
   expect((await takeover()).ms).toBeLessThan(TAKEOVER_MS);
 });
 
+test('200 for a request that does not wait, if a change does', async () => {
+  const { createKey, desired, observe } = requests;
+  const pass = await desired();
+  await observe(pass);
+  const etag = String(pass.body.etag);
+  expect((await desired(etag)).status).toBe(304);
+  await createKey('key-1');
+  expect((await desired(etag)).status).toBe(200);
+});
+
 test('200 for a renewal has the number of changes that wait', async () => {
   const { createKey, desired, observe, renew } = requests;
   const pass = await desired();

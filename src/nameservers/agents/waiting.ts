@@ -74,7 +74,11 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
           resolve(hasWork);
         };
         const abort = () => end(false);
-        const deadline = setTimeout(abort, ms);
+        // The function may not have searched yet, in particular if it waits for the end of a burst.
+        const last = () => {
+          due([id]).then((found) => end(found.length > 0), abort);
+        };
+        const deadline = setTimeout(last, ms);
         signal.addEventListener('abort', abort);
         waiters.get(id)?.(false);
         waiters.set(id, end);
