@@ -26,8 +26,8 @@ export interface ActionSettings {
 }
 
 /**
- * Serves an action. An action that reads a body or `isLong` runs as long work: a few requests at a
- * time, in slices.
+ * Serves an action. An action that reads a body or sets `isLong` runs as long work, in slices.
+ * `runLongWork` limits how many such requests run at a time.
  */
 export function addAction(app: FastifyInstance, action: Action, settings: ActionSettings): void {
   const { body, method, right } = action;

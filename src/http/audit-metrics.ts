@@ -6,7 +6,7 @@ import { addDatabaseGauges, ageSeconds, type Metrics } from './metrics.ts';
 export interface TrailState {
   /** The number of records without a batch. */
   readonly unsealed: number;
-  /** The time of the oldest of them, as a timestamp of the API. */
+  /** The time of the oldest record without a batch, as a timestamp of the API. */
   readonly oldest: string | undefined;
   readonly lastBatch: number;
 }
@@ -15,11 +15,14 @@ export interface TrailState {
 export interface AuditMetrics {
   /** Counts a record that this process has written. */
   count(entry: AuditEntry): void;
-  /** Counts a repair of the end of the hash chain. */
+  /** Counts a repair of the hash chain after another program deleted its end. */
   repaired(): void;
-  /** Counts records of combined events that were dropped. */
+  /** Counts dropped records of combined events. */
   dropped(records: number): void;
-  /** Adds the metrics of the database. They are omitted if it does not respond. */
+  /**
+   * Adds the metrics that are read from the database. A scrape omits them if the database does not
+   * respond.
+   */
   observe(trail: { state(): Promise<TrailState> }): void;
 }
 
@@ -28,18 +31,18 @@ export function createAuditMetrics(metrics: Metrics): AuditMetrics {
   const registers = [metrics.registry];
   const records = new Counter({
     name: 'tsigil_audit_records_total',
-    help: 'Records of the audit trail that were written, by outcome (success, denied, failed).',
+    help: 'Audit records that the service wrote, by outcome (success, denied, failed).',
     labelNames: ['outcome'] as const,
     registers,
   });
   const repairs = new Counter({
     name: 'tsigil_audit_repairs_total',
-    help: 'How often another program had deleted the end of the audit trail.',
+    help: 'How often the service found that another program had deleted the end of the audit trail.',
     registers,
   });
   const dropped = new Counter({
     name: 'tsigil_audit_dropped_records_total',
-    help: 'Records of secret reads and refused requests that were lost, because the database could not be written.',
+    help: 'Audit records of secret reads and refused requests that were lost because the service could not write to the database.',
     registers,
   });
   return {
@@ -50,12 +53,12 @@ export function createAuditMetrics(metrics: Metrics): AuditMetrics {
       addDatabaseGauges(metrics, () => trail.state(), [
         {
           name: 'tsigil_audit_unsealed_records',
-          help: 'Records of the audit trail without a batch.',
+          help: 'Audit records that are not sealed in a batch yet.',
           valueOf: ({ unsealed }) => unsealed,
         },
         {
           name: 'tsigil_audit_unsealed_age_seconds',
-          help: 'Age of the oldest record of the audit trail without a batch.',
+          help: 'Age of the oldest audit record that is not sealed in a batch yet.',
           valueOf: ({ oldest }) => ageSeconds(oldest),
         },
         {

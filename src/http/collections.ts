@@ -72,7 +72,7 @@ export function addCollection(
   };
   /**
    * Returns whether to count all resources of a list. Only lists of owned resources are counted,
-   * unless the caller disables it.
+   * unless the caller disables counting.
    */
   const isCounted = (request: FastifyRequest) =>
     type.owner !== undefined && !isSet(request, HIDE_COUNTS);

@@ -10,7 +10,7 @@ import { addDatabaseGauges, ageSeconds, type DatabaseGauge, type Metrics } from 
 /** The maximum number of reasons per name server. Agents can report any text as a reason. */
 const MAX_CODES = 32;
 
-/** The result of a pass, as far as metrics show it. */
+/** The part of a pass's result that metrics show. */
 export interface ObservedPass {
   readonly server: { readonly name: string };
   readonly outcome: string;
@@ -31,32 +31,32 @@ export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
   const registers = [metrics.registry];
   const passes = new Counter({
     name: 'tsigil_delivery_passes_total',
-    help: 'Passes by name server and result.',
+    help: 'Delivery passes by name server and result.',
     labelNames: ['name_server', 'result'] as const,
     registers,
   });
   const failures = new Counter({
     name: 'tsigil_delivery_failures_total',
-    help: 'Failed passes by name server and reason.',
+    help: 'Failed delivery passes by name server and reason.',
     labelNames: ['name_server', 'code'] as const,
     registers,
   });
   const drift = new Counter({
     name: 'tsigil_delivery_drift_total',
-    help: 'How often another program had changed the keys of a name server.',
+    help: 'How often a pass found that another program had changed the keys of a name server.',
     labelNames: ['name_server'] as const,
     registers,
   });
   const delivered = new Histogram({
     name: 'tsigil_delivery_seconds',
-    help: 'Time from the oldest change of a pass to its verification.',
+    help: 'Time from the oldest change that a pass delivered to its verification.',
     labelNames: ['name_server'] as const,
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,
   });
   const duration = new Histogram({
     name: 'tsigil_delivery_pass_duration_seconds',
-    help: 'Duration of passes.',
+    help: 'Duration of delivery passes.',
     labelNames: ['name_server'] as const,
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
@@ -81,7 +81,7 @@ export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
   };
 }
 
-/** Adds the gauges of all name servers. They are omitted if the database does not respond. */
+/** Adds the gauges of all name servers. A scrape omits them if the database does not respond. */
 function addStatusMetrics(
   metrics: Metrics,
   store: Store,
@@ -114,12 +114,12 @@ function addStatusMetrics(
     ),
     gauge(
       'tsigil_delivery_keys_live',
-      'Keys that were verified on the name server.',
+      'Keys that are verified on the name server.',
       (server) => server.keys_live,
     ),
     gauge(
       'tsigil_delivery_oldest_seconds',
-      'Age of the oldest change that waits. 0 if none.',
+      'Age of the oldest change that waits for delivery. 0 if none waits.',
       (server) => ageSeconds(server.pending_since),
     ),
     gauge(
@@ -129,7 +129,7 @@ function addStatusMetrics(
     ),
     {
       name: 'tsigil_name_server_state',
-      help: `1 for the present state of each name server: ${SERVER_STATES.join(', ')}.`,
+      help: `1 for the current state of each name server: ${SERVER_STATES.join(', ')}.`,
       labelNames: ['name_server', 'state'],
       valueOf: (servers) => servers.map(({ name, state }) => [{ name_server: name, state }, 1]),
     },

@@ -8,7 +8,7 @@ export interface LiveSettings {
   readonly dependencies: ActionDependencies;
   /** The limit for each caller. */
   readonly rateLimit: RateLimit;
-  /** The limit for requests of each address without a valid token. */
+  /** The limit for requests without a valid token from each address. */
   readonly addressRateLimit: RateLimit;
   readonly allowedOrigins: readonly string[];
   readonly metricsAccess: MetricsAccess;
@@ -22,8 +22,8 @@ export interface CurrentSettings {
 }
 
 /**
- * Creates the settings in force from `initial`. A limit whose rate does not change keeps its
- * counts, so that a change gives no caller a further burst. `seconds` is a monotonic clock.
+ * Creates the settings in force from `initial`. A limit keeps its counts unless its own rate or
+ * burst changes, so other changes give no caller a further burst. `seconds` is a monotonic clock.
  */
 export function createSettings(initial: LiveSettings, seconds: () => number): CurrentSettings {
   let settings = initial;

@@ -7,17 +7,20 @@ import { tokenOf } from './request/guard.ts';
 
 /** The callers who may read the metrics. */
 export interface MetricsAccess {
-  /** The token that requests must have. Undefined if they need none. */
+  /** The token that requests must have. Undefined if requests need no token. */
   readonly token: string | undefined;
-  /** The addresses and networks of callers, such as `10.0.0.0/8`. Empty for all addresses. */
+  /**
+   * The addresses and networks of allowed callers, such as `10.0.0.0/8`. Empty to allow all
+   * addresses.
+   */
   readonly addresses: readonly string[];
-  /** Whether a proxy states the caller's address. */
+  /** Whether to read the caller's address from the proxy's header. */
   readonly trustProxyHeaders: boolean;
 }
 
 /**
- * Returns a function that checks a request for the metrics. It throws `address_denied` for a caller
- * from another address, and `unauthenticated` for a caller without the token.
+ * Returns a function that checks a request for the metrics. It throws `address_denied` if the
+ * address is not allowed, and `unauthenticated` if the token is missing or wrong.
  */
 export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequest) => void {
   const { token, addresses, trustProxyHeaders } = access;
@@ -32,7 +35,7 @@ export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequ
   };
 }
 
-/** Returns a hash, so that tokens of any length compare in constant time. */
+/** Returns a hash of fixed length, so that tokens of any length are compared in constant time. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -19,19 +19,20 @@ import { addRoutes } from './request/routes.ts';
 export interface Metrics {
   readonly registry: Registry;
   /**
-   * `route` is the pattern, never the URL. This limits the number of series and keeps values out of
-   * the labels.
+   * `route` is the pattern, never the URL. Patterns limit the number of series and keep values of
+   * requests out of the labels.
    */
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   observeCommit(writes: number, seconds: number): void;
-  /** `outcome` is one of a few words. */
+  /** `outcome` is `valid`, `refused` or `unavailable`. */
   observeKeystone(outcome: string, seconds: number): void;
   countKeystoneCacheHit(outcome: string): void;
 }
 
 /**
  * How often the delay of the event loop is measured, in milliseconds. Each measurement wakes up the
- * process. With the default of 10 ms, this took two thirds of the CPU time of an idle service.
+ * process. With the default of 10 ms, the measurements took two thirds of the CPU time of an idle
+ * service.
  */
 const EVENT_LOOP_MS = 50;
 
@@ -53,7 +54,7 @@ export function createMetrics(version: string): Metrics {
   new Gauge({ ...build, aggregator: 'max' }).set({ version }, 1);
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Requests by method, route pattern and status, and their duration.',
+    help: 'Duration of requests by method, route pattern and status.',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
@@ -66,18 +67,18 @@ export function createMetrics(version: string): Metrics {
   });
   const commits = new Histogram({
     name: 'tsigil_database_commit_duration_seconds',
-    help: 'Committed transactions, and their duration from the beginning to the disk.',
+    help: 'Duration of committed transactions, from their beginning until they are on disk.',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
     registers,
   });
   const writes = new Counter({
     name: 'tsigil_database_writes_total',
-    help: 'Committed writes. Several may share a transaction.',
+    help: 'Committed writes. One transaction may contain several writes.',
     registers,
   });
   const keystone = new Histogram({
     name: 'tsigil_keystone_validation_duration_seconds',
-    help: 'Tokens validated with Keystone by outcome (valid, refused, unavailable), and the duration with all retries.',
+    help: 'Duration of token validations with Keystone, including all retries, by outcome (valid, refused, unavailable).',
     labelNames: ['outcome'] as const,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
@@ -104,15 +105,15 @@ export function createMetrics(version: string): Metrics {
 }
 
 /**
- * How long results of the database are cached. Otherwise, the database would count rows at each
- * scrape.
+ * How long results of database queries are cached. Without the cache, the database would count rows
+ * at each scrape.
  */
 const MAX_AGE_SECONDS = 15;
 
 /** How long a scrape waits for the database. Metrics that are not available by then are omitted. */
 const DATABASE_TIMEOUT_MS = 3000;
 
-/** A gauge whose values are computed from a result of the database. */
+/** A gauge whose values are computed from the result of a database query. */
 export interface DatabaseGauge<T> {
   readonly name: string;
   readonly help: string;
@@ -122,8 +123,8 @@ export interface DatabaseGauge<T> {
 }
 
 /**
- * Adds gauges that share the result of `read`. It runs at most every 15 seconds, and once for
- * concurrent scrapes. The series are omitted if `read` fails or takes too long.
+ * Adds gauges that share the result of `read`. `read` runs at most every 15 seconds, and once for
+ * concurrent scrapes. A scrape omits the series if `read` fails or takes more than 3 seconds.
  */
 export function addDatabaseGauges<T>(
   { registry }: Metrics,
@@ -138,7 +139,7 @@ export function addDatabaseGauges<T>(
       registers: [registry],
       async collect() {
         const result = await inTime(readCached());
-        // Without awaiting before the lines below: a concurrent scrape must not see a part.
+        // No await from here on: a concurrent scrape must not see only some of the series.
         if (labelNames.length === 0) this.remove();
         else this.reset();
         if (result === undefined) return;
@@ -160,8 +161,8 @@ export interface MetricsSources {
 
 /**
  * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the
- * same text. The numbers of resources are at most 15 seconds old. Their series are omitted if the
- * database does not respond.
+ * same text. The numbers of resources are at most 15 seconds old. A scrape omits their series if
+ * the database does not respond.
  */
 export function addMetrics(
   app: FastifyInstance,
@@ -171,7 +172,7 @@ export function addMetrics(
   const { registry } = metrics;
   new Gauge({
     name: 'tsigil_database_up',
-    help: 'Whether the database responds.',
+    help: '1 if the database responds, 0 if not.',
     aggregator: 'min',
     registers: [registry],
     async collect() {
@@ -187,7 +188,7 @@ export function addMetrics(
   addDatabaseGauges(metrics, countAll, [
     {
       name: 'tsigil_resources',
-      help: `Resources by collection, at most ${MAX_AGE_SECONDS} seconds ago.`,
+      help: `Resources by collection. The numbers are at most ${MAX_AGE_SECONDS} seconds old.`,
       labelNames: ['collection'],
       valueOf: (counts) => counts,
     },
@@ -205,7 +206,8 @@ export function addMetrics(
 }
 
 /**
- * Adds the metrics of the encryption of secrets. They are omitted if the database does not respond.
+ * Adds the metrics of the encryption of secrets. A scrape omits them if the database does not
+ * respond.
  */
 export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): void {
   addDatabaseGauges(metrics, () => encryption.status(), [
@@ -216,7 +218,7 @@ export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): 
     },
     {
       name: 'tsigil_secrets_unreadable',
-      help: 'Secrets that a process could not decrypt and that were not repaired since.',
+      help: 'Secrets that a process could not decrypt and that no one has repaired since.',
       valueOf: ({ unreadable }) => unreadable,
     },
     {
@@ -228,12 +230,15 @@ export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): 
   ]);
 }
 
-/** Returns the age of a timestamp of the API; 0 without one, and for one in the future. */
+/**
+ * Returns the age of a timestamp of the API in seconds. Returns 0 for a missing or future
+ * timestamp.
+ */
 export function ageSeconds(timestamp: string | null | undefined): number {
   return timestamp == null ? 0 : Math.max(0, Date.now() - millisecondsOf(timestamp)) / 1000;
 }
 
-/** Returns the result of `work`, or undefined if it fails or takes too long. */
+/** Returns the result of `work`, or undefined if it fails or takes more than 3 seconds. */
 async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
   const timeout = new AbortController();
   const tooLate = pause(DATABASE_TIMEOUT_MS, undefined, {

@@ -29,24 +29,23 @@ interface CompletedRequest {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The time at which its head was read, in milliseconds of a monotonic clock. */
+    /** The time at which the head of the request was read, in milliseconds of a monotonic clock. */
     began: number;
   }
 }
 
-/** Logs and counts requests. */
+/** The log of requests, which also counts them. */
 export interface RequestLog {
   /** Stores when a request began. Call it before any other work for the request. */
   begin(request: FastifyRequest): void;
-  /**
-   * Logs and counts the request after its response was sent. Call it when the response is final.
-   */
+  /** Logs and counts the request after its response is sent. Call it when the response is final. */
   end(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 /**
- * Writes a log line for each request and counts it, after the response was sent. It handles all
- * requests of a turn of the event loop together at the end of the turn. This costs half as much.
+ * Creates a request log. It writes a log line for each request and counts the request after the
+ * response is sent. It handles all requests of one turn of the event loop together at the end of
+ * the turn, which halves the cost.
  */
 export function createRequestLog(
   app: FastifyInstance,
@@ -84,8 +83,8 @@ export function createRequestLog(
 }
 
 /**
- * Returns the log line of a request. From the caller's input it contains only the id of a resource
- * and, if valid, the caller's request id.
+ * Returns the log line of a request. Of the caller's input, the line contains only the id of a
+ * resource and, if valid, the caller's request id.
  */
 function describeRequest(
   { request, reply, milliseconds }: CompletedRequest,

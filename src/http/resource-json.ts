@@ -7,7 +7,7 @@ import { shownMembers, type ResourceType, type Resource } from '../domain/model/
 export interface ResourceWriter {
   /** Returns one resource. `collectionUrl` is the URL of its collection. */
   write(resource: Resource, collectionUrl: string): string;
-  /** Returns one resource with further members of `resource` after the others. */
+  /** Returns one resource. The members `further` follow the usual members. */
   writeWith(resource: Resource, collectionUrl: string, further: readonly string[]): string;
   /** Returns an array of resources. */
   writeList(resources: readonly Resource[], collectionUrl: string): string;
@@ -23,8 +23,8 @@ const PLAIN_MEMBERS = ['id', 'created_at', 'updated_at'];
 const ESCAPED = /[\0-\x1f"\\\ud800-\udfff]/;
 
 /**
- * Prepares the JSON of a type once, because its resources always have the same members. Leaves out
- * the members `hidden`.
+ * Prepares the JSON of a type once, because its resources always have the same members. Omits the
+ * members in `hidden`.
  */
 export function createWriter(type: ResourceType, hidden: readonly string[] = []): ResourceWriter {
   const members = shownMembers(type).filter((name) => !hidden.includes(name));

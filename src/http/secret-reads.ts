@@ -7,8 +7,8 @@ import { parametersOf } from './request/context.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 
 /**
- * Records the secrets in a response to `get` or `list`. Returns a promise if the response must wait
- * for the record.
+ * Records in the audit trail that a response to `get` or `list` shows secrets. Returns a promise if
+ * the response must wait for the record.
  */
 export type RecordSecretReads = (
   request: FastifyRequest,
@@ -43,7 +43,7 @@ export function secretReadsOf(type: ResourceType): RecordSecretReads {
   };
 }
 
-/** Returns what the record of a list has: its filters, from the definition only, and ids. */
+/** Returns the details in the record of a list: the filters that the type defines, and the ids. */
 function listDetail(
   { filters }: ResourceType,
   parameters: readonly Parameter[],

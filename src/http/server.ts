@@ -31,11 +31,11 @@ import { limitUnsentResponses } from './connection/unsent-responses.ts';
 export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
-  /** Notes that a token was used. It must not delay the request. */
+  /** Records that a token was used. Must not delay the request. */
   readonly noteUse: (caller: Caller) => void;
   /**
-   * The number of database connections that requests share. Undefined for a database in the
-   * process.
+   * The number of database connections that requests share. Undefined for SQLite, which runs in the
+   * process of the service.
    */
   readonly databaseConnections: number | undefined;
   readonly metrics: Metrics;
@@ -45,7 +45,7 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly version: string;
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
-  /** The word in the name of the request id header. */
+  /** The platform in the name of the request id header, `X-<platform>-Request-Id`. */
   readonly platform: string;
   readonly maxBodyBytes: number;
   /** The maximum number of bytes of large request bodies in memory. */
@@ -76,9 +76,9 @@ export function createServer(options: ServerOptions): HttpServer {
   ): FastifyReply => {
     const known = toServiceError(error);
     const { status, headers, body } = errorResponse(known, request.id, options.errors);
-    // A busy service logs it only in the line of the request, because further lines would add load.
     if (RECORDED_STATUSES.includes(status) || known.code === 'access_denied')
       recordRefusal(request, known);
+    // An overload appears only in the log line of the request. Further lines would add load.
     const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
     if (status >= 500 && !isOverload)
       log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
@@ -90,14 +90,14 @@ export function createServer(options: ServerOptions): HttpServer {
   const app = Fastify({
     serverFactory: (handle: RequestListener) =>
       createNodeServer(handle, options, metrics.registry, writeRefusal),
-    ...(options.tls.cert === undefined ? {} : { https: {} }), // for the URL that `listen` returns
+    ...(options.tls.cert === undefined ? {} : { https: {} }), // for an https URL from `listen`
     genReqId: () => `req-${dependencies.newId()}`,
     bodyLimit: options.maxBodyBytes,
     requestTimeout: options.requestTimeoutSeconds * 1000,
     return503OnClosing: false,
     rewriteUrl: ({ url }) => pathAndQuery(url ?? '/'),
-    // Without these, the framework would load schema compilers, which are a fifth of all code
-    // loaded at startup. No route has a schema for the framework.
+    // Without these functions, Fastify would load schema compilers, which are a fifth of all code
+    // loaded at startup. No route has a Fastify schema.
     schemaController: {
       compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
     },
@@ -105,13 +105,13 @@ export function createServer(options: ServerOptions): HttpServer {
     routerOptions: { maxParamLength: options.maxHeaderBytes, querystringParser: () => NO_QUERY },
     frameworkErrors: (error, request, reply) =>
       void sendError(error, request, reply.header(requestIdHeader, request.id)),
-    clientErrorHandler: () => undefined, // the server has its own
+    clientErrorHandler: () => undefined, // createNodeServer handles these errors
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
-  // the guard responds before this
+  // The guard rejects unknown paths before this handler runs.
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.removeAllContentTypeParsers();
-  // JSON is named although all types are accepted: the framework finds a type fastest by its name.
+  // `*` accepts all types. JSON is also named because Fastify finds a type fastest by its name.
   app.addContentTypeParser(
     ['application/json', '*'],
     { parseAs: 'buffer' },
@@ -148,7 +148,7 @@ export function createServer(options: ServerOptions): HttpServer {
     if (passed === true) done();
     else if (passed !== false) passed.then(() => unsent.check(request)).then(() => done(), done);
   };
-  // One hook instead of several, because every request pays for each.
+  // One hook instead of several, because each hook adds time to every request.
   app.decorateRequest('settings');
   app.addHook('onRequest', (request, reply, done) => {
     request.route = routeOf(request);
@@ -163,8 +163,8 @@ export function createServer(options: ServerOptions): HttpServer {
   app.addHook('onSend', (request, reply, payload, done) => {
     unsent.count(request, reply, payload);
     requestLog.end(request, reply);
-    // An idle connection would delay a shutdown, so the last response closes it. The framework lets
-    // every response close it, which would drop the waiting requests.
+    // An idle connection would delay a shutdown, so the last response closes the connection.
+    // Fastify lets every response close the connection, which would drop the waiting requests.
     if (!app.server.listening) {
       if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
       else reply.header('connection', 'close');
@@ -193,7 +193,7 @@ export function createServer(options: ServerOptions): HttpServer {
 }
 
 function noCompiler(): never {
-  throw new Error('Schemas are checked by the domain, not by the framework');
+  throw new Error('The domain checks schemas, not Fastify');
 }
 
 /**

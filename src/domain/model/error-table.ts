@@ -34,7 +34,8 @@ export const ERRORS = {
     status: 400,
     when: 'The URL or the `Host` header is malformed, or a list filter is unknown or repeated. Or the body length differs from `Content-Length`.',
     message: asItIs,
-    example: () => 'The Host header is not valid',
+    example: () =>
+      'The Host header is not valid. Send a host name or an IP address, with an optional port.',
   }),
   duplicate: entry({
     status: 409,
@@ -234,7 +235,7 @@ export const ERRORS = {
     status: 408,
     when: 'The request did not arrive in full within `api.requestTimeoutSeconds`.',
     message: asItIs,
-    example: () => 'The request did not arrive in time',
+    example: () => 'The request did not arrive in time. Send it again.',
   }),
   request_too_large: entry({
     status: 413,

@@ -1,13 +1,14 @@
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 
-/** An IPv4 address as an IPv6 socket reports it (RFC 4291 section 2.5.5.2). */
+/** An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * Returns the address of the client. This is the TCP peer's address. If proxy headers are trusted,
- * it is the last element of `X-Forwarded-For`, which the proxy adds. Undefined for a connection
- * that closed before the request was read.
+ * Returns the client's address. With trusted proxy headers, this is the last element of
+ * `X-Forwarded-For`, which the proxy adds. Without a valid element, and without trusted proxy
+ * headers, it is the TCP peer's address. Returns undefined if the connection closed before the
+ * request was read.
  */
 export function clientAddress(
   request: FastifyRequest,
@@ -19,8 +20,8 @@ export function clientAddress(
 }
 
 /**
- * Returns whether `clientAddress` is that of the client. It is that of the proxy if the header of
- * the proxy has no readable address.
+ * Returns whether `clientAddress` returns the client's address. It returns the proxy's address if
+ * the proxy's header contains no valid address.
  */
 export function isStatedAddress(
   { headers }: Pick<FastifyRequest, 'headers'>,
@@ -30,17 +31,15 @@ export function isStatedAddress(
   return !trustProxyHeaders || forwarded === undefined || lastAddress(forwarded) !== undefined;
 }
 
-/**
- * Returns an address in IPv4 form if an IPv6 socket reports an IPv4 address. Returns other
- * addresses unchanged.
- */
+/** Returns the IPv4 address in an IPv4-mapped IPv6 address. Returns other addresses unchanged. */
 export function withoutMapping(address: string): string {
   return address.startsWith(':') ? (MAPPED.exec(address)?.[1] ?? address) : address;
 }
 
 /**
- * Returns the address in the last element of `X-Forwarded-For`, without a port, which some proxies
- * add (RFC 7239 section 6). Undefined if the header is absent or the element is not an address.
+ * Returns the address in the last element of `X-Forwarded-For`. Removes a port, which some proxies
+ * add (RFC 7239 section 6). Returns undefined if the header is absent or the element is not an
+ * address.
  */
 export function lastAddress(header: string | string[] | undefined): string | undefined {
   const last = (
@@ -54,12 +53,12 @@ export function lastAddress(header: string | string[] | undefined): string | und
 }
 
 /**
- * Returns the key of an address for limits: the IPv4 address, or the /64 of an IPv6 address. A
- * network assigns at least a /64 to each customer (RFC 6177 section 2).
+ * Returns the key under which limits count an address: the IPv4 address, or the /64 of an IPv6
+ * address. A network assigns at least a /64 to each customer (RFC 6177 section 2).
  */
 export function addressGroup(address: string): string {
   if (!address.includes(':')) return address;
-  const [text = ''] = address.split('%'); // without the zone
+  const [text = ''] = address.split('%'); // without the zone id (RFC 4007 section 11)
   const [head = [], tail = []] = text
     .split('::')
     .map((part) => (part === '' ? [] : part.split(':')));

@@ -6,7 +6,10 @@ import type { Socket } from 'node:net';
  */
 const LINGER_MS = 1000;
 
-/** The parser of a connection. Node.js documents no way to stop the parser within one read. */
+/**
+ * The HTTP parser of a connection. Node.js documents no way to stop parsing in the middle of a
+ * read.
+ */
 interface Parser {
   onIncoming: () => number;
 }
@@ -15,12 +18,12 @@ interface Parser {
 const NOT_HTTP = 2;
 
 /**
- * Steps that close connections. Each runs separately, because many steps together would block all
- * other connections.
+ * Steps that close connections. Each runs in a turn of the event loop without other steps, because
+ * many steps together would block all other connections.
  */
 const steps = new Set<() => void>();
 
-/** Runs `step` in a turn of the event loop without any other of these steps. */
+/** Runs `step` in a later turn of the event loop that runs no other step. */
 function runInTurn(step: () => void): void {
   if (steps.size === 0) setImmediate(runNext);
   steps.add(step);
@@ -48,9 +51,9 @@ export function closeGently(socket: Socket, last?: string): void {
 }
 
 /**
- * Discards further input of the peer, including input that is not parsed yet. It reads from one
- * connection in each turn of the event loop. Otherwise many connections that send at full speed
- * would use all the time of the process.
+ * Discards further input of the peer, including input that is not parsed yet. Reads from at most
+ * one connection in each turn of the event loop. Otherwise connections that send at full speed
+ * would use all CPU time of the process.
  */
 export function discardInput(socket: Socket): void {
   const { parser }: Socket & { readonly parser?: Parser | null } = socket;

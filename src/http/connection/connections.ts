@@ -8,7 +8,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
   /** The limit for one address. Undefined for no limit. */
   readonly maxConnectionsPerAddress: number | undefined;
-  /** How long a client may read no byte of a response. */
+  /** How long a client may read no byte of a response before the service closes the connection. */
   readonly responseTimeoutSeconds: number;
 }
 
@@ -35,13 +35,15 @@ interface Progress {
   stalls: number;
 }
 
-/** The number of consecutive checks that must find a connection stalled before it is closed. */
+/**
+ * The number of consecutive checks without progress after which the service closes a connection.
+ */
 const MAX_STALLS = 4;
 
 /**
- * Limits the connections of a server. Destroys a connection beyond a limit at once, and one whose
- * peer reads nothing for `responseTimeoutSeconds`. Call it after all connection listeners have been
- * added.
+ * Limits the connections of a server. Destroys a connection beyond a limit at once. Destroys a
+ * connection whose peer reads nothing for `responseTimeoutSeconds`. Call it after all connection
+ * listeners have been added.
  */
 export function limitConnections(
   server: Server,
@@ -67,8 +69,8 @@ export function limitConnections(
   });
   const { maxConnections, maxConnectionsPerAddress = Infinity } = limits;
 
-  // server.maxConnections is not suitable for workers: when all are full, they pass a connection on
-  // without end.
+  // Workers cannot use server.maxConnections: when all workers are full, they pass a connection to
+  // each other without end.
   const accept = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -105,7 +107,7 @@ export function limitConnections(
   };
   const timer = setInterval(sweep, (limits.responseTimeoutSeconds * 1000) / MAX_STALLS).unref();
   server.on('close', () => clearInterval(timer));
-  // Node's own version ignores connections in a TLS handshake and those after CONNECT.
+  // Node's own closeAllConnections ignores connections during a TLS handshake and after CONNECT.
   server.closeAllConnections = () => {
     for (const socket of open.keys()) socket.destroy();
   };
@@ -117,7 +119,7 @@ interface Handle {
   readonly writeQueueSize: number;
 }
 
-/** Returns whether a connection has had data to send but sent none for too long. */
+/** Returns whether a connection has data to send but sent none in the last `MAX_STALLS` checks. */
 function isStalled(socket: Socket, progress: Progress): boolean {
   const { _handle: handle }: Socket & { readonly _handle?: Handle | null } = socket;
   if (!handle || handle.writeQueueSize === 0) {

@@ -11,7 +11,7 @@ const BACKLOG = 4096;
 
 /**
  * Returns the addresses to listen on: the given host, or all addresses of `localhost`. Clients may
- * use any of these.
+ * connect to any of these addresses.
  */
 export async function listenAddresses(host: string): Promise<readonly string[]> {
   if (host !== 'localhost') return [host];
@@ -20,9 +20,9 @@ export async function listenAddresses(host: string): Promise<readonly string[]> 
 }
 
 /**
- * Listens on all addresses and returns the URL of the first. Throws Node's error if the first
- * address does not exist or is in use, and skips any other such address. Call it once, before the
- * app is ready.
+ * Listens on all addresses and returns the URL of the first. Throws Node's error if it cannot
+ * listen on the first address. Skips any other address on which it cannot listen. Call it once,
+ * before the app is ready.
  */
 export async function listen(
   app: FastifyInstance,
@@ -62,7 +62,7 @@ export function splitAddress(address: string): { readonly host: string; readonly
   };
 }
 
-/** Returns whether a host is on this machine only. */
+/** Returns whether only this machine can reach `host`. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

@@ -9,7 +9,7 @@ import { runInOrder } from './pipelining.ts';
 /** How long an idle connection stays open between two requests. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** The settings of the server below the framework. */
+/** The settings of the Node.js server that Fastify uses. */
 export interface NodeServerSettings extends ConnectionLimits {
   readonly maxHeaderBytes: number;
   readonly requestTimeoutSeconds: number;
@@ -24,10 +24,10 @@ export interface NodeServerSettings extends ConnectionLimits {
 }
 
 /**
- * Creates the server below the framework, for HTTPS if `tls` names files. It passes the requests of
- * each connection to `handle` in order. `writeRefusal` returns the complete response, with the
- * given headers, to input that is not a valid request. Throws Node's errors if the files of `tls`
- * cannot be used.
+ * Creates the Node.js server that Fastify uses, for HTTPS if `tls` names files. It passes the
+ * requests of each connection to `handle` in order. `writeRefusal` returns the complete response to
+ * input that is not a valid request, with the given headers. Throws Node's errors if it cannot use
+ * the files of `tls`.
  */
 export function createNodeServer(
   handle: RequestListener,
@@ -38,12 +38,12 @@ export function createNodeServer(
   const { cert, key, handshakeTimeoutSeconds, hstsMaxAgeSeconds } = settings.tls;
   const options = {
     maxHeaderSize: settings.maxHeaderBytes,
-    // As an option, it also limits the time for heads. Without that limit, Node.js does not limit
-    // slow bodies.
+    // As an option, requestTimeout also limits the time for heads. Without that limit, Node.js does
+    // not limit slow bodies.
     requestTimeout: settings.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The guard rejects a missing Host header with a response that has a body.
+    // The guard rejects a missing Host header. Node's own response has no body.
     requireHostHeader: false,
   };
   const isSecure = cert !== undefined && key !== undefined;
@@ -72,13 +72,14 @@ export function createNodeServer(
     else refuseInOrder(socket, writeRefusal(error, extraHeaders));
   };
   server.on('clientError', refuse);
-  // An unknown expectation is ignored (RFC 9110 section 10.1.1), and a tunnel is rejected.
+  // Ignore unknown expectations (RFC 9110 section 10.1.1).
   server.on(
     'checkExpectation',
     (request, response) => void server.emit('request', request, response),
   );
   server.on('connect', (_request, socket: Socket) => {
-    // Node.js has removed its own listener: without one, a reset ends the process.
+    // Node.js has removed its error listener. Without a listener, a connection reset ends the
+    // process.
     socket.on('error', () => undefined);
     refuse(new Error('CONNECT'), socket);
   });
@@ -93,13 +94,13 @@ export interface Certificate {
 
 /**
  * Uses `certificate` for all later connections. Has no effect on a server without TLS. Throws
- * Node's error if the certificate cannot be used.
+ * Node's error if Node.js rejects the certificate.
  */
 export function changeCertificate(server: Server, certificate: Certificate): void {
   if (server instanceof SecureServer) server.setSecureContext({ ...certificate });
 }
 
-/** Returns `handle` with the headers of every response added. */
+/** Returns a listener that adds `headers` to every response and then calls `handle`. */
 function addHeaders(
   handle: RequestListener,
   headers: Readonly<Record<string, string>>,

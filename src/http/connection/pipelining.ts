@@ -9,7 +9,7 @@ const MAX_WAITING = { perConnection: 64, total: 4096 } as const;
 /** The requests of one connection. */
 interface Queue {
   readonly socket: Socket;
-  /** The response to the request started last. */
+  /** The response to the request that was started last. */
   current: ServerResponse | undefined;
   /** The response whose end starts the next request. */
   followed: ServerResponse | undefined;
@@ -34,19 +34,20 @@ const QUEUE = Symbol('requests of a connection');
 type QueuedSocket = Socket & { [QUEUE]?: Queue };
 
 /**
- * Accepts no more requests from a connection, and closes it after the responses to earlier
- * requests. `refusal` is the response to input that is not a valid request. It is sent after those
- * responses.
+ * Accepts no more requests from a connection. Sends `refusal` after the responses to earlier
+ * requests, and then closes the connection. `refusal` is the response to input that is not a valid
+ * request.
  */
 export type Refuse = (socket: Socket, refusal: string) => void;
 
 /**
  * Passes the requests of a server to `run`. Requests of one connection run in sequence. Each starts
- * in a separate turn of the event loop, after the previous response was sent. Node.js parses all
+ * in a separate turn of the event loop, after the previous response is sent. Node.js parses all
  * input that it has read at once. If those requests ran together, they would block all other
- * connections, and their responses would fill memory. The service closes a connection with too many
- * waiting requests after their responses. The client repeats the others (RFC 9112 section 9.3.2).
- * `countExcess` counts such connections. Call it before the server listens.
+ * connections, and their responses would fill memory. If more than `MAX_WAITING` requests wait, the
+ * service closes the connection after their responses. The client repeats its other requests (RFC
+ * 9112 section 9.3.2). `countExcess` counts the connections that are closed for this reason. Call
+ * `runInOrder` before the server listens.
  */
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
   const order: Order = { server, run, countExcess, waiting: 0 };
@@ -81,12 +82,12 @@ function open(server: Server, socket: QueuedSocket): void {
 
 /**
  * Makes Node.js send the responses to waiting requests after the peer has ended its side of the
- * connection. By default Node.js ends its own side at once, which loses the responses. The property
- * is not documented.
+ * connection. By default Node.js ends its own side at once, which loses the responses. Node.js does
+ * not document the property `httpAllowHalfOpen`.
  */
 function keepHalfOpen(server: Server): void {
   const halfOpen: Server & { httpAllowHalfOpen?: boolean } = server;
-  halfOpen.httpAllowHalfOpen = true; // read by Node's listener, which is called next
+  halfOpen.httpAllowHalfOpen = true; // Node's listener, called next, reads this property
   process.nextTick(() => (halfOpen.httpAllowHalfOpen = false));
 }
 
@@ -94,7 +95,7 @@ function take(order: Order, request: IncomingMessage, response: ServerResponse):
   const { socket }: { readonly socket: QueuedSocket } = request;
   const queue = socket[QUEUE];
   if (queue === undefined || queue.ending) return;
-  // Node.js assigns the socket to a new response unless it is still sending another.
+  // Node.js assigns the socket to a new response unless an earlier response still uses the socket.
   if (response.socket !== null) {
     queue.current = response;
     order.run(request, response);
@@ -112,7 +113,7 @@ function take(order: Order, request: IncomingMessage, response: ServerResponse):
   follow(order, queue);
 }
 
-/** Continues with the connection after the current response. */
+/** Starts the next request, or closes the connection, after the current response. */
 function follow(order: Order, queue: Queue): void {
   const { current } = queue;
   if (
@@ -149,23 +150,23 @@ function start(order: Order, queue: Queue, response: ServerResponse): void {
 }
 
 /**
- * Closes the connection after the waiting requests. Adds `Connection: close` to the last response
- * if its head was not sent.
+ * Closes the connection after the responses to the waiting requests. Adds `Connection: close` to
+ * the last response if its head is not sent yet.
  */
 function endAfterWaiting(order: Order, queue: Queue): void {
   const last = queue.waiting.at(-1) ?? queue.current;
   queue.ending = true;
   discardInput(queue.socket);
   if (last?.headersSent === false) last.setHeader('connection', 'close');
-  // Node.js calls this after such a response. Its own version would reset the connection before the
-  // peer has read the response.
+  // Node.js calls destroySoon after a response with `Connection: close`. Node's own destroySoon
+  // would reset the connection before the peer has read the response.
   queue.socket.destroySoon = () => closeGently(queue.socket);
   follow(order, queue);
 }
 
 function refuse(order: Order, socket: QueuedSocket, refusal: string): void {
   const queue = socket[QUEUE];
-  // Without a queue, the TLS handshake is incomplete and nothing can be sent.
+  // A connection without a queue has not completed its TLS handshake, so nothing can be sent.
   if (queue === undefined || !socket.writable) {
     socket.destroy();
     return;
@@ -185,7 +186,7 @@ function refuse(order: Order, socket: QueuedSocket, refusal: string): void {
       closeGently(socket, refusal);
       return;
     }
-    queue.refusal = undefined; // the request has a response
+    queue.refusal = undefined; // the request already has a response
   }
   if (isSending) follow(order, queue);
   else closeGently(socket, queue.refusal);

@@ -2,33 +2,39 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** Responses below this size are not counted. Most fit into the buffers of the system. */
+/**
+ * Responses up to this size are not counted, because most fit into the socket buffers of the
+ * system.
+ */
 const SMALL_BYTES = 64 * 1024;
 
-/** One caller's part of the budget. All requests without a token share one part. */
+/** One caller's share of the budget. All requests without a token use one share together. */
 const SHARE = 1 / 4;
 const ANONYMOUS = 'anonymous';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** The bytes of large responses that are in memory until callers read them. */
+/**
+ * A budget for the bytes of large responses, which stay in memory until callers read them. An owner
+ * is one caller, or all requests without a token.
+ */
 export interface UnsentBudget {
-  /** Returns the number of bytes of all owners. */
+  /** Returns the number of unsent bytes of all owners. */
   readonly bytes: () => number;
   /**
-   * Returns whether an owner has used all of its memory. Also returns true if its last response did
-   * not fit and none was sent since.
+   * Returns whether the budget or the owner's share is used up. Also returns true from a response
+   * of the owner that did not fit until any response is sent.
    */
   readonly isFull: (owner: string) => boolean;
   /**
    * Returns whether a response of `bytes` fits. One response always fits if nothing else is unsent.
    */
   readonly fits: (owner: string, bytes: number) => boolean;
-  /** Counts a response. Returns a function to call when the response was sent. */
+  /** Counts a response. Returns a function to call once the response is sent. */
   readonly add: (owner: string, bytes: number) => () => void;
 }
 
-/** Creates a budget of `maxBytes`. One owner gets at most a quarter. */
+/** Creates a budget of `maxBytes`. One owner gets at most a quarter of it. */
 export function createUnsentBudget(maxBytes: number): UnsentBudget {
   const share = maxBytes * SHARE;
   const owners = new Map<string, number>();
@@ -61,7 +67,7 @@ export function createUnsentBudget(maxBytes: number): UnsentBudget {
   };
 }
 
-/** Limits the bytes of unsent responses with two functions that throw `unavailable`. */
+/** Two functions that limit the bytes of unsent responses. Both throw `unavailable`. */
 export interface UnsentLimit {
   /** Checks a new request. Call it after the guard, which sets the caller. */
   readonly check: (request: FastifyRequest) => void;
@@ -73,10 +79,10 @@ export interface UnsentLimit {
 }
 
 /**
- * Limits the bytes of unsent responses. A caller without room gets 503 for new requests to the API,
- * before any work is done. A large response to GET that does not fit also becomes 503. Its request
- * may have started when there was room. Other methods have changed resources, so their responses
- * are sent and counted.
+ * Limits the bytes of unsent responses. A caller whose share is used up gets 503 for new requests
+ * to the API, before any work is done. A large response to GET that does not fit also becomes 503,
+ * because its request may have started before the share was used up. Responses to other methods are
+ * always sent and counted, because their requests have changed resources.
  */
 export function limitUnsentResponses(maxBytes: number, registry: Registry): UnsentLimit {
   const budget = createUnsentBudget(maxBytes);

@@ -10,12 +10,15 @@ import { openPaths } from '../openapi/open-paths.ts';
 import type { ApiSettings } from '../openapi/responses.ts';
 import { addRoutes } from '../request/routes.ts';
 
-/** The base URL in a template. No host has a name in `.invalid` (RFC 6761 section 6.4). */
+/**
+ * The placeholder for the base URL in a template. No host has a name in `.invalid` (RFC 6761
+ * section 6.4).
+ */
 const PLACEHOLDER = 'https://base-url.invalid';
 
 /**
  * Serves the API description without a token: for programs at `/openapi.json`, for people at
- * `/docs`. Each is rendered once, at the first request for it. `publicUrl` is the configured base
+ * `/docs`. Renders each of the two once, at its first request. `publicUrl` is the configured base
  * URL. Without one, the description shows the request's base URL.
  */
 export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>, publicUrl: string | undefined): void {
@@ -46,9 +49,9 @@ function describeService(settings: ApiSettings): ApiDocument {
 }
 
 /**
- * Returns the text of `render`, which runs once, with the placeholder replaced by each request's
- * base URL. Such a base URL needs no escaping in JSON or HTML: `baseUrl` accepts only letters,
- * digits and `. : - _ [ ]` in hosts.
+ * Returns a function that returns the text of `render` with a base URL in place of the placeholder.
+ * Calls `render` once. A request's base URL needs no escaping in JSON or HTML, because `baseUrl`
+ * accepts only letters, digits and `. : - _ [ ]` in hosts.
  */
 function renderOnce(render: () => string): (base: string) => string {
   let parts: readonly string[] | undefined;

@@ -47,7 +47,7 @@ export function parameterTable(caption: string, parameters: readonly ParameterOb
     caption,
     [
       ['Name', 'name'],
-      ['Where and what', 'kind'],
+      ['Location and type', 'kind'],
       ['Meaning', 'meaning'],
     ],
     rows,
@@ -122,7 +122,7 @@ function responses(document: ApiDocument, { responses }: OperationObject): Part 
   const shared = all.filter(([, response]) => '$ref' in response).map(([status]) => status);
   return [
     responseTable('Responses', own),
-    shared.length === 0 ? undefined : markup`<p class="caption">Also, as for every operation, ${shared.join(', ')}: see <a href="#errors">Errors</a>.</p>\n`,
+    shared.length === 0 ? undefined : markup`<p class="caption">This operation may also return ${shared.join(', ')}. See <a href="#errors">Errors</a>.</p>\n`,
   ];
 }
 
@@ -157,7 +157,7 @@ export function errorRows(response: ResponseObject): Part[][] {
   ]);
 }
 
-/** The body in the examples of errors. It has `error` if there is no `code`. */
+/** The body in an example of an error. A body without `code` has `error`. */
 interface ErrorBody {
   readonly code?: number;
   readonly type?: string;

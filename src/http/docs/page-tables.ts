@@ -59,12 +59,15 @@ export function meaning(description: unknown, example: unknown): Part {
   return [inline(typeof description === 'string' ? description : ''), shown];
 }
 
-/** Returns text in which code is between backticks as markup. */
+/** Returns text as markup. Text between backticks becomes code. */
 export function inline(text: string): Part {
   return text.split('`').map((piece, index) => (index % 2 === 1 ? markup`<code>${piece}</code>` : piece));
 }
 
-/** Returns paragraphs separated by empty lines as markup. Code is between backticks. */
+/**
+ * Returns text as paragraphs, which are separated by empty lines. Text between backticks becomes
+ * code.
+ */
 export function prose(text: string): Part {
   return text.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`);
 }
@@ -85,7 +88,7 @@ export function describeSchema(schema: JsonSchema): Part {
     range(schema.minItems, schema.maxItems, 'items'),
     schema.minimum === undefined ? undefined : `at least ${plain(schema.minimum)}`,
     schema.maximum === undefined ? undefined : `at most ${plain(schema.maximum)}`,
-    schema.uniqueItems === true ? 'no two equal' : undefined,
+    schema.uniqueItems === true ? 'unique items' : undefined,
     schema.pattern === undefined ? undefined : ['matching ', asCode(schema.pattern)],
     schema.default === undefined ? undefined : ['default ', asCode(schema.default)],
   ];

@@ -7,7 +7,10 @@ import { markup, type Markup, type Part } from './markup.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument, type ParameterObject } from '../openapi/document.ts';
 import { schemaReference } from '../openapi/schemas.ts';
 
-/** Allows only the style sheet of the page: no scripts, no requests and no frame around it. */
+/**
+ * The content security policy of the page. It allows the page's style sheet, but no scripts,
+ * requests or frames around the page.
+ */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -48,7 +51,7 @@ export function renderDocsPage(document: ApiDocument): string {
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <h1>${info.title} API</h1>
-<p>Version ${info.version} at ${servers.map(({ url }) => markup`<code>${url}</code>`)} · the same for programs: <a href="${servers[0]?.url}/openapi.json">openapi.json</a></p>
+<p>Version ${info.version} at ${servers.map(({ url }) => markup`<code>${url}</code>`)} · as an OpenAPI document: <a href="${servers[0]?.url}/openapi.json">openapi.json</a></p>
 </header>
 <nav aria-label="Contents">
 <ul>
@@ -98,7 +101,7 @@ function signingIn(document: ApiDocument): Part {
     ['Meaning', 'meaning'],
   ] as const;
   return [
-    prose('Every path under `/v2` needs a token in one of two headers. The examples read it from the shell variable `TOKEN`.'),
+    prose('Every path under `/v2` needs a token in one of two headers. The examples read the token from the shell variable `TOKEN`.'),
     table('Headers that carry a token', columns, schemes),
   ];
 }
@@ -109,13 +112,13 @@ function requestContext(document: ApiDocument): Part {
     parameters.filter((parameter) => '$ref' in parameter).map((parameter) => resolve<ParameterObject>(document, parameter)),
   );
   return [
-    prose('Every request with a token may have these headers and parameters. A request without the right to one of them returns 401 or 403.'),
+    prose('Every request with a token may have these headers and parameters. The service returns 401 or 403 if the caller lacks the right that a header or parameter needs.'),
     parameterTable('Headers and parameters of every request with a token', [...new Set(common)]),
   ];
 }
 
 /**
- * Returns the section of the objects in responses. The sections of operations have the request
+ * Returns the section of the objects in responses. The sections of operations show the request
  * bodies.
  */
 function objects(document: ApiDocument): Part {
@@ -157,7 +160,7 @@ function errors(document: ApiDocument): Part {
   );
   const shown = [values.find((value) => 'errors' in value), values.find((value) => 'error' in value)];
   return [
-    markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}. If the token is missing or unknown, it is an ${describeSchema(schemaReference('AuthenticationError'))}.</p>\n`,
+    markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}. If the token is missing or unknown, the body is an ${describeSchema(schemaReference('AuthenticationError'))}.</p>\n`,
     shown.map((value) => markup`<pre class="reply"><code>${JSON.stringify(value, undefined, 2)}</code></pre>\n`),
     responseTable('All errors', sorted),
     table(

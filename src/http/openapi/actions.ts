@@ -105,7 +105,8 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
 /** Returns the header parameter of conditional actions. */
 function conditionOf(action: Action): ParameterObject[] {
   if (!('isConditional' in action)) return [];
-  const description = 'The `ETag` of the last response. If nothing changed, the response is 304.';
+  const description =
+    'The `ETag` of the last response. If nothing has changed since, the response is 304.';
   const schema = { type: 'string' } as const;
   return [
     { name: 'If-None-Match', in: 'header', required: false, description, schema, example: ETAG },
@@ -114,7 +115,7 @@ function conditionOf(action: Action): ParameterObject[] {
 
 function notModified(settings: ApiSettings): ResponseObject {
   return {
-    description: 'Nothing changed since the response with this `ETag`.',
+    description: 'Nothing has changed since the response with this `ETag`.',
     headers: headers(settings, 'ETag'),
   };
 }
@@ -131,7 +132,7 @@ function describeParameters(parameters: NonNullable<Action['parameters']>): Para
   );
 }
 
-/** Returns the response to a body without members, or to an array if no member is required. */
+/** Returns the error for a body without members, or for an array if no member is required. */
 function emptyBodyError(body: ActionBody) {
   const invalid = 'value' in body.kind.parse({}) ? [] : {};
   return thrownBy(() => readActionBody(body, invalid));
@@ -156,7 +157,7 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
   };
 }
 
-/** Returns the media type of JSON lines. */
+/** Returns the content of a response in JSON lines. */
 function describeLines(lines: ActionLines | undefined): Content {
   if (lines === undefined) return {};
   const value = `${JSON.stringify(lines.example)}\n`;

@@ -99,6 +99,6 @@ export function resolve<T extends object>(document: ApiDocument, node: OrReferen
     .split('/')
     .slice(1)
     .reduce<unknown>((parent, name) => (isObject(parent) ? parent[name] : undefined), document);
-  if (target === undefined) throw new Error(`The document has nothing at ${node.$ref}`);
+  if (target === undefined) throw new Error(`The document has no value at '${node.$ref}'`);
   return target as T;
 }

@@ -14,8 +14,8 @@ import { MAX_LIMIT, type Settings } from '../../domain/model/settings.ts';
 import type { Example } from './document.ts';
 
 /**
- * The examples of a resource type. The code that serves requests makes them from the examples of
- * fields, so the service accepts and returns them.
+ * The functions below build the examples of a resource type from the examples of its fields. They
+ * use the code that serves requests, so the service accepts and returns these examples.
  */
 
 /** A JSON object. */
@@ -126,8 +126,8 @@ function onlyPage(type: ResourceType, base: string, resource: Body): Body {
 }
 
 /**
- * Returns one body with every member and one with as few as possible. Each can be sent after the
- * other.
+ * Returns one body with every member and one with the required members only. The service accepts
+ * both, one after the other.
  */
 function creationBodies(type: ResourceType): Record<string, Example<Body>> {
   const complete = { summary: 'Every member.', value: wholeBody(type) };
@@ -145,7 +145,8 @@ function creationBodies(type: ResourceType): Record<string, Example<Body>> {
 }
 
 /**
- * Returns the fields that a creation requires, whether by definition or by the type's own rules.
+ * Returns the fields that a request must contain to create a resource, by their definition or by
+ * the rules of the type.
  */
 export function requiredFields(type: ResourceType): [string, Field][] {
   const fields = givenFieldsOf(type, 'create');
@@ -187,12 +188,12 @@ function show(type: ResourceType, base: string, body: Body): Body {
   return { id, ...Object.fromEntries(members), ...timestamps, links };
 }
 
-/** Returns the error that `work` throws. Throws `Error` if it throws none. */
+/** Returns the `ServiceError` that `work` throws. Throws `Error` if `work` does not throw one. */
 export function thrownBy(work: () => unknown): ServiceError {
   try {
     work();
   } catch (error) {
     if (error instanceof ServiceError) return error;
   }
-  throw new Error('The example must throw an error of the service');
+  throw new Error('The example must throw a ServiceError');
 }

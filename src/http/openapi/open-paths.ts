@@ -9,7 +9,7 @@ import { versionDocument } from '../request/version-document.ts';
 export const OPEN_TAG = {
   name: 'service',
   description:
-    'The versions, health, metrics and API description of the service. No token is needed.',
+    'The versions, health, metrics and API description of the service. These paths need no API token.',
 };
 
 const VERSIONS: JsonSchema = {
@@ -27,7 +27,7 @@ const VERSIONS: JsonSchema = {
           status: {
             type: 'string',
             enum: ['SUPPORTED', 'CURRENT'],
-            description: 'Whether the version is the newest.',
+            description: '`CURRENT` for the newest version, `SUPPORTED` for other versions.',
           },
           updated: {
             type: 'string',
@@ -85,7 +85,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     '/': open(
       'get_versions',
       'List versions',
-      'Returns the versions of the API, for clients that discover it.',
+      'Returns the versions of the API, for clients that discover the API.',
       'The versions.',
       versions,
       LIMITED,
@@ -108,7 +108,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     '/metrics': open(
       'get_metrics',
       'Get metrics',
-      'Returns the metrics of requests, errors, durations, commits, resources and the process, in the text format of Prometheus. Needs the token in the setting `metrics.token`, if it is set.',
+      'Returns the metrics of requests, errors, durations, commits, resources and the process, in the text format of Prometheus. If the setting `metrics.token` contains a token, the request needs this token.',
       'The metrics.',
       text('tsigil_database_up 1\n', 'One line of the metrics.'),
       [...LIMITED, 'unauthenticated', 'address_denied'],

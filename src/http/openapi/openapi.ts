@@ -7,25 +7,25 @@ import { sharedParameters } from './parameters.ts';
 import { describeHeaders, sharedResponses, type ApiSettings } from './responses.ts';
 import { ERROR_SCHEMAS, resourceSchemas } from './schemas.ts';
 
-/** The parts in addition to those of collections. */
+/** The parts of the document that do not describe collections. */
 export interface Further {
   readonly paths: Paths;
   readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** The groups of operations in addition to those of collections. */
+  /** The groups of operations that do not belong to a collection. */
   readonly groups?: readonly { readonly name: string; readonly description: string }[];
 }
 
 const DESCRIPTION = `Tsigil stores DNS zones, and pools of name servers that serve them. It stores TSIG keys that authenticate name servers to each other, and top-level domains under which zones can be created.
 
-Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`, and \`Accept\` selects another type only where an operation lists it. Every path with \`GET\` also has \`HEAD\`, and every path returns its methods to \`OPTIONS\`. Slashes at the end of a path are ignored.
+Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`. \`Accept\` selects another type only where an operation lists it. Every path with \`GET\` also supports \`HEAD\`. Every path supports \`OPTIONS\`, whose response lists the methods. Slashes at the end of a path are ignored.
 
 A path that does not exist returns 404 with the type \`not_found\`.
 
-Rights are checked before bodies and before the existence of a resource. A caller without a right therefore gets no other information.`;
+The service checks rights before it reads a body or looks for a resource. A caller without a right therefore gets no other information.`;
 
 /**
- * Returns the API description as an OpenAPI 3.1 document. It has the collections of `types`, which
- * must not be empty, and the given `paths` with their `schemas`.
+ * Returns the API description as an OpenAPI 3.1 document. It describes the collections of `types`,
+ * which must not be empty, and the given `paths` with their `schemas`.
  */
 export function describeApi(
   settings: ApiSettings,
@@ -43,7 +43,7 @@ export function describeApi(
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: settings.base }],
-    externalDocs: { description: 'This document as a page', url: `${settings.base}/docs` },
+    externalDocs: { description: 'This document as an HTML page', url: `${settings.base}/docs` },
     tags: [
       ...types.map(({ collection, description }) => ({ name: collection, description })),
       ...groups,

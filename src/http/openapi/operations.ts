@@ -15,7 +15,7 @@ interface OperationNote {
   summary(type: ResourceType): string;
   readonly description: string;
   readonly status: number;
-  /** A description of the response with that status. */
+  /** The description of the response with `status`. */
   readonly response: string;
   /** The errors in addition to those of every request. */
   readonly errors: readonly ErrorCode[];
@@ -44,7 +44,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   create: {
     summary: ({ title }) => `Create a ${title}`,
     description:
-      'Returns 400 for members that are unknown or set by the service. The response to an invalid body lists every problem.',
+      'Returns 400 for unknown members and for members that only the service sets. The response to an invalid body lists every problem.',
     status: 201,
     response: 'Created: the new resource.',
     errors: BODY_ERRORS,
@@ -52,7 +52,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   list: {
     summary: ({ collection }) => `List ${collection}`,
     description:
-      'Returns a page of the resources that match every filter. To list all of them, follow `links.next` until a page has none. Each resource is listed once, even if others are created or deleted meanwhile. A page of large resources may have fewer than `limit`. Returns 400 for parameters that are not listed here.',
+      'Returns a page of the resources that match every filter. To list all resources, follow `links.next` until a page has no such link. Each resource is listed once, even if other resources are created or deleted meanwhile. A page of large resources may contain fewer than `limit`. Returns 400 for parameters that are not listed here.',
     status: 200,
     response: 'The page.',
     errors: PAGING_ERRORS,
@@ -61,13 +61,12 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     summary: ({ title }) => `Get a ${title}`,
     description: 'Returns the resource with this id.',
     status: 200,
-    response: 'The whole resource.',
+    response: 'The resource.',
     errors: ID_ERRORS,
   },
   update: {
     summary: ({ title }) => `Update a ${title}`,
-    description:
-      'Changes the members in the body, and no others. Sets `updated_at` even if nothing changes.',
+    description: 'Changes only the members in the body. Sets `updated_at` even if nothing changes.',
     status: 200,
     response: 'Updated: the resource after the change.',
     errors: [...ID_ERRORS, ...BODY_ERRORS],
@@ -81,7 +80,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   },
 };
 
-/** The addition for collections whose resources belong to projects. */
+/** The sentence added for collections whose resources belong to projects. */
 const OWN =
   ' A caller sees only the resources of its project, unless the request covers all projects.';
 

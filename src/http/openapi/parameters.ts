@@ -20,7 +20,7 @@ function pagingParameters(defaultLimit: number): Record<string, ParameterObject>
     {
       name: 'marker',
       in: 'query',
-      description: 'The id of the last resource before the page.',
+      description: 'The id of the last resource on the previous page.',
       schema: { type: 'string', format: 'uuid' },
       example: EXAMPLE_ID,
     },
@@ -77,7 +77,7 @@ function requestIdParameter(requestIdHeader: string): ParameterObject {
     name: requestIdHeader,
     in: 'header',
     description:
-      "The caller's own request id. The log of the service shows it together with the service's request id. Invalid ids are ignored.",
+      "The caller's own request id. The service logs this id together with its own request id. It ignores invalid ids.",
     schema: { type: 'string', pattern: '^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
   };
 }
@@ -132,11 +132,14 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
   ];
 }
 
-/** Returns the parameters about secrets of the requests that read resources of `type`. */
+/**
+ * Returns the parameters with which a request leaves out the secrets of `type`. Empty for a type
+ * without secrets.
+ */
 export function secretParameters(type: ResourceType): ParameterObject[] {
   if (revealRight(type) === undefined) return [];
   const description =
-    'If true, the response leaves out secrets. The request then also works if a secret is unreadable.';
+    'If true, the response leaves out secrets. The request then succeeds even if the service cannot decrypt a secret.';
   return [{ name: HIDE_SECRETS, in: 'header', description, schema: { type: 'string' } }];
 }
 
@@ -152,7 +155,8 @@ function computedFilterParameter(
   description: string,
   right: string | undefined,
 ): ParameterObject {
-  const need = right === undefined ? '' : ` Covers all projects, and needs the right \`${right}\`.`;
+  const need =
+    right === undefined ? '' : ` The filter covers all projects. Needs the right \`${right}\`.`;
   return {
     name,
     in: 'query',
@@ -178,7 +182,7 @@ function filterParameter(type: ResourceType, name: string): ParameterObject {
   return {
     name,
     in: 'query',
-    description: `Only resources whose \`${name}\` is this${comparison}.${pattern}`,
+    description: `Only resources whose \`${name}\` equals this value${comparison}.${pattern}`,
     schema: { type: 'string' },
     ...(typeof type.fields[name]?.example === 'string'
       ? { example: type.fields[name].example }

@@ -4,8 +4,8 @@ import type { ParameterObject } from './document.ts';
 import { givenFieldsOf } from './examples.ts';
 
 /**
- * Returns the schemas of the members with which request bodies of `operation` refer to other
- * resources by name.
+ * Returns the schemas of the members that refer to other resources by name, in request bodies of
+ * `operation`.
  */
 export function referenceMembers(
   type: ResourceType,
@@ -27,7 +27,7 @@ export function referenceMembers(
   );
 }
 
-/** Returns the fields that a request body may state by a reference instead. */
+/** Returns the fields that a request body may replace by a reference. */
 export function referredFields(type: ResourceType): ReadonlySet<string> {
   return new Set(references(type).flatMap(({ fields }) => fields));
 }

@@ -2,8 +2,8 @@ import type { JsonSchema } from '../../domain/model/field.ts';
 
 /**
  * Returns the schema of a request body with its defaults in descriptions instead of `default`.
- * Generators of clients treat a member with `default` as always present, and would require it in
- * requests.
+ * Client generators treat a member with `default` as always present, and would require the member
+ * in requests.
  */
 export function withDefaultsInWords(schema: JsonSchema): JsonSchema {
   const { default: value, ...others } = schema;

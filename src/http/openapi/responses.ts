@@ -17,13 +17,13 @@ import { schemaReference } from './schemas.ts';
 
 /** The values in the API description that do not depend on resource types. */
 export interface ApiSettings {
-  /** The URL of the service for the reader, without a final slash. */
+  /** The base URL of the service in the description, without a final slash. */
   readonly base: string;
   readonly version: string;
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
   readonly defaultLimit: number;
-  /** Whether responses show the creation and the update of a zone as pending. */
+  /** Whether responses show a created or updated zone as pending. */
   readonly pendingStatus: boolean;
   readonly errors: ErrorResponseSettings;
 }
@@ -71,27 +71,27 @@ export function describeHeaders(
     example,
   });
   return {
-    [requestIdHeader]: text('The id of the request in the log of the service.', EXAMPLE_REQUEST_ID),
+    [requestIdHeader]: text('The request id, which the service also logs.', EXAMPLE_REQUEST_ID),
     Location: text(
       'The absolute URL of the new resource.',
       `${base}/v2/${collection}/${EXAMPLE_ID}`,
     ),
     'Content-Disposition': text(
-      'States that the body is a file to save, and its name.',
+      'States that the body is a file to save, and names the file.',
       'attachment; filename="transfer-key.conf"',
     ),
     ETag: text('Identifies the state in the response (RFC 9110 section 8.8.3).', ETAG),
-    Allow: text('The methods that the path has.', 'GET, HEAD, POST, OPTIONS'),
+    Allow: text('The methods that the path supports.', 'GET, HEAD, POST, OPTIONS'),
     'WWW-Authenticate': text(
-      'How to authenticate (RFC 6750). Has `error="insufficient_scope"` if the token is valid.',
+      'How to authenticate (RFC 6750). Contains `error="insufficient_scope"` if the token is valid.',
       'Bearer',
     ),
     [CALLER_ID_HEADER]: text(
-      'The id of the token of the request. For callers without such a token, another id.',
+      'The id of the token that the caller uses. For a caller without a token resource, the id of the caller.',
       EXAMPLE_ID,
     ),
     [WARNING_HEADER]: text(
-      'Warnings about the resource, as a list of strings (RFC 9651 section 3.1). Absent without a warning.',
+      'Warnings about the resource, as a list of strings (RFC 9651 section 3.1). Absent if there are no warnings.',
       '"hmac-md5 must not be used (RFC 8945 section 6)"',
     ),
     'Retry-After': {
@@ -102,7 +102,7 @@ export function describeHeaders(
   };
 }
 
-/** Returns references to the request id header and the other named headers. */
+/** Returns references to the request id header and to the headers `others`. */
 export function headers(
   { requestIdHeader }: ApiSettings,
   ...others: string[]
@@ -118,7 +118,7 @@ export function json(schema: JsonSchema, examples: Readonly<Record<string, Examp
 }
 
 /**
- * Returns the responses with the same meaning for all operations, by name. Their examples refer to
+ * Returns the responses that mean the same for all operations, by name. Their examples refer to
  * `type`.
  */
 export function sharedResponses(
@@ -132,9 +132,9 @@ export function sharedResponses(
 }
 
 /**
- * Returns the responses by status to a request about `type` that may cause one of `codes`. A status
- * with exactly the errors of a shared response is a reference to `sharedResponses`. `own` has
- * examples that fit this request better than the usual ones.
+ * Returns the responses by status to a request about `type` that may cause one of `codes`. If a
+ * status has exactly the errors of a shared response, it refers to `sharedResponses`. The examples
+ * in `own` replace the usual examples.
  */
 export function errorResponses(
   settings: ApiSettings,
@@ -190,7 +190,7 @@ function describe(
   );
   const examples = new Map<string, Example>();
   for (const { code, body } of responses) {
-    // Under some settings two errors have one type.
+    // Under some settings, two errors have the same type.
     const type = body.type ?? typeOf(code);
     const same = examples.get(type);
     examples.set(type, {
@@ -225,7 +225,7 @@ interface ErrorBody {
   readonly type?: string;
 }
 
-/** Returns the error response of the service, from the code that sends it. */
+/** Returns the error response that the service sends for `code`. */
 function exampleResponse(
   settings: ApiSettings,
   type: ResourceType,

@@ -25,11 +25,11 @@ const SELF: JsonSchema = {
 const NEXT: JsonSchema = {
   type: 'string',
   format: 'uri',
-  description: 'The absolute URL of the next page. Present only on a full page.',
+  description: 'The absolute URL of the next page. Present if more resources may follow.',
 };
 
 const METADATA: JsonSchema = object(
-  'Absent if the request has the header OpenStack-DNS-Hide-Counts, or if counting would need a scan.',
+  'Absent if the request has the header OpenStack-DNS-Hide-Counts, or if the service would have to scan resources to count them.',
   {
     total_count: {
       type: 'integer',
@@ -89,7 +89,7 @@ function object(
   return { type: 'object', description, required, properties };
 }
 
-/** Returns the members after the fields of a type. */
+/** Returns the members that follow the fields of a type. */
 function afterFields(type: ResourceType): Properties {
   const timestamps = timestampsOf(type);
   return Object.fromEntries(
@@ -131,7 +131,7 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
         ...schema,
         description:
           type.fields[name]?.secret === true
-            ? `${description} Responses contain it only for callers with the right \`${String(revealRight(type))}\`.`
+            ? `${description} Responses contain this member only for callers with the right \`${String(revealRight(type))}\`.`
             : description,
         examples: [example],
         ...(set === 'by the service' ? { readOnly: true } : {}),
@@ -211,7 +211,9 @@ function page(type: ResourceType): JsonSchema {
         description: 'The resources of this page.',
         items: schemaReference(type.title),
       },
-      links: object('The links to this and the next page.', { self: SELF, next: NEXT }, ['self']),
+      links: object('The links to this page and the next page.', { self: SELF, next: NEXT }, [
+        'self',
+      ]),
       ...(type.owner === undefined ? {} : { metadata: METADATA }),
     },
     [type.collection, 'links'],
@@ -221,7 +223,7 @@ function page(type: ResourceType): JsonSchema {
 /** The bodies of error responses, by name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: object(
-    'The body of every error response except that for a missing or unknown token.',
+    'The body of every error response, except for a missing or unknown token.',
     {
       code: { type: 'integer', description: 'The status of the response.', examples: [409] },
       type: {
@@ -234,10 +236,10 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         type: 'string',
         pattern: '^req-[0-9a-f-]{36}$',
         description:
-          'The id of the request in the log of the service. Absent if the request did not arrive in full.',
+          'The request id, which the service also logs. Absent if the service did not receive the whole request.',
         examples: [EXAMPLE_REQUEST_ID],
       },
-      errors: object('Only for invalid members of the body.', {
+      errors: object('Present only if members of the body are invalid.', {
         errors: {
           type: 'array',
           description: 'All problems with the body.',

@@ -13,14 +13,16 @@ import { forRoutesWithBodies } from './routes.ts';
 export interface BodyBudget {
   /** The limit for all large bodies together. */
   readonly maxBytesInFlight: number;
-  /** The maximum body size of any route. The budget and each caller's share have room for one. */
+  /**
+   * The maximum body size of any route. The budget and each caller's share are at least this large.
+   */
   readonly largestBody: number;
 }
 
-/** Bodies up to this size are read at once, because their connections use as much memory anyway. */
+/** Bodies up to this size do not wait, because their connections use as much memory anyway. */
 const SMALL_BYTES = 64 * 1024;
 
-/** A caller's part of the budget. */
+/** One caller's share of the budget. */
 const SHARE = 1 / 4;
 
 /** The maximum number of waiting requests. Each uses the buffer of its connection, about 64 KiB. */
@@ -38,8 +40,9 @@ declare module 'fastify' {
  * Limits the bytes of request bodies in memory. A request with a large body waits until its bytes
  * fit into the budget and into its caller's share. Only then is the body read. Callers are served
  * in rotation. The bytes stay reserved until the response is sent or, if the caller has
- * disconnected, until the handler finishes. Too many waiting requests are rejected with
- * `unavailable`. Add it before the routes, which run it after the guard.
+ * disconnected, until the handler finishes. If too many requests wait, rejects further requests
+ * with `unavailable`. Call `addBodyBudget` before the routes are added, so that its hooks run after
+ * the guard.
  */
 export function addBodyBudget(
   app: FastifyInstance,
@@ -111,7 +114,7 @@ function onceClosed(then: () => void, ...emitters: readonly EventEmitter[]): voi
 
 /**
  * Returns the maximum memory for the body of a request in bytes: its Content-Length, or the limit
- * of its route.
+ * of its route for a body of unknown length.
  */
 function bodyBytes({ headers, route }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return route.bodyLimit;

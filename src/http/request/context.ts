@@ -14,8 +14,8 @@ declare module 'fastify' {
 }
 
 /**
- * A header or query parameter of the request context: the right it needs, and the caller that
- * results.
+ * An option of the request context: its headers and query parameters, the right that it needs, and
+ * its effect on the caller.
  */
 interface ContextOption {
   readonly right: string;
@@ -23,11 +23,11 @@ interface ContextOption {
   readonly description: string;
   readonly headers: readonly string[];
   readonly parameters: readonly string[];
-  /** Returns the resulting caller. Undefined if the value has no effect. */
+  /** Returns the caller with the option applied. Returns undefined if the value has no effect. */
   apply(caller: Caller, value: string): Caller | undefined;
 }
 
-/** Every header and parameter of the request context. */
+/** Every option of the request context. */
 export const CONTEXT_OPTIONS: readonly ContextOption[] = [
   {
     right: 'use_sudo',
@@ -83,7 +83,7 @@ export const HIDE_SECRETS = 'Tsigil-Hide-Secrets';
 
 /** The query string of a request, parsed once. */
 interface QueryString {
-  /** The parameters of the request context. They are not filters and do not appear in links. */
+  /** The parameters of the request context, which are not filters and do not appear in links. */
   readonly contextParameters: readonly Parameter[];
   /** All other parameters, in the order received. */
   readonly parameters: readonly Parameter[];
@@ -125,8 +125,8 @@ export function parametersOf(request: FastifyRequest): readonly Parameter[] {
 }
 
 /**
- * The names of all headers of the request context. They are longer than most headers, so most names
- * need no comparison.
+ * The names of all headers of the request context. They are longer than most header names, so most
+ * names need no comparison.
  */
 const CONTEXT_HEADERS = new Set(CONTEXT_OPTIONS.flatMap(({ headers }) => headers));
 const SHORTEST = Math.min(...[...CONTEXT_HEADERS].map((name) => name.length));
@@ -172,22 +172,25 @@ export function applyContext(request: FastifyRequest, caller: Caller, policy: Po
 }
 
 /**
- * Throws `bad_request` for an invalid project id, and for a token, which everyone who sees the
- * project's zones would see.
+ * Returns the project id in `value`. Throws `bad_request` for an invalid id and for a token.
+ * Everyone who sees the project's zones would see the token.
  */
 function readProjectId(value: string): string {
   if (!isProjectId(value) || withoutTokens(value) !== value) {
-    throw new ServiceError('bad_request', 'The sudo project must be the id of a project');
+    throw new ServiceError(
+      'bad_request',
+      'X-Auth-Sudo-Project-ID and X-Auth-Sudo-Tenant-ID must contain a project id',
+    );
   }
   return value;
 }
 
-/** Returns whether a request has a header that is a switch, and its value means yes. */
+/** Returns whether a request has `header` with a value that means true. */
 export function isSet({ headers }: FastifyRequest, header: string): boolean {
   return isTrue(String(headers[header.toLowerCase()]));
 }
 
-/** Returns whether the value of a switch means yes. */
+/** Returns whether a value means true: `1`, `t`, `true`, `on`, `y` or `yes`, ignoring case. */
 export function isTrue(value: string): boolean {
   return ['1', 't', 'true', 'on', 'y', 'yes'].includes(value.toLowerCase());
 }

@@ -1,9 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WARNING_HEADER } from './context.ts';
 
-/**
- * The header names that a page may read and a request may have, in addition to the request id's.
- */
+/** The headers that a cross-origin request may have. */
 const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
@@ -21,8 +19,8 @@ const MAX_AGE_SECONDS = 3600;
 
 /**
  * Sets the headers that let a page of an allowed origin read the response (Fetch standard, CORS
- * protocol). Has no effect on any other request. No browser adds token headers by itself, so a page
- * has no more access than its user.
+ * protocol). Has no effect on any other request. Browsers never add token headers themselves, so a
+ * page has no more access than its user.
  */
 export function allowOrigin(
   request: FastifyRequest,

@@ -22,8 +22,8 @@ export interface ErrorSettings {
 /** The settings of all error responses. */
 export interface ErrorResponseSettings extends ErrorSettings {
   /**
-   * The challenges in 401 responses, one for each way to authenticate. One form is for unknown
-   * callers, the other for callers without a right.
+   * The challenges in 401 responses, one for each way to authenticate. Each has one form for
+   * unknown callers and one for callers without a right.
    */
   readonly challenges: readonly { readonly unknownCaller: string; readonly missingRight: string }[];
 }
@@ -48,8 +48,8 @@ export function errorResponse(
   const [status, type] = statusAndType(error, settings);
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
-  // RFC 9110 section 15.5.2 requires a challenge in every 401. Section 11.6.1 allows several in one
-  // field.
+  // RFC 9110 section 15.5.2 requires a challenge in every 401. Section 11.6.1 allows several
+  // challenges in one field.
   const kind = error.code === 'access_denied' ? 'missingRight' : 'unknownCaller';
   if (status === 401)
     headers['www-authenticate'] = settings.challenges
@@ -72,7 +72,7 @@ export function errorResponse(
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** The errors of the framework and Node.js that a caller can cause, by code. */
+/** The errors of Fastify and Node.js that a caller can cause, by code. */
 const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (cause) =>
     new ServiceError('request_too_large', undefined, { cause }),
@@ -83,11 +83,17 @@ const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>>
       cause,
     }),
   FST_ERR_BAD_URL: (cause) =>
-    new ServiceError('bad_request', 'The URL is not properly encoded', { cause }),
+    new ServiceError(
+      'bad_request',
+      'The URL is not properly encoded. Percent-encode it as UTF-8.',
+      { cause },
+    ),
   HPE_HEADER_OVERFLOW: (cause) =>
     new ServiceError('request_header_fields_too_large', undefined, { cause }),
   ERR_HTTP_REQUEST_TIMEOUT: (cause) =>
-    new ServiceError('request_timeout', 'The request did not arrive in time', { cause }),
+    new ServiceError('request_timeout', 'The request did not arrive in time. Send it again.', {
+      cause,
+    }),
 };
 
 /**
@@ -100,7 +106,9 @@ export function toServiceError(error: unknown): ServiceError {
   const known = typeof code === 'string' ? FOREIGN_ERRORS[code] : undefined;
   if (known !== undefined) return known(error);
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    return new ServiceError('bad_request', 'The request cannot be understood', { cause: error });
+    return new ServiceError('bad_request', 'The HTTP request is malformed or not supported', {
+      cause: error,
+    });
   }
   return new ServiceError('internal', undefined, { cause: error });
 }

@@ -15,21 +15,24 @@ import { baseUrl, type UrlSettings } from './urls.ts';
 export interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
-  /** Notes that a token was used. It must not delay the request. */
+  /** Records that a token was used. Must not delay the request. */
   readonly noteUse: (caller: Caller) => void;
   readonly urls: UrlSettings;
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
 }
 
-/** Settings that may change while the service runs. A request keeps those it began with. */
+/**
+ * Settings that may change while the service runs. A request keeps the settings with which it
+ * began.
+ */
 export interface RequestSettings {
   readonly dependencies: ActionDependencies;
   readonly allowedOrigins: readonly string[];
   /** Counts one request against a caller's rate limit. Throws `too_many_requests`. */
   readonly limitRate: (caller: string) => void;
   readonly addressLimit: AddressLimit;
-  /** Throws the error for a request that may not read the metrics. */
+  /** Throws an error if the request may not read the metrics. */
   readonly checkMetrics: (request: FastifyRequest) => void;
 }
 
@@ -43,25 +46,25 @@ declare module 'fastify' {
     settings: RequestSettings;
     /** The caller. Undefined outside the API and before the token is checked. */
     caller: Caller | undefined;
-    /** The URL of the service for this caller, without a final slash. */
+    /** The base URL of the service as this caller uses it, without a final slash. */
     base: string;
-    /** The client's address. It is stored because a closed connection has none. */
+    /** The client's address. Stored because a closed connection has no address. */
     address: string | undefined;
   }
 }
 
 /**
- * True for a request that passed, false for one that already has its response. If the token must be
- * checked first, the promise resolves later.
+ * Whether a request passed the guard. False if the guard has sent the response. A promise if the
+ * token must be checked first.
  */
 export type Passed = boolean | Promise<boolean>;
 
 /**
- * Creates the function that checks every request before its route. The order is by cost:
- * cross-origin rules, rate of the address, size, token, rate of the caller, context, route, right.
- * In this order, a caller without rights gets no other information. Bodies are read after these
- * checks. A request whose token is cached passes without a promise. The function throws the error
- * of a rejected request.
+ * Creates the function that checks every request before its route. The cheapest checks run first:
+ * cross-origin rules, rate limit of the address, size, token, rate limit of the caller, request
+ * context, route, right. In this order, a caller without rights gets no other information. The
+ * service reads bodies after these checks. A request whose token is cached passes without a
+ * promise. The function throws the error of a rejected request.
  */
 export function createGuard(
   app: FastifyInstance,
@@ -100,9 +103,8 @@ export function createGuard(
 }
 
 /**
- * Returns the owner whose share the time of a request uses: the caller of a cached token, or the
- * address. The request may not have passed the guard yet. Probes are charged to the address
- * separately from its other requests.
+ * Returns the owner of a request in fair turns: the caller of a cached token, or the address. The
+ * request may not have passed the guard yet. The probes from an address have a separate owner.
  */
 export function requestOwner(
   request: FastifyRequest,
@@ -134,7 +136,7 @@ export function changeContext(request: FastifyRequest): ChangeContext {
   };
 }
 
-/** The errors of a caller without the right to a request. */
+/** The errors that a missing right causes. */
 const DENIALS: ReadonlySet<ErrorCode> = new Set(['access_denied', 'forbidden', 'outside_limits']);
 
 /** Counts a refused request in the audit trail, if its token is valid. */
@@ -152,7 +154,7 @@ export function recordRefusal(request: FastifyRequest, { code }: ServiceError): 
 
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Returns the id that the caller gave the request in a header, if it is valid. */
+/** Returns the caller's own request id in `header`, or undefined if it is absent or invalid. */
 export function globalRequestId({ headers }: FastifyRequest, header: string): string | undefined {
   const given = headers[header];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
@@ -166,7 +168,10 @@ function addressOf({ address = 'unknown' }: FastifyRequest): string {
   return address;
 }
 
-/** Reads the base URL. Throws `request_too_large`, and `bad_request` for an invalid Host header. */
+/**
+ * Checks the size of the body and stores the base URL. Throws `request_too_large`, and
+ * `bad_request` for an invalid Host header.
+ */
 function checkHead(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings): void {
   const { bodyLimit } = request.route;
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
@@ -184,7 +189,7 @@ function respondToOptions(request: FastifyRequest, reply: FastifyReply): false {
 }
 
 /**
- * Returns the caller of a token that must be checked. Throws `unauthenticated` and the errors of
+ * Returns the caller of a token that is not cached. Throws `unauthenticated` and the errors of
  * `checkHead` and `authenticate`.
  */
 async function checkToken(
@@ -208,9 +213,9 @@ async function checkToken(
 }
 
 /**
- * Returns `caller` if its token is valid from the address of the request, else undefined. A request
- * from another address is treated like one with an unknown token. The thief of a token therefore
- * cannot detect that it is valid elsewhere.
+ * Returns `caller` if its token is valid from the address of the request, else undefined. The guard
+ * treats a request from another address like a request with an unknown token. A thief therefore
+ * cannot detect that a stolen token is valid elsewhere.
  */
 function fromItsAddress(
   request: FastifyRequest,
@@ -224,7 +229,7 @@ function fromItsAddress(
 }
 
 /**
- * Passes a request to its route. Throws `too_many_requests` for a caller with too many requests.
+ * Admits a request to its route. Throws `too_many_requests` for a caller with too many requests.
  * Also throws the errors for an unknown path, an unknown method and a missing right. `caller` is
  * undefined outside the API.
  */
@@ -238,7 +243,7 @@ function admit(
   if (caller !== undefined) {
     limitRate(caller.id);
     noteUse(caller);
-    request.caller = caller; // a refusal of the request context is recorded
+    request.caller = caller; // so that the audit trail records a refusal by applyContext
     request.caller = applyContext(request, caller, dependencies.policy);
   }
   const { url, config } = request.route;

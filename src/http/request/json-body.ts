@@ -6,14 +6,14 @@ import { checkShape, LONG_BODY, ORDINARY_BODY } from './json-shape.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Bodies up to this size in bytes are always parsed at once. */
+/** Bodies up to this size in bytes are parsed without `checkShape`. */
 const SHORT_BODY_BYTES = 4096;
 
 /**
  * Returns the JSON value in a request's body. Throws `unsupported_content_type`,
  * `empty_request_body`, `invalid_json` or, for a body that would take too long to parse,
- * `invalid_object`. `invalid_json` includes invalid UTF-8 and an object with two members of one
- * name (RFC 8259 sections 4 and 8.1). Messages never quote the body, because it may contain a
+ * `invalid_object`. `invalid_json` includes invalid UTF-8 and an object with two members of the
+ * same name (RFC 8259 sections 4 and 8.1). Messages never quote the body, because it may contain a
  * secret.
  */
 export function readJsonBody(request: FastifyRequest): unknown {
@@ -30,8 +30,8 @@ function runAll<T>(steps: Generator<undefined, T>): T {
 }
 
 /**
- * Reads a body that may be long, in slices. Decoding and parsing 2 MB take one slice each. Throws
- * the errors of `readJsonBody`.
+ * Reads a body that may be long, in slices. Decoding takes one slice and parsing another, even for
+ * a body of 2 MB. Throws the errors of `readJsonBody`.
  */
 export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer): Promise<unknown> {
   const bytes = bytesOf(request);
@@ -69,8 +69,8 @@ export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   const value = parse(text);
   if (value === null) throw new ServiceError('empty_request_body', 'null');
   yield;
-  // If there are as many colons as members, no name is duplicated. If there are more, either
-  // strings contain colons or a name is duplicated.
+  // If there are as many colons as members, no name is duplicated. If there are more colons than
+  // members, either strings contain colons or a name is duplicated.
   const mayBeDoubled = countColons(text) !== (yield* countMembers(value));
   const doubled = mayBeDoubled ? yield* findDoubledMember(text) : undefined;
   if (doubled !== undefined)
@@ -99,12 +99,12 @@ function countColons(text: string): number {
   return count;
 }
 
-/** How many values, or characters that begin or end values, the scan reads between two steps. */
+/** How many values, quotes and braces a scan reads between two steps. */
 const STEP = 1000;
 
 /**
- * Returns the number of members of all objects in a value. It does not recurse, because a body may
- * be nested as deeply as it is long.
+ * Returns the number of members of all objects in a value. Does not recurse, because a body may be
+ * nested as deeply as it is long.
  */
 function* countMembers(value: unknown): Generator<undefined, number> {
   let count = 0;
@@ -122,8 +122,8 @@ function* countMembers(value: unknown): Generator<undefined, number> {
 }
 
 /**
- * Returns the position of a member name that its object already has, in valid JSON text. Returns
- * undefined if there is none.
+ * Returns the position of the first member name that its object already contains. `text` must be
+ * valid JSON. Returns undefined if no name is duplicated.
  */
 function* findDoubledMember(text: string): Generator<undefined, number | undefined> {
   const open: Set<string>[] = [];

@@ -12,8 +12,8 @@ export interface RateLimit {
 }
 
 /**
- * The maximum number of callers, addresses and tokens that are stored. The least recently used is
- * dropped first.
+ * The maximum number of entries in each map of callers, addresses or tokens. The least recently
+ * used entry is dropped first.
  */
 const MAX_ENTRIES = 10_000;
 
@@ -44,7 +44,10 @@ function createBuckets({ requestsPerSecond, burst }: RateLimit, seconds: () => n
   };
 }
 
-/** Makes `key` the newest of the map, and drops the oldest if there are too many. */
+/**
+ * Stores `value` as the newest entry of `map`. Drops the oldest entry if there are more than
+ * `MAX_ENTRIES`.
+ */
 function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -54,8 +57,8 @@ function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
 
 /**
  * Limits the requests of each caller. The returned function takes one token from the caller's
- * bucket. If the bucket is empty, it throws `too_many_requests` with the seconds to wait. `seconds`
- * is a monotonic clock.
+ * bucket. If the bucket is empty, the function throws `too_many_requests` with the seconds to wait.
+ * `seconds` is a monotonic clock.
  */
 export function createRateLimiter(
   limit: RateLimit,
@@ -71,22 +74,23 @@ export function createRateLimiter(
 }
 
 /**
- * Reports whether a checked token is valid, or only valid from another address. Undefined if the
- * check failed. Throws `too_many_requests` like the beginning of the check.
+ * Ends the check of a token with its result: whether the token is valid, or `elsewhere` if it is
+ * valid only from another address. Undefined if the check failed. Throws `too_many_requests` like
+ * `beginCheck`.
  */
 export type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
 
-/** Limits the requests of each address without a valid token. */
+/** The limit on requests without a valid token from each address. */
 export interface AddressLimit {
   /**
-   * Takes one token from the bucket of `address` for a request that has no token. If the bucket is
-   * empty, it throws `too_many_requests` with the seconds to wait.
+   * Takes one token from the bucket of `address` for a request that has no API token. Throws
+   * `too_many_requests`, with the seconds to wait, if the bucket is empty.
    */
   take(address: string): void;
   /**
-   * Does the same for a request whose token must be checked. Call the returned function with the
-   * result. A valid token costs nothing. A token that was valid at its last check is admitted even
-   * if the bucket is empty.
+   * Does the same for a request whose API token must be checked. Call the returned function with
+   * the result of the check. It undoes the charge for a valid API token. An API token that was
+   * valid at its last check is admitted even if the bucket is empty.
    */
   beginCheck(address: string, token: string): EndCheck;
 }
@@ -113,8 +117,8 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
     take,
     beginCheck(address, token) {
       const hash = hashToken(token);
-      // Many connections that begin with the same token use one request of the bucket: its first
-      // check decides for all.
+      // Requests that present the same API token at the same time are charged once, for its first
+      // check.
       const free = validTokens.has(hash) || underCheck.has(hash);
       if (!free) take(address);
       underCheck.set(hash, (underCheck.get(hash) ?? 0) + 1);

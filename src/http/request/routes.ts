@@ -3,14 +3,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import type { Operation } from '../../domain/model/resource.ts';
 
 /**
- * Handles one request. Returns the text of the response, or the response itself once it is sent.
+ * Handles one request. Returns the text of the response, or `reply` if the handler sends the
+ * response itself.
  */
 export type Handler = (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<FastifyReply | string>;
 
-/** Returns the text of `{id}` in the path of a request; undefined for a path without it. */
+/** Returns the text of `{id}` in the path of a request, or undefined for a path without `{id}`. */
 export function pathId(request: FastifyRequest): string | undefined {
   const { id } = isObject(request.params) ? request.params : {};
   return typeof id === 'string' ? id : undefined;
@@ -30,13 +31,13 @@ export interface Route {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What `Allow` lists, for each path. */
+    /** The value of the `Allow` header, by path. */
     allowed: Map<string, string>;
   }
   interface FastifyRequest {
     /**
-     * The options of the route. They are stored because the framework builds them again at each
-     * read of `routeOptions`.
+     * The options of the route. They are stored because Fastify builds them again at each read of
+     * `routeOptions`.
      */
     route: FastifyRequest['routeOptions'];
   }
@@ -45,7 +46,7 @@ declare module 'fastify' {
     right?: string;
     /** The methods of the path, for the `Allow` header. */
     allow?: string;
-    /** True for the methods that the path does not have. */
+    /** True if the path does not support the method. */
     refused?: boolean;
     /** True if the limit on requests without a token does not apply. */
     unlimited?: boolean;
@@ -73,8 +74,8 @@ export function prepareRoutes(app: FastifyInstance): void {
 }
 
 /**
- * Returns the route of a request. If its path has other methods only, the route is `refused`. The
- * framework would need a route for each of 30 methods and each path instead.
+ * Returns the route of a request. If its path supports only other methods, the route is `refused`.
+ * Without this, Fastify would need a route for each of 30 methods on each path.
  */
 export function routeOf({ routeOptions, url, server }: FastifyRequest): FastifyRequest['route'] {
   if (routeOptions.url !== undefined) return routeOptions;

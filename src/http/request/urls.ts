@@ -13,15 +13,15 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
 
 /**
- * Returns the URL of the service for this caller, without a final slash. Throws `bad_request` for
- * an invalid Host header or more than one. Throws it for a missing one too, unless the request's
- * protocol is HTTP/1.0 (RFC 9112 section 3.2).
+ * Returns the base URL of the service as this caller uses it, without a final slash. Throws
+ * `bad_request` for an invalid Host header and for more than one. Also throws `bad_request` for a
+ * missing Host header, unless the protocol is HTTP/1.0 (RFC 9112 section 3.2).
  */
 export function baseUrl(request: FastifyRequest, settings: UrlSettings): string {
   if (countHosts(request.raw.rawHeaders) > 1)
     throw new ServiceError('bad_request', 'The request has more than one Host header. Send one.');
   if (request.headers.host === undefined && request.raw.httpVersion !== '1.0')
-    throw new ServiceError('bad_request', 'The Host header is missing');
+    throw new ServiceError('bad_request', 'The Host header is missing. Send one.');
   if (settings.publicUrl !== undefined) return settings.publicUrl;
   const { 'x-forwarded-proto': proto, 'x-forwarded-host': forwardedHost } =
     settings.trustProxyHeaders ? request.headers : {};
@@ -32,13 +32,16 @@ export function baseUrl(request: FastifyRequest, settings: UrlSettings): string 
   return lastBase.url;
 }
 
-/** The base URL that was built last. Most requests have the same. */
+/** The base URL that was built last. Most requests have the same base URL. */
 let lastBase = { scheme: '', host: '', url: '' };
 
 function joinBase(scheme: string, host: string): string {
   const port = Object.hasOwn(DEFAULT_PORTS, scheme) ? DEFAULT_PORTS[scheme] : undefined;
   if (port === undefined || !HOST.test(host))
-    throw new ServiceError('bad_request', 'The Host header is not valid');
+    throw new ServiceError(
+      'bad_request',
+      'The Host header is not valid. Send a host name or an IP address, with an optional port.',
+    );
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
 }
 
@@ -91,15 +94,15 @@ export function readParameters(url: string): Parameter[] {
 }
 
 /**
- * Returns `url` with `parameters` as its form-encoded query string, or without one if there are
- * none.
+ * Returns `url` with `parameters` as its form-encoded query string. Returns `url` itself if there
+ * are no parameters.
  */
 export function withParameters(url: string, parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return url;
   return `${url}?${parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
 }
 
-/** Returns the parameters with the marker last, because clients cut the link there. */
+/** Returns the parameters with the marker last, because clients cut the link at the marker. */
 export function withMarker(parameters: readonly Parameter[], marker: string): Parameter[] {
   return [...parameters.filter(([name]) => name !== 'marker'), ['marker', marker]];
 }
@@ -118,12 +121,12 @@ function encode(text: string): string {
 }
 
 /**
- * Returns the path and query of a request target. It leaves out the scheme and host of the absolute
- * form (RFC 9112 section 3.2.2). Also removes empty segments and slashes at the end of the path,
- * because scripts join `…/v2/` and `/tlds`.
+ * Returns the path and query of a request target. Removes the scheme and host of the absolute form
+ * (RFC 9112 section 3.2.2). Also removes empty segments and slashes at the end of the path, because
+ * scripts join `…/v2/` and `/tlds`.
  */
 export function pathAndQuery(target: string): string {
-  if (target === '*') return '/'; // the whole service (RFC 9110 section 7.1)
+  if (target === '*') return '/'; // `*` means the whole service (RFC 9110 section 7.1)
   const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
   return withoutTrailingSlashes(
     withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url),

@@ -2,8 +2,8 @@
 const API_UPDATED = '2022-06-29T00:00:00Z';
 
 /**
- * Returns the version document, which has two names for one API. Clients look for `v2`, and infer
- * the available extensions from the current version's minor number.
+ * Returns the version document, which lists one API under two ids. Clients look for `v2`, and infer
+ * the available extensions from the minor number of the current version.
  */
 export function versionDocument(base: string): object {
   const links = [

@@ -4,8 +4,8 @@ import { ServiceError } from '../../domain/model/errors.ts';
 const signals = new WeakMap<Socket, AbortSignal>();
 
 /**
- * Aborts when the connection closes, because no client then waits for the responses. One signal
- * serves all requests of a connection.
+ * Returns a signal that aborts when the connection closes, because no client then waits for the
+ * responses. All requests of a connection share one signal.
  */
 export function connectionSignal(socket: Socket): AbortSignal {
   const known = signals.get(socket);

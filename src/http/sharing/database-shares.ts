@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
 
-/** One caller's part of the connections. */
+/** One caller's share of the connections. */
 const SHARE = 3 / 4;
 
 declare module 'fastify' {
@@ -15,10 +15,11 @@ declare module 'fastify' {
 }
 
 /**
- * Shares the connections to a database among callers. As many requests run at once as there are
- * connections, and one caller uses at most three quarters. Further requests wait, and callers are
- * served in rotation. A request that waits to scan many rows calls `releaseConnection`, because
- * scans have separate connections. Add it after every hook that waits for the body of a request.
+ * Shares the connections to a database among callers. At most `connections` requests run at once,
+ * and one caller uses at most three quarters of the connections. Further requests wait, and callers
+ * are served in rotation. A request that waits to scan many rows calls `releaseConnection`, because
+ * scans have separate connections. Call `addDatabaseShares` after adding every hook that waits for
+ * the body of a request.
  */
 export function addDatabaseShares(app: FastifyInstance, connections: number): void {
   const queue = createFairQueue({

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 
 /**
- * How long the requests of one turn of the event loop may run before further ones wait, in
+ * How long the requests of one turn of the event loop may run before further requests wait, in
  * milliseconds.
  */
 const TURN_MS = 5;
@@ -26,8 +26,8 @@ export interface Turns {
 /** Shares the turns of the event loop between the owners of requests. */
 export interface FairTurns {
   /**
-   * Returns whether a request may begin at once. It may if this turn has time left, no request
-   * waits, and no connection has just arrived.
+   * Returns whether a request may begin at once. A request may begin if this turn has time left, no
+   * request waits, and no connection has just arrived.
    */
   mayBegin(): boolean;
   /** Calls `begin` when `owner` is next. */
@@ -35,26 +35,26 @@ export interface FairTurns {
 }
 
 /**
- * Requests begin at once until those of one turn of the event loop have run for 5 ms. Further
- * requests wait, and their owners are served in rotation. However many requests one owner has, they
- * delay a request of another owner by one request. A connection has at most one waiting request, so
- * the limits on connections bound the number of waiting requests.
+ * Creates fair turns. Requests begin at once until the requests of one turn of the event loop have
+ * run for 5 ms. Further requests wait, and their owners are served in rotation. All waiting
+ * requests of one owner together delay a request of another owner by one request. A connection has
+ * at most one waiting request, so the limits on connections bound the number of waiting requests.
  */
 export function createFairTurns({ now, later, connections }: Turns): FairTurns {
   // A Map iterates in the order in which keys were set. An owner that was served is set again and
   // moves to the end.
   const queues = new Map<string, Set<() => void>>();
   let waiting = 0;
-  /** The time at which the first request of this turn began. 0 if none did. */
+  /** The time at which the first request of this turn began. 0 if none has begun. */
   let turnBegan = 0;
   /**
    * The time at which this turn began to serve waiting requests. 0 before that, -Infinity in a turn
-   * that serves none.
+   * that serves no request.
    */
   let servingSince = 0;
   /**
    * The time since which turns served no request because connections arrived. 0 if the last turn
-   * served one.
+   * served a request.
    */
   let acceptingSince = 0;
   let accepted = 0;
@@ -138,9 +138,9 @@ export type WaitForTurn = (
 ) => void;
 
 /**
- * Lets requests begin in fair turns once their body was read. `ownerOf` is called for requests that
- * wait. Returns a function for requests that must not begin before that. Call it before any other
- * work for the request except storing when it began.
+ * Lets requests with a body begin in fair turns once the body is read. Calls `ownerOf` for requests
+ * that wait. Returns a function that lets a request wait before its body is read. Call the returned
+ * function before any other work for the request, except storing when it began.
  */
 export function addFairTurns(
   app: FastifyInstance,

@@ -3,7 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LINES_TYPE } from '../request/errors.ts';
 import { connectionSignal } from './connection-signal.ts';
 
-/** Returns whether a GET request accepts JSON lines. It must name the type: `*` selects JSON. */
+/**
+ * Returns whether a GET request accepts JSON lines. The Accept header must name the type: `*`
+ * selects JSON.
+ */
 export function acceptsLines({ method, headers }: FastifyRequest): boolean {
   if (method !== 'GET' || headers.accept === undefined) return false;
   return headers.accept.split(',').some((range) => {
@@ -15,7 +18,7 @@ export function acceptsLines({ method, headers }: FastifyRequest): boolean {
 /**
  * Sends values as JSON lines. Requests the next part once the caller has read the previous one, so
  * that memory holds two parts at most. Stops when the caller disconnects. Throws an error of the
- * first part; a later error ends the connection before the end of the response.
+ * first part. A later error ends the connection before the end of the response.
  */
 export async function sendLines(
   request: FastifyRequest,
@@ -24,7 +27,7 @@ export async function sendLines(
 ): Promise<FastifyReply> {
   const iterator = parts[Symbol.asyncIterator]();
   const first = await iterator.next();
-  // A slow caller would otherwise use a database connection until it has read everything.
+  // Otherwise a slow caller would use a database connection until it has read the whole response.
   request.releaseConnection?.();
   return reply.header('content-type', LINES_TYPE).send(
     Readable.from(linesOf(first, iterator, connectionSignal(request.raw.socket)), {

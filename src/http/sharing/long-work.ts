@@ -16,19 +16,19 @@ export type RunLongWork = <T>(
 
 /**
  * Each request uses up to one slice of every turn of the event loop, and up to 50 MB. One caller
- * cannot use both places. The limit of waiting requests is that of the budget of request bodies,
- * which bounds the bytes of large bodies.
+ * cannot use both places. The limits on waiting requests equal those of the body budget, which
+ * bounds the bytes of large bodies.
  */
 const LIMITS = { concurrency: 2, concurrencyPerOwner: 1, maxWaitingPerOwner: 64, maxWaiting: 256 };
 
 /**
- * Runs work in slices, a few requests at a time. Callers are served in rotation. A request whose
- * caller disconnects does not begin.
+ * Runs the work of two requests at a time, in slices. Callers are served in rotation. A request
+ * whose caller disconnects does not begin.
  */
 export function createLongWork(): RunLongWork {
   const queue = createFairQueue(LIMITS);
   return (request, work) => {
-    // Otherwise requests waiting here could use all of the caller's connections.
+    // Otherwise requests in this queue could use all database connections of the caller.
     request.releaseConnection?.();
     return queue.run(
       signedIn(request).id,
@@ -47,7 +47,7 @@ export function newSlicer(): Slicer {
 const CHUNK_LENGTH = 65_536;
 
 /**
- * Returns the JSON of an object, made in slices. It writes its lists, which may be any iterables,
+ * Writes the JSON of an object in slices. The object's lists may be any iterables, and are written
  * one item at a time.
  */
 export async function writeLongJson(slicer: Slicer, object: object): Promise<Buffer> {
