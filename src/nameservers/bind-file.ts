@@ -10,8 +10,8 @@ import type { Key } from '../domain/key-formats/key.ts';
 /** The file that BIND includes: keys and named access lists. */
 
 /**
- * Which lists of single zones the file has: all, those for transfers, or only those with keys.
- * Lists of the former file always stay.
+ * Which access lists of single zones the file has: all, only lists for transfers, or only lists
+ * with keys. Lists of the former file always stay.
  */
 export const ZONE_LISTS = ['all', 'transfer', 'keys'] as const;
 
@@ -21,7 +21,9 @@ export const ZONE_LISTS = ['all', 'transfer', 'keys'] as const;
  */
 export const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
 
-/** Returns the content with the key that marks it: the one in `former` if nothing else differs. */
+/**
+ * Returns the content with a marker key. Reuses the marker key of `former` if nothing else differs.
+ */
 export function mark(content: string, former: string): string {
   const [line = ''] = MARKER.exec(former) ?? [];
   if (former.endsWith(`\n${line}${content}`) && line !== '') return `${line}${content}`;
@@ -32,9 +34,9 @@ export function mark(content: string, former: string): string {
 
 /**
  * Returns the keys and access lists. A list without keys is `none`. A list stays in the file after
- * its zone is deleted: BIND does not start without a list that a zone names. BIND compares each
- * list with all others, and searches them one by one. The lists that most zones name therefore come
- * first: the lists for all zones, lists with keys, and lists for transfers.
+ * its zone is deleted, because BIND does not start if a zone names a missing list. BIND compares
+ * each list with all others, and searches the lists one by one. The lists that most zones name
+ * therefore come first: the lists for all zones, lists with keys, and lists for transfers.
  */
 export function* render(
   { zones, keys }: DesiredState,

@@ -22,16 +22,18 @@ const MAX_REASON = 300;
 const options = object({
   ...FILE_MEMBERS,
   controlHost: withDefault(described(line(), 'The address of the control channel.'), '127.0.0.1'),
-  controlPort: withDefault(described(integer(1, 65_535), 'Its port.'), 953),
+  controlPort: withDefault(described(integer(1, 65_535), 'The port of the control channel.'), 953),
   controlKeyFile: withDefault(
     described(line(), 'The file with the key of the control channel.'),
     '/etc/bind/rndc.key',
   ),
-  controlKey: optional(described(line(), 'The name of that key, if the file has several.')),
+  controlKey: optional(
+    described(line(), 'The name of the control key, if the file has several keys.'),
+  ),
   zoneLists: withDefault(
     described(
       enumeration(ZONE_LISTS),
-      'The lists of single zones: all, for transfers only, or only those with keys.',
+      'The access lists of single zones in the file: all, only lists for transfers, or only lists with keys.',
     ),
     'all',
   ),
@@ -39,8 +41,8 @@ const options = object({
 
 /**
  * BIND 9: a file with the keys and with named access lists, loaded by `rndc reconfig`. The lists
- * for keys of all zones are `tsigil-transfer` and `tsigil-update`. The lists for keys of one zone
- * end with its name: `tsigil-transfer-example.org`.
+ * for keys of all zones are `tsigil-transfer` and `tsigil-update`. The names of the lists for keys
+ * of one zone end with the name of the zone: `tsigil-transfer-example.org`.
  */
 export const bind = defineDriver({
   options,
@@ -71,7 +73,7 @@ export const bind = defineDriver({
       async inspect(signal) {
         const { text } = await run('tsig-list', signal);
         return {
-          // BIND 9.18 ends its list at the first domain that is not a key itself.
+          // BIND 9.18 lists no keys after the first name in its tree that is not a key itself.
           names: undefined,
           certain: true,
           has(content) {
@@ -87,18 +89,19 @@ export const bind = defineDriver({
       },
     };
     /**
-     * Returns what `named-checkconf` prints for the configuration of BIND. Throws if it cannot run.
+     * Returns what `named-checkconf` prints for the configuration of BIND. Throws if the program
+     * cannot run.
      */
     const checkConfiguration = async (signal: AbortSignal): Promise<string> => {
       const { text } = await run('status', signal);
       const [, main] = /^configuration file: (.+)$/m.exec(text) ?? [];
       return main === undefined ? '' : outputOf('named-checkconf', [main], signal);
     };
-    /** Returns the first problem of the configuration. Throws if there is none to show. */
+    /** Returns the first problem of the configuration. Throws if `named-checkconf` reports none. */
     const reason = async (signal: AbortSignal): Promise<string> => {
       const [line] = (await checkConfiguration(signal)).trim().split('\n');
       if (line === undefined || line === '') throw new Error('named-checkconf printed nothing');
-      // It quotes the text at a syntax error, which can be a secret.
+      // named-checkconf quotes the text at a syntax error, which can be a secret.
       return line
         .replaceAll(/((?:ACL|key|zone) )?'[^']*'?/g, (quoted, kind?: string) =>
           kind === undefined ? "'...'" : quoted,
@@ -109,7 +112,7 @@ export const bind = defineDriver({
   },
 });
 
-/** Runs a program and returns its output and its errors. Throws if it cannot run. */
+/** Runs a program and returns its output and its errors. Throws if the program cannot run. */
 async function outputOf(
   program: string,
   parameters: readonly string[],
@@ -126,7 +129,7 @@ async function outputOf(
 
 /** Reads the key of the control channel. Throws `DriverError`. */
 async function readControlKey(file: string, name: string | undefined): Promise<Key> {
-  const hint = 'Set `controlKeyFile` to the file with the key of the statement `controls`.';
+  const hint = 'Set `controlKeyFile` to the file with the key of the `controls` statement.';
   let text: string;
   try {
     text = await readFile(file, 'utf8');

@@ -1,7 +1,7 @@
 import { codeOf, NetError } from '../net/faults.ts';
 import { DriverError, type DriverErrorCode } from './driver.ts';
 
-/** Error codes of the operating system and of TLS that are refusals of access. */
+/** Error codes of the operating system and of TLS that mean that access is refused. */
 const REFUSALS = /^(?:EACCES|EPERM|CERT_.*|.*SELF_SIGNED.*|UNABLE_TO_.*|ERR_SSL_.*ALERT.*)$/;
 
 /**
@@ -31,8 +31,8 @@ export async function driverErrors<T>(
       kind,
       `${place} cannot be used: ${error.message}.`,
       kind === 'not_permitted'
-        ? 'Run this process as a user who may use it, and check its certificates.'
-        : 'Check that the name server runs, and the address.',
+        ? 'Give the user of this process access, and check the certificates.'
+        : 'Check that the name server runs and that the address is correct.',
       error,
     );
   }

@@ -11,16 +11,16 @@ export interface Driver {
    * any failure and with the same state. `owned` are the names of keys, in comparison form, that
    * Tsigil may have put on the server before. A key on the server with another name is not
    * Tsigil's, and the driver never changes or removes it. If a key of `state` has such a name, the
-   * driver leaves it out and reports it in `Applied.problems`. It applies the others. A key of
+   * driver leaves it out and reports it in `Applied.problems`. It applies the other keys. A key of
    * `state.kept` that the server has from Tsigil keeps its algorithm and its secret. After a
-   * failure the server has its former keys, or for PowerDNS some of the changes. The signal ends
-   * the call. Throws `DriverError`.
+   * failure, the server has its former keys. A PowerDNS server may have some of the changes. The
+   * signal ends the call. Throws `DriverError`.
    */
   apply(state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal): Promise<Applied>;
   /**
-   * Compares the server with `state` and changes nothing. The result also lists changes that others
-   * have made to the server. If the next call is `apply` with the same object, the driver may use
-   * what it has read here. Throws `DriverError`.
+   * Compares the server with `state` and changes nothing. The result also lists changes that other
+   * programs have made to the server. If the next call is `apply` with the same object, the driver
+   * may use what `compare` has read. Throws `DriverError`.
    */
   compare(
     state: DesiredState,
@@ -39,7 +39,7 @@ export interface Applied {
   readonly problems: readonly KeyProblem[];
 }
 
-/** Why one key is not on a server, while others are. */
+/** The reason why one key is not on a server while other keys are. */
 export interface KeyProblem {
   /** The id of the key. */
   readonly id: string;
@@ -49,7 +49,10 @@ export interface KeyProblem {
 
 /** A difference between a server and a desired state. */
 export interface Difference {
-  /** Tsigil would add, change or remove something. `other` is a difference in no single key. */
+  /**
+   * Tsigil would add, change or remove something. `other` is a difference that concerns no single
+   * key.
+   */
   readonly kind: 'missing' | 'changed' | 'extra' | 'other';
   /** The name of the key in comparison form. Absent for `other`. */
   readonly key?: string;
@@ -68,7 +71,7 @@ export interface Requirement {
   readonly hint?: string;
 }
 
-/** Why an apply or a comparison failed. */
+/** The reason why `apply` or `compare` failed. */
 export type DriverErrorCode =
   /** Nothing listens at the address of the control channel or API. */
   | 'unreachable'
@@ -109,8 +112,8 @@ export interface DriverDefinition {
   readonly rights: readonly Right[];
   /**
    * Creates the driver of one name server with `options`, which `options.parse` accepts. `id` is
-   * the id of the name server's resource. Files that the driver writes state it, and the driver
-   * refuses files with another id. Does no input or output. Throws `TypeError` for other options.
+   * the id of the name server's resource. The driver writes this id into its files, and refuses
+   * files with another id. Does no input or output. Throws `TypeError` for other options.
    */
   create(options: unknown, id: string): Driver;
 }

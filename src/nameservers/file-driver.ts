@@ -11,7 +11,7 @@ import { newSlicer } from './slices.ts';
 /** The time limits for a server to show what it has loaded, and to load its configuration. */
 const [INSPECT_MS, LOAD_MS] = [5000, 10_000];
 
-/** What `apply` would write. */
+/** The file that `apply` would write. */
 interface Plan {
   readonly former: string | undefined;
   readonly content: string;
@@ -38,7 +38,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   /** The content that was read or written last, and its keys. Reading 10,000 keys takes 100 ms. */
   let last: { readonly content: string; readonly keys: ReadonlyMap<string, Key> } | undefined;
 
-  /** Returns the keys of the file by name. A file that an operator has broken has none. */
+  /**
+   * Returns the keys of the file by name. Returns no keys for a file that an operator has made
+   * invalid.
+   */
   const keysIn = async (content: string, slicer: Slicer): Promise<ReadonlyMap<string, Key>> => {
     if (last?.content === content) return last.keys;
     try {
@@ -91,8 +94,8 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     (loaded.certain || digest === digestOf(content));
 
   /**
-   * Replaces and loads the file. Returns the names of keys that the configuration defines twice if
-   * the server refuses it for that.
+   * Replaces and loads the file. If the server refuses the file because the configuration defines
+   * keys twice, returns the names of these keys.
    */
   const replace = async (planned: Plan, signal: AbortSignal): Promise<ReadonlySet<string>> => {
     const { former, content } = planned;
@@ -123,7 +126,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     new DriverError(
       'not_included',
       `${program} read its configuration again but has not loaded '${options.file}'.`,
-      `Add the statement that includes '${options.file}' to the configuration of ${program}.`,
+      `Include '${options.file}' in the configuration of ${program}.`,
     );
 
   return {
@@ -151,12 +154,17 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       });
       const names = new Set(keys.map(({ name }) => name));
       for (const name of present.keys()) {
-        const message = `'${options.file}' has the key.`;
+        const message = `'${options.file}' still has the key.`;
         if (!names.has(name)) differences.push({ kind: 'extra', key: name, message });
       }
       if (differences.length > 0) return differences;
       if (former !== content)
-        return [{ kind: 'other', message: `'${options.file}' has other content.` }];
+        return [
+          {
+            kind: 'other',
+            message: `'${options.file}' differs from the content that Tsigil would write.`,
+          },
+        ];
       return isLoaded(planned)
         ? []
         : [{ kind: 'other', message: `${program} may not have loaded '${options.file}'.` }];
@@ -185,11 +193,17 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     if (present === undefined) return difference('missing', `'${options.file}' lacks the key.`);
     if (!isLoaded) return difference('missing', `${program} has not loaded the key.`);
     if (present.algorithm !== key.algorithm || present.secret !== key.secret)
-      return difference('changed', `'${options.file}' has the key with other values.`);
+      return difference(
+        'changed',
+        `'${options.file}' has the key with another algorithm or secret.`,
+      );
     return [];
   }
 
-  /** Returns nothing if the file has nothing that the server would show. */
+  /**
+   * Checks that the server has loaded the file. Returns no requirement for a file without keys,
+   * because the server would show nothing of the file.
+   */
   async function checkInclude(loaded: Loaded): Promise<readonly Requirement[]> {
     const content = (await file.read().catch(() => undefined)) ?? '';
     const keys = await keysIn(content, newSlicer());

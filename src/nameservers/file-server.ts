@@ -15,13 +15,13 @@ export interface FileServer {
    */
   readKeys(content: string): readonly Entry[];
   /**
-   * Returns the content of the file after its header, in many parts. Names in `former`, the present
-   * content, that the configuration may refer to must be defined again.
+   * Returns the content of the file after its header, in many parts. The content must define again
+   * all names in `former`, the present content, to which the configuration may refer.
    */
   render(state: DesiredState, former: string): Iterable<string>;
   /**
    * Adds a mark to the content. Returns the content of `former` if it has a mark and nothing else
-   * differs. Without it, the content has no mark.
+   * differs. Without this function, the content has no mark.
    */
   mark?(content: string, former: string): string;
   /** Makes the server read its configuration again. Throws `DriverError`. */
@@ -49,12 +49,12 @@ export interface Loaded {
   readonly certain: boolean;
 }
 
-/** The least length of the parts that are read in one turn of the event loop. */
+/** The minimum length of a part that is read in one turn of the event loop, in characters. */
 const PART_LENGTH = 64 * 1024;
 
 /**
- * Reads the keys of a file, part by part. A file that an operator has edited may not consist of
- * parts, and is then read as a whole. Throws `KeyFileError`.
+ * Reads the keys of a file, part by part. Reads a file that an operator has edited as a whole if it
+ * does not consist of parts. Throws `KeyFileError`.
  */
 export async function readKeysOf(
   { keyStart, readKeys }: Pick<FileServer, 'keyStart' | 'readKeys'>,

@@ -36,7 +36,7 @@ export interface FileOptions {
   readonly group?: string;
 }
 
-/** The file of one name server that its configuration includes. */
+/** The file of one name server, which the configuration of the name server includes. */
 export interface IncludeFile {
   /** The first line of its content. */
   readonly header: string;
@@ -46,7 +46,7 @@ export interface IncludeFile {
    */
   read(): Promise<string | undefined>;
   /**
-   * Replaces the content, or removes the file. The former content stays if it fails. Throws
+   * Replaces the content, or removes the file. The former content stays after a failure. Throws
    * `DriverError`.
    */
   replace(content: string | undefined): Promise<void>;
@@ -82,7 +82,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       throw new DriverError(
         'foreign_file',
         `The file '${file}' belongs to the name server with the id '${other}'.`,
-        `If that name server was deleted, write the id '${id}' instead into the first line of the file. Otherwise, set another file for this name server.`,
+        `If that name server was deleted, replace that id with '${id}' in the first line of the file. Otherwise, set another file for this name server.`,
       );
     }
     if (!content.startsWith(prefix) && hasKey(content))
@@ -154,7 +154,9 @@ async function write(options: FileOptions, temporary: string, content: string): 
   }
 }
 
-/** Returns the ids of the owner and the group to set; -1 leaves one as it is. */
+/**
+ * Returns the ids of the owner and the group to set. -1 leaves the owner or the group unchanged.
+ */
 async function ownerOf({
   owner,
   group,

@@ -23,7 +23,10 @@ const options = object({
     '/run/nsd/nsd.sock',
   ),
   controlHost: optional(described(line(), 'The address of a control channel with TLS.')),
-  controlPort: withDefault(described(integer(1, 65_535), 'Its port.'), CONTROL_PORT),
+  controlPort: withDefault(
+    described(integer(1, 65_535), 'The port of the control channel.'),
+    CONTROL_PORT,
+  ),
   controlKeyFile: withDefault(
     described(line(), 'The private key of the client, for TLS.'),
     '/etc/nsd/nsd_control.key',
@@ -129,8 +132,8 @@ function readPrintedKeys(text: string): ReadonlyMap<string, Key> {
 }
 
 /**
- * Checks that the control channel has no port without TLS. NSD opens one if its configuration lists
- * a Unix socket and then an IP address, and shows all secrets there.
+ * Checks that the control channel has no port without TLS. NSD opens such a port if its
+ * configuration lists a Unix socket and then an IP address. On this port, NSD shows all secrets.
  */
 async function checkPlainPort(
   host: string,

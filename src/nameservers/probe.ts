@@ -25,8 +25,9 @@ export interface ProbeTarget {
   readonly server: NameServer;
   readonly zone: string;
   /**
-   * The serial numbers of zones that earlier probes have read. With it, a probe of a key that the
-   * name server accepts is one request. Without it, or if that request fails, a query comes first.
+   * The serial numbers of zones that earlier probes have read. With this map, a probe of a key that
+   * the name server accepts is one request. Without the map, or if that request fails, the probe
+   * sends a query first.
    */
   readonly serials?: Map<string, number> | undefined;
 }
@@ -36,7 +37,7 @@ export interface Expectation {
   readonly key: Pick<DesiredKey, 'id' | 'name' | 'algorithm' | 'secret'>;
   readonly right: Right;
   readonly zone: string;
-  /** True if it is to accept the key for the right, false if it is to refuse it. */
+  /** True if the server must accept the key for the right, false if it must refuse the key. */
   readonly accepted: boolean;
 }
 
@@ -54,7 +55,7 @@ const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
 const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
 /** The pause before a request without a response is sent again, in milliseconds. */
 const RESET_PAUSE_MS = 100;
-/** The maximum number of requests at the same time. */
+/** The maximum number of concurrent requests. */
 const CONCURRENCY = 8;
 
 /** The verdicts that show that a server refuses a key. */
@@ -68,7 +69,7 @@ const REFUSALS: readonly Verdict[] = [
 ];
 
 /**
- * Checks each expectation, and repeats those that are not met for about 1 s. NSD accepts new keys a
+ * Checks each expectation, and repeats an unmet expectation for about 1 s. NSD accepts new keys a
  * few milliseconds after it reports them. Ends early when `signal` aborts. `now` returns
  * milliseconds since 1970.
  */
@@ -82,12 +83,12 @@ export async function verifyExpectations(
   const outcomes: Outcome[] = [];
   const waiting = expectations.entries();
   const serials = new Map<string, number>();
-  /** The responses so far, and the results without one. */
+  /** The number of responses so far, and the results without a response. */
   let responses = 0;
   const silent: CheckResult[] = [];
   const work = async () => {
     for (const [index, expectation] of waiting) {
-      // A server that is down would take a second for each of a thousand keys.
+      // Otherwise a server that is down would take a second for each of a thousand keys.
       const [result] = responses === 0 && silent.length >= CONCURRENCY ? silent : [];
       const outcome =
         result === undefined
@@ -127,7 +128,7 @@ async function verifyOne(
 /**
  * Returns whether a name server accepts a key for a right, and if not, why. Checks a transfer with
  * a request for the changes since the present serial number. Checks an update with a request that
- * changes nothing. No response causes an exception.
+ * changes nothing. Does not throw for any response, nor without a response.
  */
 export async function probeKey(
   key: Expectation['key'],
@@ -167,8 +168,8 @@ export async function probeKey(
 }
 
 /**
- * Returns the rights that a name server grants to unsigned requests about a zone. It must be empty.
- * Throws `NetError` if the server does not respond.
+ * Returns the rights that a name server grants to unsigned requests about a zone. The list must be
+ * empty. Throws `NetError` if the server does not respond.
  */
 export async function findOpenRights(
   { server, zone }: ProbeTarget,

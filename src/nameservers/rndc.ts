@@ -21,7 +21,7 @@ const ALGORITHM_CODES: Readonly<Record<string, number>> = {
 const VERSION = 1;
 const DATA = 1;
 const TABLE = 2;
-/** The length of a signature: a digest in base64, filled up with zeros. */
+/** The length of a signature: a digest in base64, padded with zeros. */
 const SIGNATURE_OCTETS = 88;
 /** How long a command is valid, in seconds. */
 const LIFETIME_SECONDS = 60;
@@ -33,7 +33,7 @@ interface Table {
 
 /** The result of a command. */
 export interface RndcResult {
-  /** 0 for success, or a code of BIND. */
+  /** 0 for success, otherwise an error code of BIND. */
   readonly code: number;
   readonly text: string;
 }
@@ -52,7 +52,7 @@ export async function rndc(
   return withConnection(endpoint, signal, async (connection) => {
     const serial = randomInt(2 ** 32 - 1);
     const seconds = Math.floor(now() / 1000);
-    // BIND refuses a second message with the serial number of a former one.
+    // BIND refuses a second message with the serial number of an earlier message.
     const control = (number: number) => ({
       _ser: text(String(number)),
       _tim: text(String(seconds)),
@@ -82,7 +82,10 @@ export async function rndc(
   });
 }
 
-/** Sends the first message of a connection. BIND closes it when it refuses the key or the time. */
+/**
+ * Sends the first message of a connection. BIND closes the connection if it refuses the key or the
+ * time.
+ */
 async function greet(connection: Connection, key: Key, message: Table): Promise<Table> {
   try {
     return await ask(connection, key, message);
@@ -91,7 +94,7 @@ async function greet(connection: Connection, key: Key, message: Table): Promise<
     throw new DriverError(
       'not_permitted',
       `BIND refuses the control key: ${error.message}.`,
-      'Set `controlKeyFile` to the file with the key of the statement `controls` of BIND. Check that its `allow` list has this machine, and that both clocks agree within 60 s.',
+      'Set `controlKeyFile` to the file with the key of the `controls` statement of BIND. Check that the `allow` list of this statement has this machine, and that both clocks agree within 60 s.',
       error,
     );
   }
@@ -133,7 +136,7 @@ function digestOf(content: Buffer, { algorithm, secret }: Key): string {
     .digest('base64');
 }
 
-/** Returns the tables of a response. Throws `NetError` unless it is signed with `key`. */
+/** Returns the tables of a response. Throws `NetError` unless the response is signed with `key`. */
 function decode(octets: Buffer, key: Key): Table {
   const auth = decodeEntry(octets, 4);
   const message = decodeEntries(octets, auth.end, octets.length);

@@ -10,10 +10,10 @@ const serverOf = (name: string, file: string) => ({
 test('two name servers of the configuration cannot have the same name or the same file', () => {
   expect(localProblems([serverOf('ns1', '/a'), serverOf('ns2', '/b')])).toEqual([]);
   expect(localProblems([serverOf('ns1', '/a'), serverOf('NS1', '/b')])).toEqual([
-    "'nameServers': the name 'NS1' is given twice. Each name server must have its own",
+    "'nameServers': the name 'NS1' is given twice. Use each name and each file only once",
   ]);
   expect(localProblems([serverOf('ns1', '/a'), serverOf('ns2', '/a')])).toEqual([
-    "'nameServers': the file '/a' is given twice. Each name server must have its own",
+    "'nameServers': the file '/a' is given twice. Use each name and each file only once",
   ]);
 });
 
@@ -22,6 +22,6 @@ test('a pool that does not exist is reported with the setting and what to do', a
     TSIGIL_NAME_SERVERS: JSON.stringify([{ ...serverOf('ns1', '/a'), pool: 'edge' }]),
   });
   await expect(started).rejects.toThrow(
-    "'nameServers': the pool 'edge' of the name server 'ns1' does not exist. Create it while the name server is not in the configuration",
+    "'nameServers': the pool 'edge' of the name server 'ns1' does not exist. Remove the name server from the configuration, create the pool, and add the name server again",
   );
 });

@@ -134,7 +134,7 @@ describeDriver(database, (session) => {
     const open = () => findOpenRights({ server: server.address, zone: ZONES[0] });
     expect(await open()).toEqual(['transfer']);
     expect(await driver.compare(state([]), new Set(), soon())).toEqual([
-      { kind: 'other', message: "Knot DNS has another rule 'tsigil-transfer'." },
+      { kind: 'other', message: "The rule 'tsigil-transfer' of Knot DNS differs." },
     ]);
     await apply();
     expect(await open()).toEqual([]);

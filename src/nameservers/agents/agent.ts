@@ -14,7 +14,7 @@ import { RefusedError, type ServiceLink } from './service-link.ts';
 /** The longest pause between two attempts to reach the service. */
 const MAX_PAUSE_MS = 5000;
 
-/** The shortest and the longest pause after another agent has the name server. */
+/** The shortest and the longest pause if another agent has the lease of the name server. */
 const [MIN_TAKEOVER_MS, MAX_TAKEOVER_MS] = [500, 1500];
 
 /** The shortest time between two requests without a change. */
@@ -30,7 +30,7 @@ export interface AgentDependencies {
   readonly agent: string;
   /** The name of the name server. */
   readonly nameServer: string;
-  /** The name of its driver. */
+  /** The name of the driver. */
   readonly driver: string;
   /** Creates the driver of the name server with this id. */
   createDriver(id: string): Driver;
@@ -45,8 +45,8 @@ export interface AgentDependencies {
 }
 
 /**
- * Keeps one name server equal to the keys that the service states, until the signal. While the
- * service does not respond, it keeps the name server as it is.
+ * Keeps the keys of one name server equal to the service's desired state, until `signal` aborts.
+ * While the service does not respond, the last desired state applies.
  */
 export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   const { link, log, signal, agent, random } = dependencies;
@@ -73,7 +73,7 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
       remote.end();
       describeResult(log, result);
     },
-    failed: (err) => log.error({ err }, 'A pass failed'),
+    failed: (err) => log.error({ err }, 'A delivery pass failed'),
   });
   let etag: string | undefined;
   let secrets = new Map<string, string>();
@@ -95,8 +95,8 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
     await Promise.race([ended, stopped]);
     const refused = refusal;
     refusal = undefined;
-    // The service refuses the reports of two agents with one name. The pause after an error
-    // separates them.
+    // The service refuses reports if two agents have the same name. The random pause after the
+    // error separates the agents.
     if (refused !== undefined) throw refused;
   };
   while (!signal.aborted)
@@ -106,8 +106,8 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
 }
 
 /**
- * Reads what the name server should have. Returns undefined without a change. If the agent cannot
- * use the response, reports this and throws `RefusedError`.
+ * Reads the desired state of the name server. Returns undefined if nothing has changed. If the
+ * agent cannot use the response, reports this to the service and throws `RefusedError`.
  */
 async function usableState(dependencies: AgentDependencies, id: string, etag: string | undefined) {
   const { link, signal, agent } = dependencies;
@@ -122,29 +122,31 @@ async function usableState(dependencies: AgentDependencies, id: string, etag: st
   }
 }
 
-/** Throws `RefusedError` if the service describes something else than this agent delivers to. */
+/**
+ * Throws `RefusedError` if the name server or its driver differs from the agent's configuration.
+ */
 function assertFits({ nameServer, driver }: AgentDependencies, given: DesiredForAgent): void {
   const { name_server: server } = given;
   if (server.name.toLowerCase() !== nameServer.toLowerCase())
     throw new RefusedError(
       200,
-      `The token is limited to the name server '${server.name}', but nameServer is '${nameServer}'. Correct one of them`,
+      `The token is limited to the name server '${server.name}', but nameServer is '${nameServer}'. Use the token of '${nameServer}', or correct nameServer`,
       given,
     );
   if (server.driver !== driver)
     throw new RefusedError(
       200,
-      `The name server '${server.name}' has the driver '${server.driver}', but driver is '${driver}'. Correct one of them`,
+      `The name server '${server.name}' has the driver '${server.driver}', but driver is '${driver}'. Correct the driver of the agent or of the name server`,
       given,
     );
 }
 
-/** Repeats requests to the service until one succeeds. */
+/** A function that repeats requests to the service until one succeeds. */
 interface Contact {
   /**
-   * Returns what `work` returns, or undefined once the agent stops. After a failure, calls
-   * `failed`, and waits up to 5 s at random. Otherwise, all agents would return at once. If another
-   * agent has the name server, waits 0.5 to 1.5 s.
+   * Returns what `work` returns, or undefined once the agent stops. After a failure, calls `failed`
+   * and waits for a random time of up to 5 s, so that agents do not all return at once. If another
+   * agent has the lease, waits 0.5 to 1.5 s.
    */
   until<T>(work: () => Promise<T>, failed?: (error: unknown) => void): Promise<T | undefined>;
 }
@@ -164,7 +166,7 @@ function contact({ log, signal, nameServer, random }: AgentDependencies): Contac
           if (isStopped()) return undefined;
           failed?.(error);
           const message = error instanceof Error ? error.message : String(error);
-          // Once for each reason, and not for each attempt.
+          // Log each reason once, and not at each attempt.
           if (message !== problem)
             log.warn(
               { name_server: nameServer, reason: message },

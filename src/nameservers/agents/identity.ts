@@ -6,7 +6,9 @@ import { codeOf, describeFault } from '../../net/faults.ts';
 import { readWholeFile } from '../../net/files.ts';
 import { writeSyncedFile } from '../../net/synced-file.ts';
 
-/** Linux changes this id at each start of the machine. A copy of its disk has another one. */
+/**
+ * Linux changes this id at each boot. A machine with a copy of the disk therefore has another id.
+ */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 /** The maximum length of the name. */
@@ -15,15 +17,15 @@ const MAX_NAME = 64;
 /** The name by which the service knows an agent. */
 export interface Identity {
   readonly agent: string;
-  /** Why the agent gets another name at its next start. Absent if it has the same one. */
+  /** Why the agent gets another name at its next start. Absent if the name stays the same. */
   readonly problem?: string;
 }
 
 /**
  * Returns the name of an agent, which no other running agent has: the name of its host, and a
  * random id. The id is in `file`, so that the agent gets its lease back after a restart. `lock`
- * locks this file until the process ends, and throws if another process has locked it. Such an
- * agent, and one on a copy of the disk, get another id.
+ * locks this file until the process ends, and throws if another process has locked it. An agent
+ * that cannot lock the file, or that runs from a copy of the disk, gets another id.
  */
 export function identify(host: string, file: string, lock: (file: string) => void): Identity {
   try {
@@ -68,7 +70,7 @@ function bootId(): string {
   try {
     return readFileSync(BOOT_ID, 'utf8').trim();
   } catch {
-    return ''; // only Linux has it
+    return ''; // only Linux has this file
   }
 }
 

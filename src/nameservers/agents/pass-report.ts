@@ -4,7 +4,7 @@ import type { PassRecord } from '../../domain/delivery/ports.ts';
 import { briefly } from '../reconciler/failures.ts';
 import { RESUME_MS } from '../reconciler/schedule.ts';
 
-/** The members of a report that each pass has. */
+/** The members that every report of a pass has. */
 export type Result = Pick<ObservedByAgent, 'completed' | 'outcome' | 'state' | 'error' | 'next_ms'>;
 
 /** Returns what an agent reports of a successful pass. */
@@ -20,7 +20,7 @@ export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result 
     ...{ verified: record.verifiedAt !== undefined, probed_all: isComplete(record) },
     found_drift: record.foundDrift,
     deliveries: changed.flatMap(({ keyId, state: of, deliveredVersion, error: failure }) =>
-      of === 'pending' // only the service writes it
+      of === 'pending' // only the service writes this state
         ? []
         : [
             {
@@ -30,7 +30,7 @@ export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result 
           ],
     ),
     removed: record.removed,
-    // The next pass begins at once, and reports the others. The changes wait for it.
+    // The next pass begins at once and reports the remaining keys. The changes wait until then.
     ...(changed.length < record.changed.length
       ? { changes: [], next_ms: 0 }
       : { next_ms: Math.round(record.nextCheckMs) }),
@@ -42,10 +42,10 @@ function isComplete({ nextProbeMs = 0 }: PassRecord): boolean {
   return nextProbeMs > RESUME_MS;
 }
 
-/** When an agent tries again after a response that it cannot use. */
+/** How long an agent waits after a response that it cannot use. */
 const RETRY_MS = 5000;
 
-/** Returns the report that an agent cannot use a state, for this reason. */
+/** Returns the report of an agent that cannot use a state. `message` is the reason. */
 export function unusable(
   agent: string,
   { etag, fence }: StateHead,

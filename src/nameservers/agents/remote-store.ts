@@ -13,7 +13,7 @@ import { reportOf, type Result } from './pass-report.ts';
 import { RefusedError } from './service-link.ts';
 import type { ServerState } from '../../domain/resources/name-server-status.ts';
 
-/** The dependencies of the state of an agent. */
+/** The dependencies of the delivery store of an agent. */
 export interface RemoteStoreDependencies {
   /** The id of the name server. */
   readonly id: string;
@@ -30,20 +30,20 @@ export interface RemoteStoreDependencies {
   renew(fence: number): Promise<number>;
 }
 
-/** What the reconciler needs of the database, with the service in its place. */
+/** The delivery store of an agent, which uses the service in place of the database. */
 export interface RemoteStore {
   readonly store: DeliveryStore;
-  /** Makes a pass of the service due. Resolves when it has ended. */
+  /** Makes a pass that the service requests due. Resolves when the pass has ended. */
   offer(pass: AgentPass): Promise<void>;
-  /** Ends the pass in progress, if any: it may have lost its lease before it recorded anything. */
+  /** Ends the pass in progress, if any. A pass that lost its lease may have recorded nothing. */
   end(): void;
-  /** Starts or stops the passes of the agent itself, while the service does not respond. */
+  /** Starts or stops the agent's own passes, which it makes while the service does not respond. */
   setAlone(isAlone: boolean): void;
 }
 
 /**
- * Creates the state of delivery of one agent. Passes come from the service. While the service
- * does not respond, the agent makes passes with the last state that it has applied.
+ * Creates the delivery store of one agent. The service requests passes. While the service does not
+ * respond, the agent makes passes with the last state that it has applied.
  */
 export function createRemoteStore({
   id,
@@ -72,7 +72,7 @@ export function createRemoteStore({
   const isOwnDue = () => isAlone && last !== undefined && now() >= checkAt;
   /**
    * Extends the lease. Returns the number of changes that wait, or undefined if the lease was lost.
-   * While the service does not respond, the agent has its lease until it expires.
+   * While the service does not respond, the agent has its lease until the lease expires.
    */
   const extend = async (): Promise<number | undefined> => {
     const asked = now();
@@ -126,7 +126,7 @@ export function createRemoteStore({
     renew: holds,
     releaseAll: () => Promise.resolve(),
     outbox: () => Promise.resolve([...(current?.isOwn === false ? current.pass.changes : [])]),
-    // A pass of the agent itself ends early when the service responds again.
+    // The agent's own pass ends early when the service responds again.
     isBehind: async (_id, { length }) => offered !== undefined || ((await extend()) ?? 0) > length,
     desired: () => Promise.resolve(active().pass.desired),
     deliveries: () => Promise.resolve([...active().pass.deliveries]),
@@ -159,7 +159,7 @@ export function createRemoteStore({
     },
     // The service has written the rows before it sent the keys.
     intend: () => Promise.resolve(),
-    leave: () => Promise.resolve(), // without a lease, an agent has no report that the service accepts
+    leave: () => Promise.resolve(), // the service accepts no report without a lease
     checkNow: () => Promise.resolve(),
     seen: () => Promise.resolve(),
     request: () => Promise.resolve(),
@@ -181,14 +181,14 @@ export function createRemoteStore({
 /** A pass in progress. */
 interface CurrentPass {
   readonly pass: AgentPass;
-  /** Whether the agent makes it without the service. */
+  /** Whether the agent makes the pass without the service. */
   readonly isOwn: boolean;
   readonly began: number;
-  /** When the agent last had its lease for certain. */
+  /** The last time at which the agent certainly had its lease. */
   heldAt: number;
 }
 
-/** When an agent compares the name server first, after the service does not respond. */
+/** How long after the service stops responding an agent first compares the name server. */
 const FIRST_CHECK_MS = 5000;
 
 /** Returns the claim of a pass, with the state of the name server after it. */

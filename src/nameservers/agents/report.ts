@@ -13,21 +13,21 @@ import { LEASE_MS } from '../reconciler/lease.ts';
 import { redactor } from '../reconciler/redaction.ts';
 import { newSlicer } from '../slices.ts';
 
-/** What the report of an agent means for the database. */
+/** The changes to the database that the report of an agent causes. */
 export interface ReadReport {
   /** The rows of deliveries that change. */
   readonly rows: readonly Delivery[];
   /** The keys that the name server no longer has. */
   readonly removed: readonly string[];
   readonly now: string;
-  /** For metrics and the log. */
+  /** The result of the pass, for metrics and the log. */
   readonly result: Omit<PassResult, 'lagSeconds'>;
 }
 
 /**
- * Reads the report of an agent about `server`. Keys that are not among `former` are ignored: the
- * service adds each key before an agent gets it. Times are those of the service. `redact` removes
- * the secrets that the agent knows.
+ * Reads the report of an agent about `server`. Ignores keys that are not in `former`, because the
+ * service adds each key before an agent gets it. All times are from the service's clock. `redact`
+ * removes the secrets that the agent knows.
  */
 export function readReport(
   server: NameServer,
@@ -70,15 +70,18 @@ export function readReport(
   };
 }
 
-/** Returns since when a name server keeps a key whose secret is not known. Null for other keys. */
+/**
+ * Returns since when a name server keeps a key whose secret is not known, or null for other keys.
+ */
 function keptSince(row: Delivery, error: Delivery['error'], now: string): string | null {
   if (error?.code !== 'unreadable_secret') return null;
   return row.state === 'undeliverable' ? row.appliedAt : (row.appliedAt ?? now);
 }
 
 /**
- * Records the report of an agent, which keeps its lease. Returns the seconds since the oldest change
- * that the pass delivered, if any. Throws `LeaseLostError` if the report is not about the last pass.
+ * Records the report of an agent. The agent keeps its lease. Returns the seconds since the oldest
+ * change that the pass delivered, if any. Throws `LeaseLostError` if the report is not about the
+ * last pass.
  */
 export async function recordReport(
   deliveries: Pick<DeliveryStore, 'record' | 'fail'>,
@@ -111,7 +114,7 @@ export async function recordReport(
 
 /**
  * Returns a function that removes the secrets of a name server's keys from the texts of a report.
- * It reads the keys only if the report has texts that are not stored already.
+ * Reads the keys only if the report has texts that are not stored already.
  */
 export async function redactorFor(
   deliveries: Pick<DeliveryStore, 'desired'>,

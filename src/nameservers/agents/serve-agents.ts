@@ -36,7 +36,7 @@ export interface AgentDependencies {
 
 /** The delivery by agents, in one process of the service. */
 export interface RunningAgentDelivery extends AgentDelivery {
-  /** Ends all waiting requests. Later ones do not wait. */
+  /** Ends all waiting requests. Later requests do not wait. */
   close(): Promise<void>;
 }
 
@@ -54,16 +54,19 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
       const { agent, waitMs, etag, disconnected } = request;
       const known = readEtag(etag ?? '');
       const lease = await agents.poll(id, agent, waitMs + LEASE_MS);
-      // An agent that does not have the last state gets it at once: its response was lost.
+      // An agent that does not have the last state gets it at once, because its response was lost.
       const isForced = known?.fence !== lease.fence && !lease.isPaused;
       const hasWork = isForced || (await work.wait(id, waitMs, disconnected));
-      // The agent may have ended: another one need not wait for the rest of the time.
+      // The agent may have ended. With the shorter lease, another agent can take over sooner.
       if (!hasWork && disconnected.aborted) await agents.poll(id, agent, LEASE_MS);
       if (!(await request.isValid())) throw new ServiceError('unauthenticated');
       const claim = hasWork ? await agents.claim(id, agent, LEASE_MS, isForced) : undefined;
       if (claim !== undefined) return handOut(dependencies, claim, request, known?.hash);
       if (known !== undefined) return undefined;
-      throw new ServiceError('agent_conflict', 'The delivery to this name server is paused');
+      throw new ServiceError(
+        'agent_conflict',
+        'The delivery to this name server is paused. To resume it, run: tsigil nameserver set NAME --paused false',
+      );
     },
     async observed(id, report) {
       const server = await store.get(nameServer, id);
@@ -90,8 +93,8 @@ async function orConflict<T>(work: Promise<T>): Promise<T> {
 }
 
 /**
- * Reads the keys of a name server for its agent. New keys count as Tsigil's from now on. A failure
- * is recorded, and rethrown.
+ * Reads the keys of a name server for its agent. New keys count as Tsigil's from now on. Records
+ * and rethrows a failure.
  */
 async function handOut(
   { deliveries }: AgentDependencies,
@@ -101,7 +104,8 @@ async function handOut(
 ): Promise<DesiredForAgent> {
   const { server, fence } = claim;
   try {
-    // The ids first: a change that commits in between is in the state, and its row remains.
+    // Read the ids first. A change that commits in between is then in the state, and its row
+    // remains.
     const changes = await deliveries.outbox(server.id);
     const desired = await deliveries.desired(server);
     const former = await deliveries.deliveries(server.id);

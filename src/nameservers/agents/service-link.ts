@@ -12,13 +12,13 @@ export const WAIT_SECONDS = 30;
 /** How long a request may take, in addition to the time that it waits. */
 const REQUEST_SECONDS = 20;
 
-/** How long the renewal of a lease may take: less than the lease. */
+/** How long a request to renew a lease may take. Must be shorter than the lease. */
 const RENEW_SECONDS = 5;
 
 /** The maximum size of a response: 1 kB for each of 64,000 keys. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** The service refuses a request of the agent. */
+/** The error for a request that the service refuses. */
 export class RefusedError extends Error {
   readonly status: number;
   /** The state that the agent cannot use, if that is the reason. */
@@ -32,25 +32,27 @@ export class RefusedError extends Error {
   }
 }
 
-/** Where the service is, and who the agent is. */
+/** The service to connect to, and the identity of the agent. */
 export interface LinkSettings {
   readonly url: string;
-  /** The CA certificates in PEM. Absent for the CAs of Node.js. */
+  /** The CA certificates in PEM. Absent to trust the CAs of Node.js. */
   readonly ca: string | undefined;
-  /** Each request reads the token, so that it can be replaced. */
+  /** Each request reads this file, so that an operator can replace the token. */
   readonly tokenFile: string;
   /** The name of the agent. */
   readonly agent: string;
 }
 
 /**
- * The requests of an agent. They throw `RefusedError` if the service refuses, and `NetError` if it
- * does not respond or is not available.
+ * The requests of an agent to the service. They throw `RefusedError` if the service refuses the
+ * request. They throw `NetError` if the service does not respond or is not available.
  */
 export interface ServiceLink {
   /** Returns the id of the name server to which the token is limited. */
   nameServerId(signal: AbortSignal): Promise<string>;
-  /** Waits for a change after the state with this entity tag. Returns undefined without one. */
+  /**
+   * Waits for a change after the state with this entity tag. Returns undefined if there is none.
+   */
   desired(
     id: string,
     etag: string | undefined,

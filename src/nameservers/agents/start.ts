@@ -10,7 +10,7 @@ import { runAgent } from './agent.ts';
 import { identify } from './identity.ts';
 import { linkTo, type ServiceLink } from './service-link.ts';
 
-/** The time limit of a check of requirements. */
+/** The time limit for checking all requirements. */
 const CHECK_MS = 20_000;
 
 /** The configuration of an agent. */
@@ -19,7 +19,7 @@ export interface AgentSettings {
   readonly caFile?: string;
   readonly tokenFile: string;
   readonly nameServer: string;
-  /** The name of the host. Absent for the one that the system states. */
+  /** The name of the host. Absent to use the host name of the system. */
   readonly agent?: string;
   readonly driver: string;
   readonly local: unknown;
@@ -44,7 +44,7 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
   ];
 }
 
-/** What an agent needs of its process. */
+/** The dependencies of an agent on its process. */
 export interface AgentProcess {
   readonly log: DeliveryLog;
   readonly clock: Clock;
@@ -56,7 +56,7 @@ export interface AgentProcess {
   lock(file: string): void;
 }
 
-/** Runs an agent until the signal. */
+/** Runs an agent until `signal` aborts. */
 export async function startAgent(
   settings: AgentSettings,
   { log, clock, signal, stateFile, lock }: AgentProcess,
@@ -67,7 +67,7 @@ export async function startAgent(
   if (problem !== undefined)
     log.warn(
       { name_server: nameServer, file: stateFile, reason: problem },
-      'The agent cannot use its state file. After a restart, it waits up to 10 s for its lease',
+      'The agent cannot use its state file. After a restart, the agent waits up to 10 s for its lease',
     );
   await runAgent({
     ...{ link: linkOf(settings, agent), agent, nameServer, driver, onDrift, clock, log, signal },
@@ -77,7 +77,9 @@ export async function startAgent(
   log.info({ name_server: nameServer, agent }, 'agent stopped');
 }
 
-/** Checks what an agent needs on its host. Throws if the service does not accept the token. */
+/**
+ * Checks the requirements of an agent on its host. Throws if the service does not accept the token.
+ */
 export async function checkAgent(settings: AgentSettings): Promise<readonly Requirement[]> {
   const signal = AbortSignal.timeout(CHECK_MS);
   const link = linkOf(settings, hostOf(settings));

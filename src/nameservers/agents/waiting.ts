@@ -1,22 +1,23 @@
 import { newBursts } from '../bursts.ts';
 
-/** How often the function searches for work without a notification. */
+/** How often waiting calls query for work without a notification. */
 const POLL_MS = 1000;
 
 /** The dependencies of waiting for work. */
 export interface WaitingDependencies {
   /** Returns which of these name servers have work. */
   due(ids: readonly string[]): Promise<string[]>;
-  /** Calls `wake` after changes. Returns a function that ends this. */
+  /** Calls `wake` after changes. Returns a function that stops these calls. */
   listen(wake: () => void): () => Promise<void>;
   failed(error: unknown): void;
 }
 
-/** Waits for work of name servers. */
+/** The functions that wait for work of name servers. */
 export interface Waiting {
   /**
-   * Resolves to true once the name server has work, and to false after `ms` or with the signal. A
-   * later call for the same name server ends an earlier one: its agent has disconnected.
+   * Resolves to true once the name server has work. Resolves to false after `ms` or when the signal
+   * aborts. A later call for the same name server ends the earlier call, whose agent has
+   * disconnected.
    */
   wait(id: string, ms: number, signal: AbortSignal): Promise<boolean>;
   /** Resolves all waiting calls to false. Later calls do not wait. */
@@ -24,8 +25,8 @@ export interface Waiting {
 }
 
 /**
- * Creates a function that waits for work of name servers. However many wait, a change costs one
- * query.
+ * Creates functions that wait for work of name servers. A change costs one query, however many
+ * calls wait.
  */
 export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiting {
   const waiters = new Map<string, (hasWork: boolean) => void>();
@@ -45,7 +46,7 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
         for (const id of await due([...waiters.keys()])) waiters.get(id)?.(true);
         hasFailed = false;
       } catch (error) {
-        // Once, and not at every poll while the database does not respond.
+        // Report once, and not at every poll while the database does not respond.
         if (!hasFailed) failed(error);
         hasFailed = true;
       }

@@ -26,13 +26,17 @@ export interface KnotUnit {
   readonly data?: string;
 }
 
-/** A connection to Knot. The server serves one connection at a time, so it must be short. */
+/**
+ * A connection to Knot. The server serves one connection at a time, so a connection must be short.
+ */
 export interface KnotConnection {
   /** Runs a command and returns the units of the response. A unit may have an `error`. */
   run(command: KnotUnit): Promise<readonly KnotUnit[]>;
 }
 
-/** Runs work with the control socket at a path. Throws `DriverError` if it cannot be used. */
+/**
+ * Runs work with the control socket at a path. Throws `DriverError` if the socket cannot be used.
+ */
 export function knotErrors<T>(
   path: string,
   signal: AbortSignal,
@@ -84,7 +88,7 @@ async function readBlock(connection: Connection): Promise<readonly KnotUnit[]> {
     if (type === BLOCK) return units;
     if (type === END) throw new NetError({ reason: 'Knot ended the response early' });
     if (type < FIRST_ITEM) {
-      // A unit of more values of the same item repeats no other item.
+      // A unit with a further value of the same item repeats no other item.
       units.push({});
       continue;
     }

@@ -26,7 +26,7 @@ interface Rule {
   readonly denies: boolean;
 }
 
-/** What the server has, and what changes it to a desired state. */
+/** The differences between the server and a desired state, and the commands that remove them. */
 interface Plan {
   readonly keys: readonly DesiredKey[];
   readonly taken: readonly DesiredKey[];
@@ -36,7 +36,7 @@ interface Plan {
 
 /**
  * Creates the driver of a Knot server with a configuration database. It changes keys and rules in
- * one transaction. The rules have the names that they have in a file. The keys in them are
+ * one transaction. The rules have the same names as in a file. All keys in these rules are
  * Tsigil's.
  */
 export function createKnotDatabase(controlSocket: string): Driver {
@@ -56,7 +56,10 @@ export function createKnotDatabase(controlSocket: string): Driver {
       return planOf(state, owned, keys, rules);
     });
 
-  /** Runs the commands in one transaction. Returns false while another client has one. */
+  /**
+   * Runs the commands in one transaction. Returns false while another client has an open
+   * transaction.
+   */
   const transact = (commands: readonly KnotUnit[], isLast: boolean, signal: AbortSignal) =>
     connected(signal, async (connection) => {
       const abort = () => connection.run({ command: 'conf-abort' });
@@ -83,7 +86,7 @@ export function createKnotDatabase(controlSocket: string): Driver {
       if (commands.length === 0 && !abandoned) return { changed: false, problems };
       const end = Date.now() + TRANSACTION_MS;
       try {
-        // The server serves one connection at a time, so each attempt has a new one.
+        // The server serves one connection at a time, so each attempt uses a new connection.
         while (!(await transact(commands, Date.now() >= end, signal))) await pause(RETRY_MS);
       } catch (error) {
         throw withoutSecrets(error, keys);
@@ -118,7 +121,7 @@ export function createKnotDatabase(controlSocket: string): Driver {
   };
 }
 
-/** Returns what changes the keys and rules of the server to a desired state. */
+/** Returns the changes of keys and rules that give the server a desired state. */
 function planOf(
   state: DesiredState,
   owned: ReadonlySet<string>,
@@ -146,7 +149,7 @@ function planOf(
     const commands = ruleCommands(id, right, members, rules.get(id));
     changes.push(...commands);
     if (commands.length > 0)
-      differences.push({ kind: 'other', message: `Knot DNS has another rule '${id}'.` });
+      differences.push({ kind: 'other', message: `The rule '${id}' of Knot DNS differs.` });
   }
   // A key must exist before a rule names it, and no rule may name a key that is removed.
   const after = extra.map((name) => ({ command: 'conf-unset', section: 'key', id: `${name}.` }));
@@ -158,8 +161,8 @@ function planOf(
 
 const MESSAGES = {
   missing: 'Knot DNS lacks the key.',
-  changed: 'Knot DNS has the key with other values.',
-  extra: 'Knot DNS has the key.',
+  changed: 'Knot DNS has the key with another algorithm or secret.',
+  extra: 'Knot DNS still has the key.',
 } as const;
 
 function keyChange(
@@ -177,7 +180,7 @@ function keyChange(
     : { kind: 'changed', commands: values };
 }
 
-/** Returns the rules with their keys: those that keys need, and those that exist. */
+/** Returns the rules with their keys: the rules that keys need, and the rules that exist. */
 function wantedRules(keys: readonly DesiredKey[], rules: ReadonlyMap<string, Rule>) {
   const wanted = new Map<string, { readonly right: Right; readonly keys: Set<string> }>();
   const ruleOf = (id: string, right: Right) => {
@@ -198,7 +201,8 @@ function wantedRules(keys: readonly DesiredKey[], rules: ReadonlyMap<string, Rul
 
 /**
  * Returns the commands that change a rule. In Knot, a rule without keys matches every unsigned
- * request. Such a rule therefore denies, and has an address from which no request comes.
+ * request. Tsigil therefore makes a rule without keys deny requests from an address that no request
+ * has.
  */
 function ruleCommands(
   id: string,
@@ -239,7 +243,7 @@ function rulesOf(units: readonly KnotUnit[]): ReadonlyMap<string, Rule> {
   const rules = new Map<string, Record<string, string[]>>();
   let place: { readonly id: string; readonly item: string } | undefined;
   for (const { id, item, data } of units) {
-    // Further values of an item come without its name.
+    // Further values of an item come without the name of the item.
     if (item !== undefined) place = id === undefined ? undefined : { id, item };
     if (place === undefined || data === undefined || !place.id.startsWith('tsigil-')) continue;
     const items = rules.get(place.id) ?? {};

@@ -10,14 +10,14 @@ import { DriverError } from '../driver.ts';
 import { hasKeys, type FileServer } from '../file-server.ts';
 import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
 
-/** How a key begins in the file, and an access rule. */
+/** The beginning of a key or of an access rule in the file. */
 const KEY_START = '  - id: "';
 
 /**
  * Returns the interface of a Knot server with a text configuration. It reads keys and access rules
  * from a file, after `reload` over the control socket. The rules for keys of all zones are
- * `tsigil-transfer` and `tsigil-update`. The rules for keys of one zone end with its name:
- * `tsigil-transfer-example.org`.
+ * `tsigil-transfer` and `tsigil-update`. The names of the rules for keys of one zone end with the
+ * name of the zone: `tsigil-transfer-example.org`.
  */
 export function knotFile(controlSocket: string): FileServer {
   const run = (command: KnotUnit, signal: AbortSignal) =>
@@ -64,9 +64,9 @@ export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
 }
 
 /**
- * The access of a rule without keys. In Knot, a rule without keys matches every unsigned request. A
- * rule that only denies matches every request, so later rules have no effect. No request comes from
- * this address.
+ * The address in a rule without keys. No request comes from this address. In Knot, a rule without
+ * keys matches every unsigned request. A rule that only denies matches every request, so later
+ * rules would have no effect.
  */
 export const NO_ADDRESS = '0.0.0.0/32';
 const EMPTY = `address: ${NO_ADDRESS}\n    deny: on`;

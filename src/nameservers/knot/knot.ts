@@ -38,7 +38,10 @@ export const knot = defineDriver({
       file === undefined
         ? undefined
         : createFileDriver(knotFile(controlSocket), { ...others, file }, id);
-    /** Returns the driver for the running server. Throws `DriverError` if it needs a file. */
+    /**
+     * Returns the driver for the running server. Throws `DriverError` if the option `file` is
+     * missing.
+     */
     const chosen = async (): Promise<Driver> => {
       const usesDatabase = (await detectDatabase(controlSocket)) ?? text === undefined;
       if (usesDatabase) return database;
@@ -67,8 +70,8 @@ export const knot = defineDriver({
 });
 
 /**
- * Returns whether the server runs with a configuration database. Returns undefined if that is not
- * visible, for example because the process may not see those of other users.
+ * Returns whether the server runs with a configuration database. Returns undefined if this process
+ * cannot detect it, for example because it may not see the processes of other users.
  */
 async function detectDatabase(controlSocket: string): Promise<boolean | undefined> {
   try {

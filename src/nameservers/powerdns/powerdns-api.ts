@@ -63,7 +63,7 @@ function apiOf(send: Send): PowerdnsApi {
     throw new DriverError(
       'refused_by_server',
       `The response of PowerDNS to GET ${path} ${parsed.problem}.`,
-      'Check that the URL is that of the API of PowerDNS 4.7 or later.',
+      'Set `url` to the URL of the API of PowerDNS 4.7 or later.',
     );
   };
   const names = async (path: string) =>

@@ -5,7 +5,10 @@ import type { PowerdnsApi } from './powerdns-api.ts';
 export interface Grants {
   readonly transfer: readonly string[];
   readonly update: readonly string[];
-  /** If it is not empty, `update` must not be empty, because everyone there could update. */
+  /**
+   * If this list has networks, `update` must have keys. Otherwise everyone in the networks could
+   * update.
+   */
   readonly updateFrom: readonly string[];
 }
 
@@ -29,9 +32,9 @@ export async function readGrants(api: PowerdnsApi, zone: string): Promise<Grants
 /**
  * Changes the keys of a zone from `present` to `target`. Returns the new grants, or undefined if
  * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty.
- * Networks are therefore added after keys, and removed before them. It refuses a list of keys for
- * transfers if one of them does not exist. Grants of deleted keys are therefore left out. Throws
- * `DriverError`.
+ * This function therefore adds networks after keys, and removes networks before keys. PowerDNS
+ * refuses a list of keys for transfers if one of the keys does not exist. This function therefore
+ * leaves out deleted keys. Throws `DriverError`.
  */
 export async function writeGrants(
   api: PowerdnsApi,

@@ -3,7 +3,7 @@ import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { DriverError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 
-/** Creates or changes a key. Returns false if the server has it. Throws `DriverError`. */
+/** Creates or changes a key. Returns false if the server already has it. Throws `DriverError`. */
 export async function writeKey(
   api: PowerdnsApi,
   key: DesiredKey,
@@ -14,7 +14,7 @@ export async function writeKey(
     await api.changeSecret(key.name, key.secret);
     return true;
   }
-  // A request to change the algorithm adds a second key with the name.
+  // A request to change the algorithm would add a second key with the same name.
   if (found !== undefined) await api.deleteKey(key.name);
   try {
     await api.createKey(key);
@@ -32,8 +32,8 @@ export async function writeKey(
 
 /**
  * Replaces the secret of a key with a random one. The server then refuses the key while its grants
- * are removed. Does nothing if PowerDNS cannot change it, because its deletion follows. Throws
- * `DriverError`.
+ * are removed. Does nothing if PowerDNS refuses the change, because the driver deletes the key
+ * afterwards. Throws `DriverError`.
  */
 export async function disableKey(api: PowerdnsApi, name: string): Promise<void> {
   try {

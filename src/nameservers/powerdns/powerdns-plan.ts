@@ -13,7 +13,7 @@ export interface Known {
   readonly grants: Map<string, Grants>;
 }
 
-/** What a server has, and what it should have. */
+/** The present and the desired keys and grants of a server. */
 export interface Plan {
   readonly known: Known;
   readonly zones: readonly string[];
@@ -24,11 +24,11 @@ export interface Plan {
   readonly taken: readonly DesiredKey[];
   /** The names of keys that Tsigil may change and remove. */
   readonly ours: ReadonlySet<string>;
-  /** The names of Tsigil's keys that each zone is to accept, by right. */
+  /** Returns the names of Tsigil's keys that a zone must accept, by right. */
   readonly wanted: (zone: string) => Readonly<Record<Right, readonly string[]>>;
 }
 
-/** Returns the function from zones to the keys that they are to accept. */
+/** Returns a function that returns the keys that a zone must accept. */
 export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): Plan['wanted'] {
   const managed = new Set(state.zones);
   const select = (right: Right) => {
@@ -60,7 +60,7 @@ export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted
   return { ...grants, transfer: keep('transfer'), update: keep('update') };
 }
 
-/** Returns the grants with the desired ones. */
+/** Returns the grants with the desired grants added. */
 export function grown(grants: Grants, wanted: Wanted): Grants {
   const add = (right: Right) => [...new Set([...grants[right], ...wanted[right]])];
   return { ...grants, transfer: add('transfer'), update: add('update') };
@@ -82,11 +82,17 @@ export function differencesOf({
       return [{ kind: 'missing', key: key.name, message: 'PowerDNS lacks the key.' }];
     return found.algorithm === key.algorithm && found.secret === key.secret
       ? []
-      : [{ kind: 'changed', key: key.name, message: 'PowerDNS has the key with other values.' }];
+      : [
+          {
+            kind: 'changed',
+            key: key.name,
+            message: 'PowerDNS has the key with another algorithm or secret.',
+          },
+        ];
   });
   for (const name of present)
     if (ours.has(name) && !desired.has(name))
-      differences.push({ kind: 'extra', key: name, message: 'PowerDNS has the key.' });
+      differences.push({ kind: 'extra', key: name, message: 'PowerDNS still has the key.' });
   for (const zone of zones) {
     const grants = known.grants.get(zone);
     if (grants === undefined) continue;
@@ -104,8 +110,8 @@ export function differencesOf({
 }
 
 /**
- * Runs `work` on each item, `concurrency` at a time. Throws the first error when no work is left in
- * progress.
+ * Runs `work` on each item, `concurrency` at a time. Throws the first error after all started work
+ * has ended.
  */
 export async function inParallel<T>(
   items: readonly T[],

@@ -7,7 +7,10 @@ import { createHttpClient, parseJson, type HttpClient } from '../../net/http.ts'
 import { driverErrors } from '../control.ts';
 import { DriverError } from '../driver.ts';
 
-/** The time limit of one request, or up to 1 s less. The list of all zones may be long. */
+/**
+ * The time limit of one request, which a shared signal can shorten by up to 1 s. It allows for a
+ * long list of zones.
+ */
 const REQUEST_MS = 10_000;
 
 /** The options for the API. */
@@ -29,8 +32,8 @@ export type Send = (
 ) => Promise<{ readonly body: unknown } | undefined>;
 
 /**
- * Returns the function that begins a pass. It reads the API key, and returns how to send requests
- * until `ending` aborts. Throws `DriverError`.
+ * Returns the function that begins a pass. It reads the API key, and returns a function that sends
+ * requests until `ending` aborts. Throws `DriverError`.
  */
 export function createRequests(options: PowerdnsOptions): (ending: AbortSignal) => Promise<Send> {
   const client = createHttpClient({

@@ -27,14 +27,11 @@ const options = object({
     'http://127.0.0.1:8081',
   ),
   apiKeyFile: described(line(), 'The file with the API key.'),
-  requests: withDefault(
-    described(integer(1, 64), 'The maximum number of requests at the same time.'),
-    8,
-  ),
+  requests: withDefault(described(integer(1, 64), 'The maximum number of concurrent requests.'), 8),
   zoneChanges: withDefault(
     described(
       integer(1, 64),
-      'The maximum number of changes of zones at the same time. With SQLite, PowerDNS accepts 1.',
+      'The maximum number of concurrent changes to zones. PowerDNS with SQLite accepts only 1.',
     ),
     1,
   ),
@@ -42,8 +39,9 @@ const options = object({
 
 /**
  * PowerDNS: keys and grants over the HTTP API. PowerDNS has no grants for all zones, so each zone
- * gets those of the keys for all zones. The driver creates keys before their grants and deletes
- * them after their grants. A grant without its key would apply to a later key with that name.
+ * gets the grants of the keys for all zones. The driver creates keys before their grants, and
+ * deletes keys after their grants. A grant without its key would apply to a later key with the same
+ * name.
  */
 export const powerdns = defineDriver({
   options,
@@ -51,7 +49,7 @@ export const powerdns = defineDriver({
   create(given): Driver {
     const open = createPowerdnsApi(given);
     const { requests, zoneChanges } = given;
-    /** What the last comparison has read, for the apply of the same pass. */
+    /** The result of the last comparison, for `apply` in the same pass. */
     let compared: { readonly state: DesiredState; readonly planned: Plan } | undefined;
 
     /** Reads the zones, their grants, the names of all keys, and the keys of `state`. */
@@ -110,13 +108,13 @@ export const powerdns = defineDriver({
         const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
         if (removed.length < zones.length)
           await inParallel(removed, requests, (name) => disableKey(api, name));
-        // A new or changed key would get the grants of a former key with its name.
+        // A new or changed key would get the grants of a former key with the same name.
         await grant((zone, grants) => shrunk(grants, desired, wanted(zone)));
         await inParallel(keys, requests, async (key) => {
           if (await writeKey(api, key, known.keys.get(key.name))) changes += 1;
           existing.add(key.name);
         });
-        // One change of each zone, even if some keys are new and others removed.
+        // Change each zone once, even if some keys are new and other keys are removed.
         await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
         await inParallel(removed, requests, async (name) => {
           changes += 1;
@@ -149,7 +147,7 @@ async function checkServer(
       const value = settings.get(name) ?? '';
       const condition = `The setting \`${name}\` of PowerDNS is empty.`;
       if (value === '') return { requirement: condition, ok: true };
-      const problem = `PowerDNS needs no key for requests from ${value}.`;
+      const problem = `PowerDNS accepts requests without a key from ${value}.`;
       const hint = `Set \`${name}=\` in the configuration of PowerDNS, and restart it.`;
       return { requirement: condition, ok: false, problem, hint };
     });

@@ -41,7 +41,7 @@ export interface RunningDelivery {
   close(graceMs: number): Promise<void>;
 }
 
-/** The time limit of a check of requirements. */
+/** The time limit for checking all requirements. */
 const CHECK_MS = 20_000;
 
 /** Prepares the delivery of keys to the name servers of this process. */
@@ -57,8 +57,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
     describeResult(log, result);
     store.announced();
   };
-  const failed = (err: unknown) =>
-    log.error({ err }, 'The delivery of keys cannot use the database');
+  const failed = (err: unknown) => log.error({ err }, 'Cannot use the database to deliver keys');
   const agents = serveAgents({ ...options, observe: observed, failed });
   const listen = () => {
     stopListening ??= store.onAnnounced(() => {
@@ -95,7 +94,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS));
         const zones = stored === undefined ? [] : (await deliveries.desired(stored)).state.zones;
         const unsigned = stored && (await checkUnsigned(stored, zones));
-        // A server that is down has one problem, and not two.
+        // Report a server that is down as one problem, and not as two.
         const isDown = unsigned?.responds === false && requirements.some(({ ok }) => !ok);
         const all = unsigned === undefined || isDown ? requirements : [...requirements, unsigned];
         return all.map(({ requirement, ok, problem = null, hint = null }): ShownRequirement => ({
@@ -115,7 +114,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       for (const { name } of await agentServers(store, served))
         log.warn(
           { name_server: name },
-          'An agent delivers to this name server of the configuration',
+          "An agent delivers the keys of this name server, although 'nameServers' contains it",
         );
       const ids = served.map(({ id }) => id);
       await deliveries.checkNow(ids);
@@ -141,7 +140,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   };
 }
 
-/** Returns those of these name servers whose keys an agent delivers. */
+/** Returns the name servers in `served` whose keys an agent delivers. */
 async function agentServers(store: Store, served: readonly ServedNameServer[]) {
   const ids = served.map(({ id }) => id);
   return (await store.find(nameServer, 'id', ids)).filter(({ delivery }) => delivery === 'agent');
@@ -157,6 +156,6 @@ const BY_AGENT: ShownRequirement = {
 const NOT_SERVED: ShownRequirement = {
   requirement: "The process that responds has the name server in its setting 'nameServers'.",
   ok: false,
-  problem: "The name server is not in its setting 'nameServers'.",
-  hint: "Add it to 'nameServers' in the configuration, and restart the service.",
+  problem: "The name server is not in the setting 'nameServers' of this process.",
+  hint: "Add the name server to 'nameServers' in the configuration, and restart the service.",
 };

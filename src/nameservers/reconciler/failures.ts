@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import type { FoundState } from '../../domain/resources/name-server-status.ts';
 import { DriverError } from '../driver.ts';
 
-/** A pass that must not continue, and the state of the name server. */
+/** The error of a pass that must not continue, with the state of the name server. */
 export class PassError extends Error {
   readonly state: FoundState;
   readonly code: string;

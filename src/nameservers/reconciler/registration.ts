@@ -57,9 +57,9 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
   ];
 }
 
-const OWN = 'Each name server must have its own';
+const OWN = 'Use each name and each file only once';
 
-/** Returns the values whose key is that of an earlier value. */
+/** Returns the values whose key an earlier value already has. */
 function repeated(values: readonly string[], keyOf: (value: string) => string): string[] {
   const keys = values.map(keyOf);
   return values.filter((value, index) => keys.indexOf(keyOf(value)) < index);
@@ -127,7 +127,7 @@ async function register(dependencies: Dependencies, server: ConfiguredNameServer
   try {
     return await create();
   } catch (error) {
-    // Another process has created it meanwhile.
+    // Another process has created the name server meanwhile.
     if (error instanceof ServiceError && error.code === 'duplicate') return create();
     throw error;
   }
@@ -142,7 +142,7 @@ async function adopt(
   if (current.driver !== server.driver)
     throw new ServiceError(
       'bad_request',
-      `'nameServers': the name server '${server.name}' exists with the driver '${current.driver}'. Delete it, or change the configuration`,
+      `'nameServers': the name server '${server.name}' exists with the driver '${current.driver}'. Delete the name server, or set this driver in the configuration`,
     );
   const stored: Readonly<Record<string, unknown>> = current;
   const given = Object.fromEntries(
@@ -152,7 +152,9 @@ async function adopt(
   return current.id;
 }
 
-/** Returns the id of the pool of a name server. Throws `ServiceError` if it does not exist. */
+/**
+ * Returns the id of the pool of a name server. Throws `ServiceError` if the pool does not exist.
+ */
 async function poolId({ store }: Dependencies, server: ConfiguredNameServer): Promise<string> {
   const { name, pool: text } = server;
   if (text === undefined) return DEFAULT_POOL_ID;
@@ -162,6 +164,6 @@ async function poolId({ store }: Dependencies, server: ConfiguredNameServer): Pr
   if (found !== undefined) return found.id;
   throw new ServiceError(
     'bad_request',
-    `'nameServers': the pool '${text}' of the name server '${name}' does not exist. Create it while the name server is not in the configuration`,
+    `'nameServers': the pool '${text}' of the name server '${name}' does not exist. Remove the name server from the configuration, create the pool, and add the name server again`,
   );
 }

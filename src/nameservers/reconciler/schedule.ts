@@ -4,10 +4,15 @@ import { millisecondsOf } from '../../domain/text/timestamps.ts';
 /** How often a name server is compared with the desired state. */
 const CHECK_INTERVAL_MS = 60_000;
 
-/** When a new or changed name server is checked again: it may have missed a concurrent change. */
+/**
+ * How long until a new or changed name server is checked again. It may have missed a concurrent
+ * change.
+ */
 const FIRST_CHECK_MS = 30_000;
 
-/** The time in which each key of a name server is verified once, if the rate suffices for it. */
+/**
+ * The time in which each key of a name server is verified once, if the probe rate is high enough.
+ */
 const VERIFY_ALL_MS = 900_000;
 
 /** The maximum number of keys that one pass verifies again. */
@@ -16,37 +21,40 @@ const MAX_DUE = 1000;
 /** The maximum number of probes of a scheduled verification in one second. */
 export const PROBES_PER_SECOND = 20;
 
-/** When a scheduled verification continues that a change interrupted. */
+/** How long after a change interrupts a scheduled verification the verification continues. */
 export const RESUME_MS = 1000;
 
-/** Returns how many of `count` keys to verify in a pass, so that all are verified in time. */
+/**
+ * Returns how many of `count` keys to verify in a pass, so that all are verified within 15 minutes.
+ */
 export function dueProbes(count: number): number {
   return Math.min(MAX_DUE, Math.ceil((count * CHECK_INTERVAL_MS) / VERIFY_ALL_MS));
 }
 
 /**
- * When a name server is checked again after a secret could not be decrypted. A process loads the
- * data keys that another one has created within 10 s.
+ * How long until a name server is checked again if a secret could not be decrypted. A process loads
+ * new data keys of other processes within 10 s.
  */
 export const UNREADABLE_RETRY_MS = 12_000;
 
 /** The longest time between two attempts. */
 const MAX_RETRY_SECONDS = 300;
 
-/** After this many refusals in a row, only the longest interval is used. */
+/** After this many refusals in a row, each attempt waits for the longest time. */
 const MAX_REFUSALS = 3;
 
-/** The failures that an attempt finds before it changes anything, and that may end at any time. */
+/** The failures that occur before an attempt changes anything, and that may end at any time. */
 const CHEAP_FAILURES: readonly string[] = [
   ...['unreachable', 'timeout', 'not_permitted', 'not_writable'],
 ];
 
-/** The longest time between two attempts after such a failure. */
+/** The longest time between two attempts after one of `CHEAP_FAILURES`. */
 const MAX_CHEAP_RETRY_SECONDS = 4;
 
 /**
- * Returns how long to wait after failures. The time is random, up to 2^n seconds, and at most 4 s
- * or 5 minutes.
+ * Returns how long to wait after failures. The time is random, up to 2^`attempts` seconds. It is at
+ * most 4 s after one of `CHEAP_FAILURES`, and otherwise at most 5 minutes. After three refusals, it
+ * is 5 minutes.
  */
 export function retryMs(
   attempts: number,

@@ -37,7 +37,7 @@ export interface Settlement {
   readonly slicer: Slicer;
 }
 
-/** What the verification decides about the record. */
+/** The members of the record that the verification determines. */
 export type Decided = Pick<
   PassRecord,
   'state' | 'error' | 'keysWanted' | 'keysLive' | 'verifiedAt' | 'changed' | 'removed' | 'failed'
@@ -50,7 +50,7 @@ export async function settle(settlement: Settlement): Promise<{
   readonly removed: readonly string[];
   /** Whether the secret of a key could not be decrypted, for the first time. */
   readonly foundUnreadable: boolean;
-  /** The keys that were due for a probe and had one. */
+  /** Whether all keys that were due for a probe had one. */
   readonly probed: 'all' | 'interrupted' | 'none';
 }> {
   const { dependencies, claim, desired, former, gone, problems, signal, slicer } = settlement;
@@ -149,8 +149,8 @@ export async function settle(settlement: Settlement): Promise<{
 }
 
 /**
- * Returns the removed keys to verify. It omits a key if its former secret is not known and another
- * key has its name: a query cannot distinguish them.
+ * Returns the removed keys to verify. Omits a key if its former secret is not known and another key
+ * has the same name, because a query cannot distinguish the two keys.
  */
 function removedKeys({ dependencies, desired, gone }: Settlement): RemovedKey[] {
   if (gone.length === 0) return [];

@@ -10,7 +10,7 @@ import type { Requirement } from '../driver.ts';
 import { findOpenRights, verifyExpectations, type Expectation, type Outcome } from '../probe.ts';
 import { PROBES_PER_SECOND } from './schedule.ts';
 
-/** What a name server is expected to do. */
+/** The keys that a name server is expected to accept and to refuse. */
 export interface VerifyPlan {
   readonly accepted: readonly DesiredKey[];
   /** Keys that were removed, with their former secret if this process knows it. */
@@ -24,7 +24,7 @@ export interface RemovedKey {
   readonly former: DesiredKey | undefined;
 }
 
-/** What a name server does. */
+/** The result of a verification. */
 export interface Verdict {
   /** The keys that do not behave as expected, by id. */
   readonly failures: ReadonlyMap<string, Failure>;
@@ -32,7 +32,7 @@ export interface Verdict {
   readonly open: Failure | undefined;
 }
 
-/** Verifies a name server with signed and unsigned requests. `zones` are those of its pool. */
+/** Verifies a name server with signed and unsigned requests. `zones` are the zones of its pool. */
 export type Verify = (
   server: NameServer,
   zones: readonly string[],
@@ -40,12 +40,12 @@ export type Verify = (
   signal: AbortSignal,
 ) => Promise<Verdict>;
 
-/** The number of keys that a scheduled verification probes at once. */
+/** The number of keys that a scheduled verification probes at the same time. */
 const KEYS_AT_ONCE = 4;
 
 /**
- * Verifies that a name server accepts keys, with at most 20 probes per second, and ends early when
- * `isInterrupted`. `verified` is how many of the keys it has verified.
+ * Verifies that a name server accepts keys, with at most 20 probes per second. Ends early if
+ * `isInterrupted` returns true. `verified` is the number of keys that it has verified.
  */
 export async function verifySlowly(
   verify: Verify,
@@ -72,8 +72,8 @@ export async function verifySlowly(
 }
 
 /**
- * Checks that a name server refuses unsigned transfers and updates. `responds` is false if it does
- * not respond.
+ * Checks that a name server refuses unsigned transfers and updates. `responds` is false if the name
+ * server does not respond.
  */
 export async function checkUnsigned(
   server: NameServer,
@@ -95,7 +95,7 @@ export async function checkUnsigned(
     if (open === undefined) return { requirement, ok: true, responds: true };
     return unmet(
       `T${open.message.slice(1)}.`,
-      'Correct the configuration of the name server at once.',
+      'Configure the name server to refuse unsigned transfers and updates.',
     );
   } catch (error) {
     if (!(error instanceof NetError)) throw error;
