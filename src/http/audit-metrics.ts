@@ -20,8 +20,8 @@ export interface AuditMetrics {
   /** Counts dropped records of combined events. */
   dropped(records: number): void;
   /**
-   * Adds the metrics that are read from the database. A scrape omits them if the database does not
-   * respond.
+   * Adds the metrics that are read from the database. A scrape omits these metrics if the database
+   * does not respond.
    */
   observe(trail: { state(): Promise<TrailState> }): void;
 }

@@ -81,7 +81,10 @@ export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
   };
 }
 
-/** Adds the gauges of all name servers. A scrape omits them if the database does not respond. */
+/**
+ * Adds the gauges of all name servers. A scrape omits these gauges if the database does not
+ * respond.
+ */
 function addStatusMetrics(
   metrics: Metrics,
   store: Store,

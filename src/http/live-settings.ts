@@ -22,8 +22,8 @@ export interface CurrentSettings {
 }
 
 /**
- * Creates the settings in force from `initial`. A limit keeps its counts unless its own rate or
- * burst changes, so other changes give no caller a further burst. `seconds` is a monotonic clock.
+ * Creates the settings in force from `initial`. A limit whose rate and burst stay the same keeps
+ * its counts. No caller therefore gets a further burst. `seconds` is a monotonic clock.
  */
 export function createSettings(initial: LiveSettings, seconds: () => number): CurrentSettings {
   let settings = initial;

@@ -110,7 +110,10 @@ export function createMetrics(version: string): Metrics {
  */
 const MAX_AGE_SECONDS = 15;
 
-/** How long a scrape waits for the database. Metrics that are not available by then are omitted. */
+/**
+ * How long a scrape waits for the database. The scrape then omits the metrics that are not
+ * available yet.
+ */
 const DATABASE_TIMEOUT_MS = 3000;
 
 /** A gauge whose values are computed from the result of a database query. */
@@ -155,13 +158,13 @@ export interface MetricsSources {
   readonly store: Store;
   /** Resolves if the database responds. */
   readonly ping: () => Promise<void>;
-  /** Reads the metrics of all processes of the service, if there are several. */
+  /** Reads the metrics of all processes of the service. Undefined if there is one process. */
   readonly readAll: (() => Promise<string>) | undefined;
 }
 
 /**
  * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the
- * same text. The numbers of resources are at most 15 seconds old. A scrape omits their series if
+ * same text. The numbers of resources are at most 15 seconds old. A scrape omits these numbers if
  * the database does not respond.
  */
 export function addMetrics(
@@ -206,8 +209,8 @@ export function addMetrics(
 }
 
 /**
- * Adds the metrics of the encryption of secrets. A scrape omits them if the database does not
- * respond.
+ * Adds the metrics of the encryption of secrets. A scrape omits these metrics if the database does
+ * not respond.
  */
 export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): void {
   addDatabaseGauges(metrics, () => encryption.status(), [

@@ -44,8 +44,8 @@ export interface RequestLog {
 
 /**
  * Creates a request log. It writes a log line for each request and counts the request after the
- * response is sent. It handles all requests of one turn of the event loop together at the end of
- * the turn, which halves the cost.
+ * response is sent. It handles all requests of one turn of the event loop together, at the end of
+ * the turn. This halves the cost.
  */
 export function createRequestLog(
   app: FastifyInstance,
@@ -74,8 +74,8 @@ export function createRequestLog(
       request.began = performance.now();
     },
     end(request, reply) {
-      // The response to a disconnected caller never finishes, and its end may have been emitted
-      // already.
+      // The response to a disconnected caller never finishes. It may already have emitted its
+      // 'close' event.
       if (request.raw.socket.destroyed) note(request, reply);
       else reply.raw.on('close', () => note(request, reply));
     },

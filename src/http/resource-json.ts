@@ -1,8 +1,8 @@
 import { shownMembers, type ResourceType, type Resource } from '../domain/model/resource.ts';
 
 /**
- * Writes resources of one type as JSON. Every text is byte for byte what `JSON.stringify` returns
- * for the same members.
+ * The functions that write resources of one type as JSON. Every text is byte for byte what
+ * `JSON.stringify` returns for the same members.
  */
 export interface ResourceWriter {
   /** Returns one resource. `collectionUrl` is the URL of its collection. */

@@ -7,8 +7,8 @@ import { parametersOf } from './request/context.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 
 /**
- * Records in the audit trail that a response to `get` or `list` shows secrets. Returns a promise if
- * the response must wait for the record.
+ * A function that records in the audit trail that a response to `get` or `list` shows secrets.
+ * Returns a promise if the response must wait for the record.
  */
 export type RecordSecretReads = (
   request: FastifyRequest,

@@ -39,7 +39,7 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
    */
   readonly databaseConnections: number | undefined;
   readonly metrics: Metrics;
-  /** Returns the metrics of all processes of the service, if there are several. */
+  /** Returns the metrics of all processes of the service. Undefined if there is one process. */
   readonly readMetrics: (() => Promise<string>) | undefined;
   readonly log: Log;
   readonly version: string;

@@ -34,9 +34,9 @@ export function mark(content: string, former: string): string {
 
 /**
  * Returns the keys and access lists. A list without keys is `none`. A list stays in the file after
- * its zone is deleted, because BIND does not start if a zone names a missing list. BIND compares
- * each list with all others, and searches the lists one by one. The lists that most zones name
- * therefore come first: the lists for all zones, lists with keys, and lists for transfers.
+ * its zone is deleted. BIND does not start if a zone names a missing list. BIND compares each list
+ * with all others, and searches the lists one by one. The most used lists therefore come first:
+ * lists for all zones, lists with keys, and lists for transfers.
  */
 export function* render(
   { zones, keys }: DesiredState,

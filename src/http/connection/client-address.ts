@@ -6,8 +6,8 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
  * Returns the client's address. With trusted proxy headers, this is the last element of
- * `X-Forwarded-For`, which the proxy adds. Without a valid element, and without trusted proxy
- * headers, it is the TCP peer's address. Returns undefined if the connection closed before the
+ * `X-Forwarded-For`, which the proxy adds. In all other cases, and if that element is not an
+ * address, this is the TCP peer's address. Returns undefined if the connection closed before the
  * request was read.
  */
 export function clientAddress(
@@ -20,8 +20,8 @@ export function clientAddress(
 }
 
 /**
- * Returns whether `clientAddress` returns the client's address. It returns the proxy's address if
- * the proxy's header contains no valid address.
+ * Returns whether `clientAddress` returns the client's address. If the proxy's header contains no
+ * valid address, `clientAddress` returns the proxy's address.
  */
 export function isStatedAddress(
   { headers }: Pick<FastifyRequest, 'headers'>,

@@ -18,8 +18,8 @@ interface Parser {
 const NOT_HTTP = 2;
 
 /**
- * Steps that close connections. Each runs in a turn of the event loop without other steps, because
- * many steps together would block all other connections.
+ * Steps that close connections. Each runs in a separate turn of the event loop. Many steps in one
+ * turn would block all other connections.
  */
 const steps = new Set<() => void>();
 

@@ -12,7 +12,7 @@ export interface ConnectionLimits {
   readonly responseTimeoutSeconds: number;
 }
 
-/** Why the service closed an accepted connection. */
+/** The reason why the service closed an accepted connection. */
 export type CutOffReason = 'pipelining' | 'request_timeout' | 'tls_handshake' | 'unread_answer';
 
 /**

@@ -34,20 +34,20 @@ const QUEUE = Symbol('requests of a connection');
 type QueuedSocket = Socket & { [QUEUE]?: Queue };
 
 /**
- * Accepts no more requests from a connection. Sends `refusal` after the responses to earlier
- * requests, and then closes the connection. `refusal` is the response to input that is not a valid
- * request.
+ * A function that accepts no more requests from a connection. It sends `refusal` after the
+ * responses to earlier requests, and then closes the connection. `refusal` is the response to input
+ * that is not a valid request.
  */
 export type Refuse = (socket: Socket, refusal: string) => void;
 
 /**
- * Passes the requests of a server to `run`. Requests of one connection run in sequence. Each starts
- * in a separate turn of the event loop, after the previous response is sent. Node.js parses all
- * input that it has read at once. If those requests ran together, they would block all other
- * connections, and their responses would fill memory. If more than `MAX_WAITING` requests wait, the
- * service closes the connection after their responses. The client repeats its other requests (RFC
- * 9112 section 9.3.2). `countExcess` counts the connections that are closed for this reason. Call
- * `runInOrder` before the server listens.
+ * Passes the requests of a server to `run`. Requests of one connection run in sequence. Each
+ * request starts in a separate turn of the event loop, after the previous response is sent. Node.js
+ * parses all input that it has read at once. If those requests ran together, they would block all
+ * other connections, and their responses would fill memory. If more than `MAX_WAITING` requests
+ * wait, the service closes the connection after their responses. The client repeats its other
+ * requests (RFC 9112 section 9.3.2). `countExcess` counts the connections that are closed for this
+ * reason. Call `runInOrder` before the server listens.
  */
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
   const order: Order = { server, run, countExcess, waiting: 0 };

@@ -22,8 +22,8 @@ export interface UnsentBudget {
   /** Returns the number of unsent bytes of all owners. */
   readonly bytes: () => number;
   /**
-   * Returns whether the budget or the owner's share is used up. Also returns true from a response
-   * of the owner that did not fit until any response is sent.
+   * Returns whether the budget or the owner's share is used up. Also returns true after a response
+   * of the owner did not fit, until any response is sent.
    */
   readonly isFull: (owner: string) => boolean;
   /**
@@ -34,7 +34,7 @@ export interface UnsentBudget {
   readonly add: (owner: string, bytes: number) => () => void;
 }
 
-/** Creates a budget of `maxBytes`. One owner gets at most a quarter of it. */
+/** Creates a budget of `maxBytes`. One owner gets at most a quarter of the budget. */
 export function createUnsentBudget(maxBytes: number): UnsentBudget {
   const share = maxBytes * SHARE;
   const owners = new Map<string, number>();
@@ -80,9 +80,9 @@ export interface UnsentLimit {
 
 /**
  * Limits the bytes of unsent responses. A caller whose share is used up gets 503 for new requests
- * to the API, before any work is done. A large response to GET that does not fit also becomes 503,
- * because its request may have started before the share was used up. Responses to other methods are
- * always sent and counted, because their requests have changed resources.
+ * to the API, before any work is done. A large response to GET that does not fit also becomes 503.
+ * Its request may have started before the share was used up. Responses to other methods are always
+ * sent and counted, because their requests have changed resources.
  */
 export function limitUnsentResponses(maxBytes: number, registry: Registry): UnsentLimit {
   const budget = createUnsentBudget(maxBytes);

@@ -20,7 +20,7 @@ export interface ApiDocument {
   readonly components: Components;
 }
 
-/** A value, or a reference to one in the document. */
+/** A value, or a reference to a value in the document. */
 export type OrReference<T> = T | { readonly $ref: string };
 
 export interface Components {
@@ -33,7 +33,7 @@ export interface Components {
   >;
 }
 
-/** Paths by their templates: `/v2/tlds/{id}`. */
+/** Paths by their templates, such as `/v2/tlds/{id}`. */
 export type Paths = Readonly<Record<string, PathItem>>;
 
 /** The methods of a path, as members of a path item. */

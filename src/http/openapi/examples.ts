@@ -127,7 +127,7 @@ function onlyPage(type: ResourceType, base: string, resource: Body): Body {
 
 /**
  * Returns one body with every member and one with the required members only. The service accepts
- * both, one after the other.
+ * both bodies, one after the other.
  */
 function creationBodies(type: ResourceType): Record<string, Example<Body>> {
   const complete = { summary: 'Every member.', value: wholeBody(type) };
@@ -145,8 +145,8 @@ function creationBodies(type: ResourceType): Record<string, Example<Body>> {
 }
 
 /**
- * Returns the fields that a request must contain to create a resource, by their definition or by
- * the rules of the type.
+ * Returns the fields that a request to create a resource requires, by definition or by the type's
+ * rules.
  */
 export function requiredFields(type: ResourceType): [string, Field][] {
   const fields = givenFieldsOf(type, 'create');

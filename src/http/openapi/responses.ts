@@ -132,8 +132,8 @@ export function sharedResponses(
 }
 
 /**
- * Returns the responses by status to a request about `type` that may cause one of `codes`. If a
- * status has exactly the errors of a shared response, it refers to `sharedResponses`. The examples
+ * Returns the responses by status to a request about `type` that may cause one of `codes`. A status
+ * with exactly the errors of a shared response gets a reference to `sharedResponses`. The examples
  * in `own` replace the usual examples.
  */
 export function errorResponses(

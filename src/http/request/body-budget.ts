@@ -38,8 +38,8 @@ declare module 'fastify' {
 
 /**
  * Limits the bytes of request bodies in memory. A request with a large body waits until its bytes
- * fit into the budget and into its caller's share. Only then is the body read. Callers are served
- * in rotation. The bytes stay reserved until the response is sent or, if the caller has
+ * fit into the budget and into its caller's share. The service reads the body only then. Callers
+ * are served in rotation. The bytes stay reserved until the response is sent or, if the caller has
  * disconnected, until the handler finishes. If too many requests wait, rejects further requests
  * with `unavailable`. Call `addBodyBudget` before the routes are added, so that its hooks run after
  * the guard.
@@ -113,8 +113,8 @@ function onceClosed(then: () => void, ...emitters: readonly EventEmitter[]): voi
 }
 
 /**
- * Returns the maximum memory for the body of a request in bytes: its Content-Length, or the limit
- * of its route for a body of unknown length.
+ * Returns the maximum memory for the body of a request in bytes. This is its Content-Length, or the
+ * limit of its route if the length is unknown.
  */
 function bodyBytes({ headers, route }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return route.bodyLimit;

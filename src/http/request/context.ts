@@ -14,8 +14,8 @@ declare module 'fastify' {
 }
 
 /**
- * An option of the request context: its headers and query parameters, the right that it needs, and
- * its effect on the caller.
+ * An option of the request context: its headers and query parameters, its right, and its effect on
+ * the caller.
  */
 interface ContextOption {
   readonly right: string;
@@ -87,11 +87,11 @@ interface QueryString {
   readonly contextParameters: readonly Parameter[];
   /** All other parameters, in the order received. */
   readonly parameters: readonly Parameter[];
-  /** The error for an invalid query string. Both lists are then empty. */
+  /** The error for an invalid query string. With an error, both lists are empty. */
   readonly error?: ServiceError;
 }
 
-/** The query string of requests without one. */
+/** The query string of a request whose URL has none. */
 const NO_QUERY: QueryString = { contextParameters: [], parameters: [] };
 
 /** Returns the query string of a request. Parses it on the first call. */
@@ -145,7 +145,7 @@ function hasContextHeader(rawHeaders: readonly string[]): boolean {
 
 /**
  * Returns the caller that results from the request context. Throws `access_denied` if the caller
- * lacks the right to one of its headers or parameters.
+ * lacks the right to a given header or parameter.
  */
 export function applyContext(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
   // An invalid query string has no request context. Lists and actions throw its error.
@@ -154,7 +154,7 @@ export function applyContext(request: FastifyRequest, caller: Caller, policy: Po
   let current = caller;
   for (const { right, headers, parameters, apply } of CONTEXT_OPTIONS) {
     let modified: Caller | undefined;
-    // Every value is validated, although only the first one with an effect counts.
+    // Every value is validated, although only the first value with an effect counts.
     for (const name of headers) {
       const value = request.headers[name];
       const result = typeof value === 'string' ? apply(current, value) : undefined;

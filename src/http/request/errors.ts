@@ -22,8 +22,8 @@ export interface ErrorSettings {
 /** The settings of all error responses. */
 export interface ErrorResponseSettings extends ErrorSettings {
   /**
-   * The challenges in 401 responses, one for each way to authenticate. Each has one form for
-   * unknown callers and one for callers without a right.
+   * The challenges in 401 responses, one for each way to authenticate. Each challenge has one form
+   * for unknown callers and one form for callers without a right.
    */
   readonly challenges: readonly { readonly unknownCaller: string; readonly missingRight: string }[];
 }

@@ -60,11 +60,11 @@ declare module 'fastify' {
 export type Passed = boolean | Promise<boolean>;
 
 /**
- * Creates the function that checks every request before its route. The cheapest checks run first:
- * cross-origin rules, rate limit of the address, size, token, rate limit of the caller, request
- * context, route, right. In this order, a caller without rights gets no other information. The
- * service reads bodies after these checks. A request whose token is cached passes without a
- * promise. The function throws the error of a rejected request.
+ * Creates the function that checks every request before its route. The cheapest checks run first.
+ * The order is: cross-origin rules, address limit, size, token, rate limit, request context, route,
+ * right. In this order, a caller without rights gets no other information. The service reads bodies
+ * after these checks. A request whose token is cached passes without a promise. The function throws
+ * the error of a rejected request.
  */
 export function createGuard(
   app: FastifyInstance,

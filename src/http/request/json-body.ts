@@ -57,7 +57,7 @@ function bytesOf(request: FastifyRequest): Buffer {
   return body;
 }
 
-/** Returns the JSON value in `bytes`. Yields where other work may run. */
+/** Returns the JSON value in `bytes`. Yields between steps, so that other work may run. */
 export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   let text: string;
   try {

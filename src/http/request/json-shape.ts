@@ -35,7 +35,7 @@ export const ORDINARY_BODY: ShapeLimits = {
   membersOfOne: 1000,
 };
 
-/** The number of bytes scanned between two steps. */
+/** The number of bytes that are scanned between two yields. */
 const STEP_BYTES = 65_536;
 
 const QUOTE = 0x22;
@@ -49,8 +49,8 @@ const CLOSING_BRACE = 0x7d;
 
 /**
  * Rejects JSON text that would be much slower to parse than a list of the same length. Such text
- * has too many arrays, objects, members or items. Accepts text that is not JSON. Yields where other
- * work may run. Throws `invalid_object`.
+ * has too many arrays, objects, members or items. Accepts text that is not JSON. Yields every 64
+ * KiB, so that other work may run. Throws `invalid_object`.
  */
 export function* checkShape(bytes: Buffer, limits: ShapeLimits): Generator<undefined, void> {
   let [containers, allMembers, items] = [0, 0, 0];

@@ -74,9 +74,9 @@ export function createRateLimiter(
 }
 
 /**
- * Ends the check of a token with its result: whether the token is valid, or `elsewhere` if it is
- * valid only from another address. Undefined if the check failed. Throws `too_many_requests` like
- * `beginCheck`.
+ * A function that ends the check of a token with its result. `valid` is `elsewhere` if the token is
+ * valid only from another address, and undefined if the check failed. Throws `too_many_requests`
+ * like `beginCheck`.
  */
 export type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
 
@@ -89,8 +89,8 @@ export interface AddressLimit {
   take(address: string): void;
   /**
    * Does the same for a request whose API token must be checked. Call the returned function with
-   * the result of the check. It undoes the charge for a valid API token. An API token that was
-   * valid at its last check is admitted even if the bucket is empty.
+   * the result of the check. That function undoes the charge for a valid API token. An API token
+   * that was valid at its last check is admitted even if the bucket is empty.
    */
   beginCheck(address: string, token: string): EndCheck;
 }

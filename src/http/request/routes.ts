@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import type { Operation } from '../../domain/model/resource.ts';
 
 /**
- * Handles one request. Returns the text of the response, or `reply` if the handler sends the
- * response itself.
+ * A function that handles one request. Returns the text of the response, or `reply` if the handler
+ * sends the response itself.
  */
 export type Handler = (
   request: FastifyRequest,
@@ -75,7 +75,7 @@ export function prepareRoutes(app: FastifyInstance): void {
 
 /**
  * Returns the route of a request. If its path supports only other methods, the route is `refused`.
- * Without this, Fastify would need a route for each of 30 methods on each path.
+ * Otherwise, Fastify would need a route for each of 30 methods on each path.
  */
 export function routeOf({ routeOptions, url, server }: FastifyRequest): FastifyRequest['route'] {
   if (routeOptions.url !== undefined) return routeOptions;

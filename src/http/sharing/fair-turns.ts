@@ -23,7 +23,7 @@ export interface Turns {
   connections(): number;
 }
 
-/** Shares the turns of the event loop between the owners of requests. */
+/** The turns of the event loop, shared between the owners of requests. */
 export interface FairTurns {
   /**
    * Returns whether a request may begin at once. A request may begin if this turn has time left, no
@@ -128,8 +128,8 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
 }
 
 /**
- * Calls `begin` when the request's owner is next, or `refuse` if the caller disconnected while the
- * request waited.
+ * A function that calls `begin` when the request's owner is next, or `refuse` if the caller
+ * disconnected while the request waited.
  */
 export type WaitForTurn = (
   request: FastifyRequest,

@@ -5,9 +5,9 @@ import { connectionSignal } from './connection-signal.ts';
 import { signedIn } from '../request/guard.ts';
 
 /**
- * Runs the work of a request about many resources, and returns its result. Rejects with
- * `unavailable` if too many requests wait, and with `request_timeout` if the caller disconnects
- * before the work begins.
+ * A function that runs the work of a request about many resources and returns its result. Rejects
+ * with `unavailable` if too many requests wait, and with `request_timeout` if the caller
+ * disconnects before the work begins.
  */
 export type RunLongWork = <T>(
   request: FastifyRequest,
@@ -16,8 +16,8 @@ export type RunLongWork = <T>(
 
 /**
  * Each request uses up to one slice of every turn of the event loop, and up to 50 MB. One caller
- * cannot use both places. The limits on waiting requests equal those of the body budget, which
- * bounds the bytes of large bodies.
+ * cannot run two requests at the same time. The limits on waiting requests equal those of the body
+ * budget, which bounds the bytes of large bodies.
  */
 const LIMITS = { concurrency: 2, concurrencyPerOwner: 1, maxWaitingPerOwner: 64, maxWaiting: 256 };
 

@@ -17,7 +17,7 @@ const MAX_PAUSE_MS = 5000;
 /** The shortest and the longest pause if another agent has the lease of the name server. */
 const [MIN_TAKEOVER_MS, MAX_TAKEOVER_MS] = [500, 1500];
 
-/** The shortest time between two requests without a change. */
+/** The shortest time between two requests if nothing changes. */
 const MIN_POLL_MS = 1000;
 
 /** How long a pass in progress may take once the agent stops. */
@@ -38,7 +38,7 @@ export interface AgentDependencies {
   readonly onDrift: 'repair' | 'report';
   readonly clock: Clock;
   readonly log: DeliveryLog;
-  /** Ends the agent. */
+  /** Ends the agent when it aborts. */
   readonly signal: AbortSignal;
   /** Returns a number from 0 to 1. */
   random(): number;
@@ -145,7 +145,7 @@ function assertFits({ nameServer, driver }: AgentDependencies, given: DesiredFor
 interface Contact {
   /**
    * Returns what `work` returns, or undefined once the agent stops. After a failure, calls `failed`
-   * and waits for a random time of up to 5 s, so that agents do not all return at once. If another
+   * and waits up to 5 s. The time is random, so that agents do not all return at once. If another
    * agent has the lease, waits 0.5 to 1.5 s.
    */
   until<T>(work: () => Promise<T>, failed?: (error: unknown) => void): Promise<T | undefined>;

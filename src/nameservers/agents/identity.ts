@@ -22,10 +22,10 @@ export interface Identity {
 }
 
 /**
- * Returns the name of an agent, which no other running agent has: the name of its host, and a
- * random id. The id is in `file`, so that the agent gets its lease back after a restart. `lock`
- * locks this file until the process ends, and throws if another process has locked it. An agent
- * that cannot lock the file, or that runs from a copy of the disk, gets another id.
+ * Returns a name that no other running agent has: the name of the host and a random id. The id is
+ * in `file`, so that the agent gets its lease back after a restart. `lock` locks this file until
+ * the process ends, and throws if another process has locked it. An agent that cannot lock the
+ * file, or that runs from a copy of the disk, gets another id.
  */
 export function identify(host: string, file: string, lock: (file: string) => void): Identity {
   try {

@@ -21,7 +21,7 @@ export interface RemoteStoreDependencies {
   readonly agent: string;
   /** Returns the milliseconds of a monotonic clock. */
   now(): number;
-  /** Sends a report. Throws if the service does not record it. */
+  /** Sends a report. Throws if the service does not record the report. */
   report(report: ObservedByAgent): Promise<void>;
   /**
    * Extends the lease of the pass with this fence number. Returns the number of changes that wait.
@@ -35,7 +35,7 @@ export interface RemoteStore {
   readonly store: DeliveryStore;
   /** Makes a pass that the service requests due. Resolves when the pass has ended. */
   offer(pass: AgentPass): Promise<void>;
-  /** Ends the pass in progress, if any. A pass that lost its lease may have recorded nothing. */
+  /** Ends the pass in progress, if any. A pass that lost its lease may end without a record. */
   end(): void;
   /** Starts or stops the agent's own passes, which it makes while the service does not respond. */
   setAlone(isAlone: boolean): void;

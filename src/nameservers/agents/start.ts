@@ -48,7 +48,7 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
 export interface AgentProcess {
   readonly log: DeliveryLog;
   readonly clock: Clock;
-  /** Ends the agent. */
+  /** Ends the agent when it aborts. */
   readonly signal: AbortSignal;
   /** The file with the id of the agent. */
   readonly stateFile: string;

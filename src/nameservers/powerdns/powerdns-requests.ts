@@ -22,8 +22,8 @@ export interface PowerdnsOptions {
 }
 
 /**
- * Sends a request. Returns undefined for 404, and otherwise the body of a successful response.
- * Throws `DriverError`.
+ * A function that sends a request. Returns undefined for 404, and otherwise the body of a
+ * successful response. Throws `DriverError`.
  */
 export type Send = (
   method: string,

@@ -150,7 +150,7 @@ export async function settle(settlement: Settlement): Promise<{
 
 /**
  * Returns the removed keys to verify. Omits a key if its former secret is not known and another key
- * has the same name, because a query cannot distinguish the two keys.
+ * has the same name. A query cannot distinguish the two keys.
  */
 function removedKeys({ dependencies, desired, gone }: Settlement): RemovedKey[] {
   if (gone.length === 0) return [];

@@ -32,7 +32,10 @@ export interface Verdict {
   readonly open: Failure | undefined;
 }
 
-/** Verifies a name server with signed and unsigned requests. `zones` are the zones of its pool. */
+/**
+ * A function that verifies a name server with signed and unsigned requests. `zones` are the zones
+ * of its pool.
+ */
 export type Verify = (
   server: NameServer,
   zones: readonly string[],
