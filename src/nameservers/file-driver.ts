@@ -202,7 +202,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
   /**
    * Checks that the server has loaded the file. Returns no requirement for a file without keys,
-   * because the server would show nothing of the file.
+   * because a server shows only keys.
    */
   async function checkInclude(loaded: Loaded): Promise<readonly Requirement[]> {
     const content = (await file.read().catch(() => undefined)) ?? '';

@@ -15,7 +15,6 @@ export interface PowerdnsApi {
   keys(): Promise<readonly string[]>;
   /** Returns a key, or undefined if there is none. */
   key(name: string): Promise<{ readonly algorithm: string; readonly secret: string } | undefined>;
-  /** Creates a key, changes its secret, or deletes it. */
   createKey(key: {
     readonly name: string;
     readonly algorithm: string;

@@ -32,8 +32,8 @@ export type Send = (
 ) => Promise<{ readonly body: unknown } | undefined>;
 
 /**
- * Returns the function that begins a pass. It reads the API key, and returns a function that sends
- * requests until `ending` aborts. Throws `DriverError`.
+ * Returns the function that begins a pass. That function reads the API key, and returns a function
+ * that sends requests until `ending` aborts. Throws `DriverError`.
  */
 export function createRequests(options: PowerdnsOptions): (ending: AbortSignal) => Promise<Send> {
   const client = createHttpClient({

@@ -21,7 +21,7 @@ const MAX_DUE = 1000;
 /** The maximum number of probes of a scheduled verification in one second. */
 export const PROBES_PER_SECOND = 20;
 
-/** How long after a change interrupts a scheduled verification the verification continues. */
+/** How long a scheduled verification waits after a change has interrupted it. */
 export const RESUME_MS = 1000;
 
 /**

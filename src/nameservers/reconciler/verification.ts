@@ -120,7 +120,7 @@ const NO_ZONE: Failure = {
   message: 'the pool has no zone to test keys with. Set the probe_zone of the name server',
 };
 
-/** Verifies a name server over the network. */
+/** Verifies a name server with DNS requests over the network. */
 export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
   const address = parseDnsAddress(server.address);
   const zone = server.probe_zone ?? zones[0];
