@@ -27,7 +27,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open connections and send nothing',
     bound:
-      'At most half of all connections come from one address. The service closes those whose first request does not arrive in 30 s.',
+      'At most half of all connections come from one address. The service closes a connection whose first request does not arrive in 30 s.',
     settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
@@ -46,7 +46,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Begin TLS handshakes and do not finish them',
     bound:
-      'At most half of all connections come from one address. The service closes those whose handshake takes longer than 10 s.',
+      'At most half of all connections come from one address. The service closes a connection whose handshake takes longer than 10 s.',
     settings: ['api.maxConnectionsPerAddress', 'tls.handshakeTimeoutSeconds'],
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
@@ -107,7 +107,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Request the documents with 50 alternating Host headers',
     bound:
-      'The service renders each document once for all names. It counts resources for the metrics every 15 s.',
+      'The service renders each document once for all host names. It counts resources for the metrics every 15 s.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request of each connection.',
     attack: () => ({
@@ -126,7 +126,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     atLeast: { answers: 100 },
   },
   {
-    name: 'Send requests one byte a second',
+    name: 'Send requests at one byte per second',
     bound: 'The service closes a connection whose request does not arrive in full in 30 s.',
     settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
     cost: 'One open file for each connection.',
@@ -159,9 +159,9 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Guess tokens',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429. A token has 256 random bits.',
+      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429. A token has 256 random bits.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
-    cost: '50 queries of the database a second.',
+    cost: '50 database queries per second.',
     attack: () => ({
       seconds: SECONDS,
       connections: 20,
@@ -178,9 +178,9 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Guess tokens of Keystone',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429.',
+      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
-    cost: '50 requests to Keystone a second.',
+    cost: '50 requests to Keystone per second.',
     async prepare() {
       const keystone = await startEmptyKeystone();
       onTestFinished(keystone.close);
@@ -212,7 +212,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Send requests without a token',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429.',
+      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.1 ms of processor time for each request.',
     attack: () => ({
@@ -227,7 +227,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Open and close connections',
-    bound: 'A connection without a request takes no other resource.',
+    bound: 'At most half of all connections come from one address.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'About 0.2 ms of processor time for each connection.',
     attack: () => ({
@@ -244,7 +244,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open a connection for each request',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429.',
+      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.5 ms of processor time for each request.',
     attack: () => ({

@@ -88,9 +88,9 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Pipeline 64 KB of requests on 200 connections',
     bound:
-      'Callers take turns. The service closes a connection with more than 64 waiting requests. It reads input to discard from one connection at a time.',
+      'Callers take turns. The service closes a connection with more than 64 waiting requests. It reads and discards input of one connection at a time.',
     settings: ['api.maxConnectionsPerAddress'],
-    cost: 'What the service parses in one turn of the event loop.',
+    cost: 'The time to parse the requests of one event loop turn.',
     attack: (target) =>
       reading(target, [`/v2/zones/${EXAMPLE_ID}`], {
         bytes: 64 * KB,
@@ -119,9 +119,9 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Filter 100,000 zones by patterns',
     bound:
-      'Such lists run in a separate thread, two of a caller at a time. Each runs for at most 10 s.',
+      'Such lists run in a separate thread, two lists of a caller at a time. Each runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
-    cost: 'The time of another processor.',
+    cost: 'Processor time of another core.',
     prepare: manyZones,
     attack(target) {
       const paths = Array.from(
@@ -136,9 +136,9 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Filter and sort 100,000 zones by columns without an index',
     bound:
-      'Such lists run in a separate thread, two of a caller at a time. Each runs for at most 10 s.',
+      'Such lists run in a separate thread, two lists of a caller at a time. Each runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
-    cost: 'The time of another processor.',
+    cost: 'Processor time of another core.',
     prepare: manyZones,
     attack(target) {
       const filters = [
@@ -200,11 +200,11 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 1 },
   },
   {
-    name: 'Send the bodies of 300 large requests one byte a second',
+    name: 'Send the bodies of 300 large requests at one byte per second',
     bound:
       'One caller takes at most a quarter of 32 MB for large request bodies. Further requests wait, or the service refuses them with 503.',
     settings: ['api.maxBodyBytesInFlight', 'api.requestTimeoutSeconds'],
-    cost: 'Nothing: three quarters stay free.',
+    cost: 'Nothing: three quarters of this memory stay free.',
     async attack(target) {
       const tlds = Array.from({ length: 20_000 }, () => ({
         name: NEW_WORD,

@@ -71,7 +71,7 @@ async function ownDatabase(folder: string): Promise<string> {
 /** Attacks by a caller with a valid token on a service with PostgreSQL. */
 export const POSTGRES: readonly Scenario[] = [
   {
-    name: 'Write the same filters in every order, on PostgreSQL',
+    name: 'List with the same filters in every order, on PostgreSQL',
     bound:
       'The service puts the conditions of filters in a fixed order. It never prepares a statement that depends on a request.',
     settings: [],
@@ -95,7 +95,7 @@ export const POSTGRES: readonly Scenario[] = [
   {
     name: 'Run 40 slow lists at once, on PostgreSQL',
     bound:
-      'Such lists have a third of the connections, half of that for one caller, and end after 10 s.',
+      'Such lists use at most a third of the connections, and those of one caller half of it. Each ends after 10 s.',
     settings: ['databasePool.maxConnections', 'api.scanTimeoutSeconds'],
     cost: 'Nothing for requests that read single resources.',
     prepare: manyZonesOnPostgres,

@@ -12,7 +12,7 @@ function attackTable(scenarios: readonly Scenario[]): string[] {
     return `| ${name} | ${bound} | ${keys} | ${cost} |`.replaceAll('|  |', '| |');
   });
   return [
-    '| Attack | What bounds it | Settings | The most it costs others |',
+    '| Attack | What limits the attack | Settings | Maximum cost for others |',
     '| --- | --- | --- | --- |',
     ...rows,
   ];
