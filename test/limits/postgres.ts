@@ -95,7 +95,7 @@ export const POSTGRES: readonly Scenario[] = [
   {
     name: 'Run 40 slow lists at once, on PostgreSQL',
     bound:
-      'Such lists use at most a third of the connections, and those of one caller at most a sixth. Each list ends after 10 s.',
+      'Such lists use at most a third of the connections, and the lists of one caller at most a sixth. Each list ends after 10 s.',
     settings: ['databasePool.maxConnections', 'api.scanTimeoutSeconds'],
     cost: 'Nothing for requests that read single resources.',
     prepare: manyZonesOnPostgres,

@@ -12,7 +12,7 @@ function attackTable(scenarios: readonly Scenario[]): string[] {
     return `| ${name} | ${bound} | ${keys} | ${cost} |`.replaceAll('|  |', '| |');
   });
   return [
-    '| Attack | What limits the attack | Settings | Maximum cost for others |',
+    '| Attack | What limits the attack | Settings | Maximum cost for other callers |',
     '| --- | --- | --- | --- |',
     ...rows,
   ];
