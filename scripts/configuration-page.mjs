@@ -47,21 +47,21 @@ The service does not start with:
 
 The message lists all problems, and the exit code is 2.
 \`tsigil check-config\` makes the same checks and prints the effective configuration.
-It hides secrets, and the password in a database URL.
+The output hides secrets, and the password in a database URL.
 
 The service reads its configuration at startup, and again at SIGHUP.
-The column Reload below states what SIGHUP does to a changed setting:
+The column Reload below shows the effect of SIGHUP on a changed setting:
 
 | Reload | Effect of SIGHUP |
 | --- | --- |
 | yes | The service applies the new value to later requests. |
-| while set | The same, if the setting has a value before and after. Otherwise, the change needs a restart. |
+| while set | The service applies the new value to later requests if the setting had a value before. If you add or remove the value, the change needs a restart. |
 | no | The change needs a restart. The service logs the name of the setting. |
 
 [Operations](operations.md#change-the-configuration-without-a-restart) shows the steps.
 
 A secret can also be in a file.
-Set the variable that ends in \`_FILE\` to its path.
+Set the variable that ends in \`_FILE\` to the path of the file.
 The secret is the content of the file without the final newline.
 If both variables are set, the service does not start.
 [Operations](operations.md#give-the-service-its-secrets) shows how to use systemd credentials.
@@ -81,7 +81,7 @@ In a variable, write numbers, booleans, lists and maps as YAML:
 ## Example configuration
 
 This service accepts requests from other machines over TLS, and uses PostgreSQL.
-It runs one process for each of four cores, and its readers can list and read TLDs:
+It runs one process for each of four cores, and callers with the role \`reader\` can list and read TLDs:
 
 \`\`\`yaml
 listen: 0.0.0.0:9001
@@ -106,8 +106,8 @@ The setting \`policy\` changes the roles that have these rights:
 | --- | --- |
 ${[...new Set(CONFIGURABLE_RIGHTS.map(groupOf))].map(rightsOf).join('\n')}
 
-An entry replaces the default roles.
-Without \`admin\` in the entry, administrators do not have the right either.
+An entry in \`policy\` replaces the default roles of a right.
+If the entry omits \`admin\`, administrators do not have the right.
 Roles are case-insensitive.
 
 The rights without a collection set the context of a request.
@@ -128,9 +128,9 @@ ${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 
 | Variable | Read by | Meaning |
 | --- | --- | --- |
-| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\`, the client | The configuration file, unless \`--config\` is set. The client finds the service on this machine in it. |
-| \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is the current profile, or the service on this machine. |
-| \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is that of the current profile, or the first token of the service on this machine. |
+| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\`, the client | The configuration file, unless \`--config\` is set. From it, the client reads the address of the service on this machine. |
+| \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is the address in the current profile, or the address of the service on this machine. |
+| \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is the token of the current profile, or the first token of the service on this machine. |
 | \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. Used if the database URL has no password and \`PGPASSWORD\` is not set. |
 
 The client is every command that sends requests to a service.

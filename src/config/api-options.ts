@@ -22,16 +22,17 @@ export const API_SECTIONS = {
     maxBodyBytes: option(integer(KIB, 64 * MIB), {
       default: 112 * KIB,
       meaning:
-        'The largest request body. Larger ones get 413. Lists of TLD entries may always have 2 MiB.',
+        'The maximum size of a request body, in bytes. The service returns 413 for a larger body. Lists of TLD entries may always have 2 MiB.',
     }),
     maxBodyBytesInFlight: option(integer(MIB, 16 * GIB), {
       default: 32 * MIB,
       meaning:
-        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter, but always one body of the largest size.',
+        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter, but always enough for one body of the maximum size.',
     }),
     maxHeaderBytes: option(integer(KIB, MIB), {
       default: 16 * KIB,
-      meaning: 'The largest head of a request: its request line and headers. Larger ones get 431.',
+      meaning:
+        'The maximum size of the request line and headers, in bytes. The service returns 431 for a larger head.',
     }),
     requestTimeoutSeconds: option(integer(1, 3600), {
       default: 30,
@@ -50,18 +51,18 @@ export const API_SECTIONS = {
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
-        'The maximum time, in seconds, of a list that can use no index, such as one with a pattern. After that, the request gets 503.',
+        'How long a list without an index, such as one with a pattern, may take, in seconds. The service then returns 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
       reload: 'yes',
       default: MIB,
       meaning:
-        'How many bytes of items a page may have. A page ends before the item that would exceed this, and `links.next` begins with that item.',
+        'How many bytes of items a page may have. A page ends before the item that would exceed this size, and the next page begins with that item.',
     }),
     maxConnections: option(integer(1, 1_000_000), {
       default: 4096,
       meaning:
-        'How many connections one process accepts from callers. It closes further ones on arrival. The limit of open files may allow fewer: see [operations](operations.md#limits-of-connections).',
+        'How many connections one process accepts from callers. It closes further connections on arrival. The limit of open files may allow fewer: see [operations](operations.md#limits-of-connections).',
     }),
     maxConnectionsPerAddress: option(integer(1, 1_000_000), {
       default: 1024,
@@ -87,7 +88,7 @@ export const API_SECTIONS = {
       reload: 'yes',
       secret: true,
       meaning:
-        'The token that a request for `/metrics` must have, as `Authorization: Bearer T` or `X-Auth-Token: T`. It gives no other rights. Unset, the path needs no token.',
+        'The token that a request for `/metrics` must have, as `Authorization: Bearer T` or `X-Auth-Token: T`. The token gives no other rights. If unset, `/metrics` needs no token.',
     }),
     addresses: option(list(network(), 0, 1000), {
       reload: 'yes',

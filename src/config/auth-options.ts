@@ -10,15 +10,15 @@ const KEYSTONE = {
   }),
   publicUrl: option(url(), {
     meaning:
-      'The URL of Keystone that 401 responses show to callers. Unset, it is `auth.keystone.url`.',
+      'The URL of Keystone in 401 responses, for callers. If unset, it is `auth.keystone.url`.',
   }),
   caFile: option(path(), {
     meaning:
-      'A PEM file with the CA certificates that the service trusts for Keystone. Unset, it trusts the certificates that Node.js trusts. Needs an https URL.',
+      'A PEM file with the CA certificates that the service trusts for Keystone. If unset, it trusts the certificates that Node.js trusts. Requires an https URL in `auth.keystone.url`.',
   }),
   username: option(line(), {
     meaning:
-      "The service's user in Keystone. Without a user or an application credential, the service validates each token with that token.",
+      "The service's user in Keystone. Without a user or an application credential, the service uses each caller's token to validate that token.",
   }),
   password: option(line(), { secret: true, meaning: 'The password of `auth.keystone.username`.' }),
   userDomain: option(line(), {
@@ -46,7 +46,7 @@ const KEYSTONE = {
     reload: 'yes',
     default: 90,
     meaning:
-      'How many days a token of the service may be valid if a Keystone user creates it. A token that is created with such a token does not expire later. 0 sets no limit.',
+      'How many days a token of the service may be valid if a Keystone user creates it. A token that is created with such a token expires no later than that token. 0 sets no limit.',
   }),
   cacheSeconds: option(integer(0, 86_400), {
     default: 300,
@@ -55,7 +55,8 @@ const KEYSTONE = {
   }),
   cacheEntries: option(integer(1, 10_000_000), {
     default: 10_000,
-    meaning: 'How many tokens are cached. Beyond that, the service evicts the least recently used.',
+    meaning:
+      'The maximum number of cached tokens. Beyond it, the service evicts the least recently used token.',
   }),
 };
 
@@ -64,7 +65,7 @@ export const ADMIN_TOKEN = option(tokenText(), {
   reload: 'while set',
   secret: true,
   meaning:
-    'An administrator token that is valid while it is configured, for containers and tests. Without one, the service creates a token at the first start. It writes this token to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
+    'An administrator token that is valid while it is configured, for containers and tests. If unset, the service creates a token at the first start. It writes this token to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
 });
 
 /** The settings of authentication and authorisation. */
@@ -73,7 +74,7 @@ export const AUTH_SECTIONS = {
     insufficientRightsStatus: option(enumeration([401, 403]), {
       designate: 403,
       meaning:
-        'The status for callers with a valid token and insufficient roles: 401 with type `access_denied`, or 403 with type `forbidden`. The default is 401. If `auth.method` is `keystone` alone, it is 403, because Keystone clients sign in again after 401.',
+        'The status for callers with a valid token and insufficient roles: 401 with type `access_denied`, or 403 with type `forbidden`. The default is 401. If `auth.method` is `keystone` alone, the default is 403, because Keystone clients sign in again after 401.',
     }),
     method: option(oneOrMore(enumeration(AUTH_METHODS), AUTH_METHODS.length), {
       default: ['tokens'],
@@ -86,6 +87,6 @@ export const AUTH_SECTIONS = {
     reload: 'yes',
     default: {},
     meaning:
-      'The roles that may do an operation, such as `tlds:list: [admin, reader]`. Other operations keep the roles listed below.',
+      'Which roles have a right, such as `tlds:list: [admin, reader]`. Rights that the map does not contain keep their default roles.',
   }),
 };

@@ -38,7 +38,7 @@ export const DELIVERY_SECTIONS = {
     onDrift: option(enumeration(['repair', 'report']), {
       default: 'repair',
       meaning:
-        'What the service does if another program has changed the keys on a name server. `repair` restores them, and `report` only reports the change.',
+        'What the service does if another program has changed the keys on a name server. `repair` restores the keys, and `report` only reports the change.',
     }),
     concurrency: option(integer(1, 1000), {
       default: 8,

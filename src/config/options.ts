@@ -15,7 +15,7 @@ export const TABLE = {
   compatibility: option(enumeration(COMPATIBILITIES), {
     default: 'none',
     meaning:
-      'With `designate`, other settings have the defaults that OpenStack Designate has, for clients that expect them. The column of defaults shows both. A value in the configuration takes precedence.',
+      'With `designate`, other settings have the defaults of OpenStack Designate, for clients that expect its behaviour. The column Default shows both defaults. A value in the configuration takes precedence.',
   }),
   listen: option(address(), {
     default: '127.0.0.1:9001',
@@ -24,7 +24,7 @@ export const TABLE = {
   }),
   publicUrl: option(url(), {
     meaning:
-      "The URL by which callers reach the service, for links. It is used in its ASCII form. Unset, links use each request's `Host` header.",
+      'The URL by which callers reach the service, for links. The service converts a Unicode host name to ASCII. If unset, links use the `Host` header of each request.',
   }),
   database: option(databaseUrl(), {
     default: 'sqlite:var/tsigil.db',
@@ -88,7 +88,7 @@ export const TABLE = {
     masterKeyFile: option(path(), {
       credential: 'tsigil-master-key',
       meaning:
-        'The file with the master key. Without it, the service uses the systemd credential `tsigil-master-key`. With an embedded database, it otherwise creates `master.key` beside the database.',
+        'The file with the master key. If unset, the service uses the systemd credential `tsigil-master-key`. With an embedded database and no credential, it uses `master.key` beside the database, and creates this file at the first start.',
     }),
     required: option(boolean(), {
       default: false,
@@ -101,7 +101,7 @@ export const TABLE = {
       reload: 'yes',
       default: 'counted',
       meaning:
-        'How the audit trail records reads of secrets. `counted` writes one record per caller, key and minute. `each` writes one record per request before the response. If the service cannot write it, the request gets 503. `off` writes none.',
+        'How the audit trail records reads of secrets. `counted` writes one record per caller, key and minute. `each` writes one record per request before the response. If the service cannot write the record, it returns 503. `off` writes no records.',
     }),
     retentionDays: option(integer(0, 36_500), {
       reload: 'yes',
@@ -120,7 +120,7 @@ export const TABLE = {
     strict: option(boolean(), {
       designate: false,
       meaning:
-        'Reject keys that no name server can use. Their name is not a domain name, or their secret is not base64. Unset, true for a new database, and false for one that a version without this default created.',
+        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. If unset, it is true for a new database, and false for a database that a version without this default created.',
     }),
     requireResource: option(boolean(), {
       default: false,
