@@ -27,6 +27,15 @@ export default tseslint.config(
       '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
       'max-lines': ['error', 300],
       'no-console': 'error',
+      'no-restricted-properties': [
+        'error',
+        {
+          object: 'AbortSignal',
+          property: 'any',
+          message:
+            'Node.js may collect a time limit inside it. Use signalWithin of net/deadline.ts.',
+        },
+      ],
     },
   },
   {

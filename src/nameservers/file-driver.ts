@@ -3,6 +3,7 @@ import { withKept, type DesiredKey, type DesiredState } from '../domain/delivery
 import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
+import { signalWithin } from '../net/deadline.ts';
 import { DriverError, type Difference, type Driver, type Requirement } from './driver.ts';
 import { readKeysOf, withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
@@ -222,12 +223,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
 /** Returns a server whose commands fail with `timeout` if the program does not respond in time. */
 function withTimeLimits(server: FileServer): FileServer {
-  const within = (signal: AbortSignal, ms: number) =>
-    AbortSignal.any([signal, AbortSignal.timeout(ms)]);
   return {
     ...server,
-    inspect: (signal) => server.inspect(within(signal, INSPECT_MS)),
-    load: (signal) => server.load(within(signal, LOAD_MS)),
+    inspect: (signal) => server.inspect(signalWithin(INSPECT_MS, signal)),
+    load: (signal) => server.load(signalWithin(LOAD_MS, signal)),
   };
 }
 

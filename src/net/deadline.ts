@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { NetError } from './faults.ts';
 
 /** A time limit that several steps share. */
@@ -11,6 +12,28 @@ export interface Deadline {
 /** Returns a deadline that starts now. */
 export function deadlineAfter(seconds: number): Deadline {
   return { seconds, signal: AbortSignal.timeout(seconds * 1000) };
+}
+
+/**
+ * Returns a signal that aborts after `ms` milliseconds with a `TimeoutError`, or as the first of
+ * `signals`. `AbortSignal.any` is not used: Node.js may collect a time limit inside it, which then
+ * never aborts.
+ */
+export function signalWithin(ms: number, ...signals: readonly AbortSignal[]): AbortSignal {
+  const ending = new AbortController();
+  const { signal } = ending;
+  setMaxListeners(0, signal, ...signals); // many requests may share one
+  const timer = setTimeout(() => {
+    ending.abort(new DOMException('The time limit has passed', 'TimeoutError'));
+  }, ms);
+  timer.unref(); // it also keeps the controller in memory
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  for (const each of signals) {
+    const abort = () => ending.abort(each.reason);
+    if (each.aborted) abort();
+    else each.addEventListener('abort', abort, { once: true, signal });
+  }
+  return signal;
 }
 
 /** Returns the error for a deadline that has passed. */

@@ -1,7 +1,7 @@
 import { readState, type StateHead } from '../../domain/delivery/agent-pass.ts';
 import type { DesiredForAgent, ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import { isObject } from '../../domain/model/field.ts';
-import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
+import { deadlineAfter, signalWithin, type Deadline } from '../../net/deadline.ts';
 import { NetError } from '../../net/faults.ts';
 import { readWholeFile } from '../../net/files.ts';
 import { createHttpClient, parseJson, type HttpResponse } from '../../net/http.ts';
@@ -135,7 +135,7 @@ function isList(value: unknown): value is readonly unknown[] {
 
 /** Returns a deadline that also passes when `signal` aborts. */
 function limit(seconds: number, signal: AbortSignal): Deadline {
-  return { seconds, signal: AbortSignal.any([deadlineAfter(seconds).signal, signal]) };
+  return { seconds, signal: signalWithin(seconds * 1000, signal) };
 }
 
 function messageOf({ status, text }: HttpResponse): string {

@@ -1,7 +1,7 @@
-import { setMaxListeners } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { anyText } from '../../domain/model/field.ts';
 import { responseObject } from '../../domain/model/object.ts';
+import { signalWithin } from '../../net/deadline.ts';
 import { describeFault } from '../../net/faults.ts';
 import { createHttpClient, parseJson, type HttpClient } from '../../net/http.ts';
 import { driverErrors } from '../control.ts';
@@ -92,8 +92,7 @@ function limitedSignals(ending: AbortSignal): () => AbortSignal {
   return () => {
     const now = performance.now();
     if (latest === undefined || now - latest.since > 1000) {
-      const signal = AbortSignal.any([ending, AbortSignal.timeout(REQUEST_MS)]);
-      setMaxListeners(0, signal); // each request listens
+      const signal = signalWithin(REQUEST_MS, ending);
       latest = { signal, since: now };
     }
     return latest.signal;

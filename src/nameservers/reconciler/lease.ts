@@ -1,4 +1,5 @@
 import type { DeliveryStore } from '../../domain/delivery/ports.ts';
+import { signalWithin } from '../../net/deadline.ts';
 
 /** How long a claim lasts without renewal. Another process takes over after this time. */
 export const LEASE_MS = 8000;
@@ -25,6 +26,7 @@ export function keepLease(
   stopping: AbortSignal,
 ): Lease {
   const lost = new AbortController();
+  const stopped = new AbortController();
   const timer = setInterval(() => {
     store.renew(id, holder, fence, LEASE_MS).then(
       (renewed) => {
@@ -35,8 +37,11 @@ export function keepLease(
   }, RENEW_MS);
   timer.unref();
   return {
-    signal: AbortSignal.any([lost.signal, stopping, AbortSignal.timeout(PASS_MS)]),
+    signal: signalWithin(PASS_MS, lost.signal, stopping, stopped.signal),
     isLost: () => lost.signal.aborted,
-    stop: () => clearInterval(timer),
+    stop() {
+      clearInterval(timer);
+      stopped.abort(); // ends the time limit
+    },
   };
 }
