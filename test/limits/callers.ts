@@ -202,7 +202,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send the bodies of 300 large requests at one byte per second',
     bound:
-      'One caller takes at most a quarter of 32 MB for large request bodies. Further requests wait, or the service refuses them with 503.',
+      'The large request bodies of one caller take at most a quarter of 32 MB. Further requests wait, or the service refuses them with 503.',
     settings: ['api.maxBodyBytesInFlight', 'api.requestTimeoutSeconds'],
     cost: 'Nothing: three quarters of this memory stay free.',
     async attack(target) {
