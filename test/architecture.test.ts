@@ -7,12 +7,12 @@ const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
 
 interface SourceFile {
-  /** The path below src. */
+  /** The path, relative to src. */
   readonly path: string;
-  /** The first folder below src; empty for the files at the root. */
+  /** The first folder below src, or an empty string for a file in src itself. */
   readonly folder: string;
   readonly lines: number;
-  /** Paths below src of imported files. */
+  /** The paths of the imported files, relative to src. */
   readonly imports: string[];
   /** Names of imported packages and built-in modules. */
   readonly packages: string[];
@@ -51,8 +51,8 @@ function folderOf(path: string): string {
 }
 
 /**
- * The subfolders of each folder: a subfolder imports itself and those before it. '' are the files
- * of the folder itself.
+ * The subfolders of each folder, from low to high. A subfolder may import only itself and lower
+ * subfolders. '' means the files in the folder itself.
  */
 const ROOMS: Record<string, string[]> = {
   domain: [
@@ -99,23 +99,27 @@ const ROOMS: Record<string, string[]> = {
 };
 
 describe('imports', () => {
-  test.each(Object.keys(ROOMS))('each folder of %s imports only itself and lower ones', (top) => {
-    const rooms = ROOMS[top] ?? [];
-    const roomOf = (path: string) => dirname(path).slice(top.length + 1);
-    const own = FILES.filter(({ folder }) => folder === top);
-    expect(own.filter(({ path }) => !rooms.includes(roomOf(path))).map(({ path }) => path)).toEqual(
-      [],
-    );
-    const upward = own.flatMap(({ path, imports }) =>
-      imports
-        .filter(
-          (target) =>
-            folderOf(target) === top && rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(path)),
-        )
-        .map((target) => `${path} -> ${target}`),
-    );
-    expect(upward).toEqual([]);
-  });
+  test.each(Object.keys(ROOMS))(
+    'each subfolder of %s imports only itself and lower subfolders',
+    (top) => {
+      const rooms = ROOMS[top] ?? [];
+      const roomOf = (path: string) => dirname(path).slice(top.length + 1);
+      const own = FILES.filter(({ folder }) => folder === top);
+      expect(
+        own.filter(({ path }) => !rooms.includes(roomOf(path))).map(({ path }) => path),
+      ).toEqual([]);
+      const upward = own.flatMap(({ path, imports }) =>
+        imports
+          .filter(
+            (target) =>
+              folderOf(target) === top &&
+              rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(path)),
+          )
+          .map((target) => `${path} -> ${target}`),
+      );
+      expect(upward).toEqual([]);
+    },
+  );
 
   test('no folder has more than 13 files', () => {
     const sizes = new Map<string, number>();
@@ -163,14 +167,14 @@ describe('imports', () => {
         readFileSync(join(SRC, path), 'utf8'),
       ),
     );
-    // Copying a database changes no resource.
+    // store/copy.ts copies rows to another database, and changes no resource.
     expect(callers.map(({ path }) => path).sort()).toEqual([
       'domain/operations/change.ts',
       'store/copy.ts',
     ]);
   });
 
-  test('an adapter imports only the domain, the network and itself', () => {
+  test('an adapter imports only the domain, net and itself', () => {
     const strays = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder)).flatMap(
       ({ path, folder, imports }) =>
         imports
@@ -180,7 +184,7 @@ describe('imports', () => {
     expect(strays).toEqual([]);
   });
 
-  test('the network imports only itself and the DNS, model and text of the domain', () => {
+  test('net imports only itself and the folders dns, model and text of the domain', () => {
     const net = FILES.filter(({ folder }) => folder === 'net');
     const strays = net.flatMap(({ path, imports }) =>
       imports
@@ -193,7 +197,7 @@ describe('imports', () => {
     }).toEqual({ strays: [], packages: [] });
   });
 
-  test('only the network sends HTTP requests and datagrams', () => {
+  test('only net sends HTTP requests and datagrams', () => {
     const clients = FILES.filter(({ folder, path }) => {
       const text = readFileSync(join(SRC, path), 'utf8');
       return (
@@ -224,7 +228,7 @@ describe('imports', () => {
     expect({ others, packages }).toEqual({ others: [], packages: [] });
   });
 
-  test('only one folder imports a package, except the root folder and yaml', () => {
+  test('each package is imported in one folder, apart from src itself and from yaml in config', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
       for (const name of packages.filter(
@@ -247,7 +251,7 @@ describe('imports', () => {
     expect([...imported].sort()).toEqual(declared.sort());
   });
 
-  test('there are no cycles', () => {
+  test('no imports form a cycle', () => {
     const importsOf = new Map(FILES.map(({ path, imports }) => [path, imports]));
     const done = new Set<string>();
     const cycles: string[] = [];
@@ -273,7 +277,7 @@ describe('imports', () => {
 describe('sizes', () => {
   const lines = FILES.map((file) => file.lines).sort((one, other) => one - other);
 
-  test('no file has more than 300 lines, and nine of ten have at most 200', () => {
+  test('no file has more than 300 lines, and 90 % of the files have at most 200', () => {
     expect(
       FILES.filter((file) => file.lines > 300).map(({ path, lines }) => `${path}: ${lines}`),
     ).toEqual([]);

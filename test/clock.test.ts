@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createClock } from '../src/clock.ts';
 
-/** A clock on a machine whose time the test sets, in milliseconds. */
+/** Returns a clock on a machine whose time the test sets. */
 function machine(start: string) {
   let wall = Date.parse(start);
   let monotonic = 5_000;
@@ -15,18 +15,18 @@ function machine(start: string) {
   return {
     clock,
     /**
-     * The reported steps back: the time of the clock before each, and the time of the machine after
-     * it.
+     * The reported steps back. Each has the clock's time before the step and the machine's time
+     * after the step.
      */
     followed,
-    /** The machine's time in milliseconds. */
+    /** Returns the system time in milliseconds since 1970. */
     system: () => Math.floor(wall),
-    /** Advances the machine's time. */
+    /** Advances the system clock and the monotonic clock. */
     pass: (milliseconds: number) => {
       wall += milliseconds;
       monotonic += milliseconds;
     },
-    /** Sets the system clock. */
+    /** Moves the system clock by this number of milliseconds. */
     set: (milliseconds: number) => void (wall += milliseconds),
   };
 }
@@ -67,7 +67,7 @@ test('advances by microseconds while the system clock is up to two seconds behin
   expect(followed).toEqual([]);
 });
 
-test('goes back with the system clock after a step of hours, and reports both times once', () => {
+test('goes back with the system clock after a step of two hours, and reports both times once', () => {
   const { clock, set, pass, followed } = machine('2030-01-31T12:00:00.000Z');
   clock();
   set(7_200_000);
@@ -79,7 +79,7 @@ test('goes back with the system clock after a step of hours, and reports both ti
   expect(followed).toEqual([['2030-01-31T14:00:00.000000', '2030-01-31T12:00:00.000000']]);
 });
 
-test('timestamps increase except at a reported step back, and stay within two seconds of the system clock', () => {
+test('timestamps increase, except at a reported step back, and are within two seconds of the system clock', () => {
   const step = fc.tuple(
     fc.constantFrom('pass', 'set'),
     fc.double({ min: -5000, max: 5000, noNaN: true }),

@@ -27,8 +27,8 @@ function run(command: string, args: readonly string[]): { status: number | null;
 }
 
 /**
- * Writes the block of docs/operations.md in this language into a file, with a test certificate in
- * place of its certificates.
+ * Writes the block of docs/operations.md in this language to a file and returns its path. A test
+ * certificate replaces the certificates.
  */
 function configurationFor(language: string): string {
   const block = blocksOf({ path: 'docs/operations.md', text: read('docs/operations.md') }).find(
@@ -63,7 +63,10 @@ function configurationFor(language: string): string {
 const openssl = hasProgram('openssl', 'openssl');
 
 describe('deploy/debian/postinst', () => {
-  /** Runs the script with programs that only log their arguments. Returns the log. */
+  /**
+   * Runs the script with fake programs, which only log their arguments. Returns the logged calls of
+   * deb-systemd-invoke.
+   */
   function postinst(...parameters: string[]): string[] {
     const log = join(folder, 'calls');
     writeFileSync(log, '');
@@ -96,7 +99,7 @@ describe('deploy/debian/postinst', () => {
       .filter((line) => line.startsWith('deb-systemd-invoke'));
   }
 
-  test('an upgrade restarts the service, and each running service for a port', () => {
+  test('an upgrade restarts tsigil.service and each running instance of tsigil@.service', () => {
     expect(postinst('configure', '0.0.9')).toEqual([
       'deb-systemd-invoke restart tsigil.service',
       'deb-systemd-invoke restart tsigil@9001.service',
@@ -104,27 +107,30 @@ describe('deploy/debian/postinst', () => {
     ]);
   });
 
-  test('an installation starts the service only', () => {
+  test('an installation starts tsigil.service only', () => {
     expect(postinst('configure')).toEqual(['deb-systemd-invoke start tsigil.service']);
   });
 });
 
 describe('the proxies of docs/operations.md', () => {
-  test.runIf(openssl && hasProgram('nginx', 'nginx'))('nginx accepts its configuration', () => {
-    const { status, output } = run('nginx', [
-      '-t',
-      '-c',
-      configurationFor('nginx'),
-      '-g',
-      `pid ${join(folder, 'nginx.pid')};`,
-    ]);
-    expect(output).toContain('test is successful');
-    expect(output).not.toContain('[warn]');
-    expect(status).toBe(0);
-  });
+  test.runIf(openssl && hasProgram('nginx', 'nginx'))(
+    'nginx accepts the configuration in docs/operations.md without a warning',
+    () => {
+      const { status, output } = run('nginx', [
+        '-t',
+        '-c',
+        configurationFor('nginx'),
+        '-g',
+        `pid ${join(folder, 'nginx.pid')};`,
+      ]);
+      expect(output).toContain('test is successful');
+      expect(output).not.toContain('[warn]');
+      expect(status).toBe(0);
+    },
+  );
 
   test.runIf(openssl && hasProgram('haproxy', 'haproxy'))(
-    'HAProxy accepts its configuration without a warning',
+    'HAProxy accepts the configuration in docs/operations.md without a warning',
     () => {
       expect(run('haproxy', ['-c', '-dW', '-f', configurationFor('haproxy')])).toMatchObject({
         status: 0,
@@ -139,7 +145,7 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
   });
 
   test.runIf(hasProgram('systemd-analyze', 'systemd'))(
-    'is valid with all credentials enabled, and each variable names one of them',
+    'is valid with all credentials enabled, and each variable names a credential',
     () => {
       const text = read(`deploy/${unit}`).replaceAll(/^#(?=LoadCredential=|Environment=)/gm, '');
       const credentials = [
@@ -162,7 +168,7 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
     for (const variable of secrets) expect(text).not.toMatch(new RegExp(`\\b${variable}\\b`));
   });
 
-  test('has a stop time-out above stopGraceSeconds, and only existing settings', () => {
+  test('has a TimeoutStopSec above stopGraceSeconds, and names only existing settings', () => {
     const grace = OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default;
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(read(`deploy/${unit}`))?.[1])).toBeGreaterThan(
       Number(grace),
@@ -255,7 +261,7 @@ describe('deploy/grafana-dashboard.json', () => {
   const { panels } = dashboard;
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-  test('has panels with different ids that do not overlap, on a data source that users select', () => {
+  test('has panels with unique ids that do not overlap, and queries the data source that the user selects', () => {
     expect(dashboard).toMatchObject({ title: 'Tsigil', schemaVersion: 39 });
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -281,7 +287,7 @@ describe('deploy/grafana-dashboard.json', () => {
     );
   });
 
-  test('queries only metrics of the service, and all those that docs/operations.md lists', async () => {
+  test('queries only metrics of the service, and all of them apart from tsigil_build_info', async () => {
     const service = await startTestService();
     onTestFinished(() => service.close());
     const { text } = await service.get('/metrics');
@@ -323,7 +329,7 @@ describe.each(['compose.yaml', 'compose-postgres.yaml'])('deploy/%s', (name) => 
     expect(tsigil.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:9001(?:-9009)?:9001$/)]);
   });
 
-  test('has only existing settings, and waits longer than stopGraceSeconds', () => {
+  test('names only existing settings, and has a stop_grace_period above stopGraceSeconds', () => {
     expectSettings(text);
     const grace = OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default;
     expect(parseInt(String(tsigil.stop_grace_period))).toBeGreaterThan(Number(grace));
@@ -343,19 +349,19 @@ describe('deploy/kubernetes.yaml', () => {
   const pod = kind('Deployment').spec.template;
   const [container] = pod.spec.containers;
 
-  test('has only existing settings, in the variables and in the configuration', () => {
+  test('names only existing settings, in the variables and in the configuration', () => {
     expectSettings(text.replaceAll(/^ *#.*$/gm, ''));
     const path = join(folder, 'tsigil.yaml');
     writeFileSync(path, kind('ConfigMap').data['tsigil.yaml']);
     expect(readConfig(path, {}).stopGraceSeconds).toBe(20);
   });
 
-  test('gives pods longer than stopGraceSeconds to stop', () => {
+  test('has a terminationGracePeriodSeconds above stopGraceSeconds and the preStop pause', () => {
     const pause = Number(container.lifecycle.preStop.exec.command[1]);
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(20 + pause);
   });
 
-  test('has probes and ports that the service responds on, and the user of the image', async () => {
+  test('has probes to which the service responds, and the port and the user of the image', async () => {
     const service = await startTestService();
     onTestFinished(() => service.close());
     for (const probe of [container.readinessProbe, container.livenessProbe])
@@ -365,7 +371,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(containerfile).toContain(`USER ${pod.spec.securityContext.runAsUser}\n`);
   });
 
-  test('selects the pods by their labels', () => {
+  test('has selectors that match the labels of the pods', () => {
     const { labels } = pod.metadata;
     expect(kind('Deployment').spec.selector.matchLabels).toEqual(labels);
     expect(kind('Service').spec.selector).toEqual(labels);
@@ -391,7 +397,7 @@ describe('Containerfile', () => {
     expect(user).toBeLessThan(text.indexOf('\nENTRYPOINT '));
   });
 
-  test('has a health check that passes while the service responds, and otherwise fails', async () => {
+  test('has a health check that passes while the service responds, and fails afterwards', async () => {
     const [command = '', ...args] = JSON.parse(
       /HEALTHCHECK [^[]+CMD (\[.+\])$/m.exec(text)?.[1] ?? '[]',
     ) as string[];
@@ -405,7 +411,7 @@ describe('Containerfile', () => {
   });
 });
 
-/** Runs Node.js asynchronously, because this process must respond to it. */
+/** Runs Node.js and returns the exit code. Asynchronous, because this process runs the service. */
 function runCheck(args: readonly string[]): Promise<number | null> {
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   return new Promise((resolve) => child.once('exit', resolve));
@@ -418,7 +424,7 @@ function expectSettings(text: string): void {
   expect(named.filter((name) => !variables.includes(name))).toEqual([]);
 }
 
-/** Expects that systemd reports no problem with a unit, with the paths of this machine. */
+/** Expects that systemd reports no problem with a unit. Replaces paths that this machine lacks. */
 function expectValid(unit: string, text: string): void {
   const local = text
     .replace('/usr/bin/node /opt/tsigil', `${process.execPath} ${ROOT}`)

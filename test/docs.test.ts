@@ -33,7 +33,7 @@ import {
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
 const DOCUMENTS = readDocuments();
-/** The programs that examples start, and their packages in Debian. */
+/** The programs that examples start, with their Debian packages. */
 const NAME_SERVER_PROGRAMS: Readonly<Record<string, string>> = {
   dig: 'bind9-dnsutils',
   knotd: 'knot',
@@ -50,8 +50,8 @@ function documentAt(path: string): Document {
 }
 
 /**
- * Starts a service as `npm start` runs it, with its own first token. Returns a client with that
- * token. The service stops with the test.
+ * Starts a service without `adminToken`. Returns a client with the first token. The service stops
+ * at the end of the test.
  */
 async function startFirstService(): Promise<ServiceProcess & { readonly folder: string }> {
   const home = temporaryFolder();
@@ -64,7 +64,7 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
   return { ...service, ...service.with(token), folder: home };
 }
 
-test('all documents exist, and the main ones have examples', () => {
+test('all documents exist, and README.md, docs/api.md and docs/operations.md have examples', () => {
   const pages = ['api', 'compatibility', 'configuration', 'keys', 'operations'].map(
     (name) => `docs/${name}.md`,
   );
@@ -79,7 +79,7 @@ test('all documents exist, and the main ones have examples', () => {
 });
 
 test.each(DOCUMENTS)('$path: no example runs the program with npx', ({ text }) => {
-  // npx takes a second longer for each call, and outside a checkout it runs another package.
+  // npx adds a second to each command. Outside a checkout, npx runs a package from the registry.
   expect(text).not.toMatch(/npx tsigil|npm exec tsigil/);
 });
 
@@ -111,7 +111,7 @@ describe('examples in documents', () => {
     );
   }
 
-  test('README.md: the first start prints the output on the page', async () => {
+  test('README.md: the first start of the service prints the output on the page', async () => {
     const service = await startFirstService();
     const shown =
       blocksOf(documentAt('README.md')).find(({ language }) => language === 'text')?.content ?? '';
@@ -125,7 +125,7 @@ describe('examples in documents', () => {
   });
 
   test.runIf(curl)(
-    'docs/operations.md: the commands to restore a backup restore its content',
+    'docs/operations.md: the commands to restore a backup restore the content of the backup',
     async () => {
       const service = await startFirstService();
       await service.post('/v2/tlds', { name: 'kept' });
@@ -147,7 +147,7 @@ describe('examples in documents', () => {
   );
 
   test.runIf(curl && hasProgram('named', 'bind9') && hasProgram('knotd', 'knot'))(
-    'docs/signed-transfers.md: the steps to rotate a key end with the new key alone',
+    'docs/signed-transfers.md: after the steps to rotate a key, only the new key works',
     async () => {
       const service = await startFirstService();
       const page = documentAt('docs/signed-transfers.md');
@@ -167,7 +167,7 @@ describe('examples in documents', () => {
   );
 
   test.runIf(hasProgram('nsd-checkconf', 'nsd'))(
-    'docs/signed-transfers.md: NSD accepts its configuration',
+    'docs/signed-transfers.md: NSD accepts the configuration',
     async () => {
       const service = await startTestService();
       onTestFinished(() => service.close());
@@ -229,7 +229,7 @@ describe('names in documents', () => {
       expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
     });
 
-    test(`${document.path}: settings and variables exist`, () => {
+    test(`${document.path}: settings and environment variables exist`, () => {
       const keys = OPTIONS.map(({ key }) => key);
       const sections = keys
         .filter((key) => key.includes('.'))
@@ -360,7 +360,7 @@ describe('names in documents', () => {
   });
 });
 
-/** Returns whether the file and the heading of a relative link exist. */
+/** Returns whether the file and the heading exist to which a relative link points. */
 function leadsSomewhere(document: Document, target: string): boolean {
   const [path = '', heading] = target.split('#');
   const file = path === '' ? document.path : normalize(join(dirname(document.path), path));

@@ -65,7 +65,7 @@ test('seals records in numbered batches, each with the hash of the one before', 
   });
 });
 
-test('a stop seals the remaining records and logs the checkpoint', async () => {
+test('a stopping service seals the remaining records and logs the checkpoint', async () => {
   await service.post('/v2/tlds', { name: 'com' });
   const { folder } = service;
   const first = await startTestService(
@@ -87,7 +87,7 @@ test.each([
   ['deleted', 'DELETE FROM audit_head', 2],
   ['set back', 'UPDATE audit_head SET number = 1', 2],
 ])(
-  'sealing continues after the last batch if another program has %s the end of the chain, and reports this',
+  'the service seals the next batch and reports a repair if another program has %s the end of the chain',
   async (_, statement, last) => {
     const folder = temporaryFolder();
     const file = join(folder, 'tsigil.db');
@@ -128,7 +128,7 @@ test.each([
   },
 );
 
-test('records that were dropped while the database could not be written are counted', async () => {
+test('counts each dropped record once', async () => {
   const folder = temporaryFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   await withDatabase(`sqlite:${folder}/other.db`, async (database) => {

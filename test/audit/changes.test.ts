@@ -15,7 +15,7 @@ afterEach(() => service.close());
 
 const records = () => auditRecords(`sqlite:${join(service.folder, 'tsigil.db')}`);
 
-test('a creation, an update and a deletion leave one record each, with the values before and after', async () => {
+test('each creation, update and deletion adds one record, with the values before and after', async () => {
   const headers = { 'x-openstack-request-id': `req-${randomUUID()}` };
   const created = await service.post('/v2/tlds', { name: 'com', description: 'first' }, headers);
   const { id } = created.body as { id: string };
@@ -53,14 +53,14 @@ test('a creation, an update and a deletion leave one record each, with the value
   expect(trail).toHaveLength(3);
 });
 
-test('a refused change leaves no record of a change', async () => {
+test('a refused change adds no record of a change', async () => {
   await service.post('/v2/tlds', { name: 'com' });
   expect((await service.post('/v2/tlds', { name: 'com' })).status).toBe(409);
   expect((await service.post('/v2/tlds', { name: '' })).status).toBe(400);
   expect((await records()).filter(({ outcome }) => outcome === 'success')).toHaveLength(1);
 });
 
-test('a bulk request and an import leave one record each, with counts and at most 100 names', async () => {
+test('each bulk request and import adds one record, with counts and at most 100 names', async () => {
   const tlds = Array.from({ length: 150 }, (_, index) => ({ name: `tld${index}` }));
   expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
   expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200); // changes nothing
@@ -88,7 +88,7 @@ test('a bulk request and an import leave one record each, with counts and at mos
   expect(trail[0]?.detail.names).toHaveLength(100);
 });
 
-test('a record has the members of a key that responses show, and no others', async () => {
+test('a record contains exactly the members of a key that responses show', async () => {
   const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
   const created = await service.post('/v2/tsigkeys', key);
   await service.patch(`/v2/tsigkeys/${created.body.id}`, { algorithm: 'hmac-sha512' });
@@ -108,7 +108,7 @@ test('no record contains a secret, a token or its hash', async () => {
   await service.delete(`/v2/tsigkeys/${created.body.id}`);
   const token = await service.post('/v2/tokens', { name: 'robot', roles: ['reader'] });
   await service.post('/v2/tlds', { name: 'com', description: `pasted ${token.body.token}` });
-  // Mistakes of a caller: the token as the name of another, and inside of a list.
+  // A caller can paste a token by mistake: as the name of another token, or into an attribute.
   const misnamed = await service.post('/v2/tokens', {
     name: token.body.token as string,
     roles: ['admin'],

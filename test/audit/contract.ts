@@ -12,7 +12,7 @@ import type { Database } from '../../src/store/sql/sql.ts';
 const AT = '2026-11-22T10:00:00.000000';
 const LATER = '2026-11-23T10:00:00.000000';
 
-/** The guarantees of the audit trail on every database. */
+/** Defines the tests that the audit trail must pass on every database. */
 export function describeAuditTrail(name: string, open: () => Promise<Database>): void {
   describe(`the audit trail on ${name}`, () => {
     let database: Database;
@@ -62,7 +62,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await sealBatch(sealer(holder))).toMatchObject({ number: 2, count: 10 });
     });
 
-    test('a lease can be claimed by another process after it ended or was released', async () => {
+    test('another process can claim a lease that expired or was released', async () => {
       const claim = (holder: string, milliseconds = 60_000) =>
         database.write((sql) =>
           claimLease(sql, database.dialect, { name: 'x', holder, milliseconds }),
@@ -80,7 +80,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       });
     });
 
-    test('retention deletes old batches in whole, 1,000 records at a time, and records it', async () => {
+    test('retention deletes whole batches, 1,000 records at a time, and records each step', async () => {
       await add(1500);
       await sealBatch(sealer());
       for (let batch = 0; batch < 3; batch += 1) {
@@ -103,14 +103,14 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await count("audit_records WHERE action = 'audit:purge'")).toBe(3);
     });
 
-    test('retention deletes nothing of a batch that is not old enough', async () => {
+    test('retention deletes no record of a batch that is not old enough', async () => {
       await add(10);
       await sealBatch(sealer());
       expect(await purgeExpired(sealer(), AT)).toBeUndefined();
       expect(await count('audit_records')).toBe(10);
     });
 
-    test('retention ends when a record names a batch that does not exist', async () => {
+    test('retention deletes nothing if a record names a batch that does not exist', async () => {
       await add(3);
       await sealBatch(sealer());
       await database.write((sql) => sql.run('UPDATE audit_records SET batch = 1 WHERE 1 = 1', []));
@@ -120,7 +120,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await count('audit_records')).toBe(records);
     });
 
-    test('counts of an ended process become records once', async () => {
+    test('counts of an ended process become records exactly once', async () => {
       const line = (id: string, isStored: boolean) => ({ id, isStored, entry: entry(1) });
       const lines = Array.from({ length: 70 }, (_, index) => line(`line-${index}`, false));
       await database.write((sql) => writeCounts(sql, { current: lines, finished: [] }));

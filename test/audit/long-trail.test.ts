@@ -8,10 +8,10 @@ import { seed, withDatabase } from '../harness/trail.ts';
 
 const VERIFIED = sizeOf('auditRecordsVerified');
 const STREAMED = 100_000;
-/** All streamed records have 200 MB together. */
+/** A filler of 2,000 characters: all streamed records have 200 MB. */
 const FILLER = 'x'.repeat(2000);
 
-/** Starts a service whose trail has this number of records. */
+/** Starts a service whose trail has `count` records. */
 async function startWith(count: number, changes: Partial<AuditEntry>): Promise<ServiceProcess> {
   const seeded = temporaryFolder();
   const folder = temporaryFolder();
@@ -21,22 +21,25 @@ async function startWith(count: number, changes: Partial<AuditEntry>): Promise<S
   await withDatabase(`sqlite:${join(seeded, 'seeded.db')}`, (database) =>
     seed(database, count, 2000, { changes }),
   );
-  // A copy, because the driver keeps the lock of a closed connection.
+  // The service opens a copy, because the driver keeps the lock of a closed connection.
   cpSync(join(seeded, 'seeded.db'), join(folder, 'tsigil.db'));
   return startServiceProcess(folder, {
     TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}`,
-    // Garbage is collected before it fills memory, so that only memory in use is measured.
+    // A small heap makes Node.js collect garbage early, so that the test measures memory in use.
     NODE_OPTIONS: '--max-old-space-size=64',
   });
 }
 
-/** Returns the memory of a service in MB. */
+/** Returns the resident memory of a service in MB. */
 function memoryOf({ process: { pid } }: ServiceProcess): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** Returns the CPU time that a service has used. Linux counts it in 10 ms. */
+/**
+ * Returns the CPU time that a service has used, in seconds. Linux counts CPU time in steps of 10
+ * ms.
+ */
 function cpuSecondsOf({ process: { pid } }: ServiceProcess): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   const [user, system] = fields.split(' ').slice(11, 13);
@@ -54,7 +57,7 @@ test('a stream of 100,000 records to a slow reader uses less than 100 MB', async
   let largest = 0;
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     lines += chunk.filter((octet) => octet === 10).length;
-    // Another request between chunks: the service keeps responding, and the reader is slow.
+    // A request between chunks slows the reader, and shows that the service still responds.
     if (lines % 50 === 0) expect((await service.get('/v2/audit/batches?limit=1')).status).toBe(200);
     largest = Math.max(largest, memoryOf(service));
   }
@@ -63,7 +66,7 @@ test('a stream of 100,000 records to a slow reader uses less than 100 MB', async
   await service.stop('SIGTERM');
 }, 180_000);
 
-test(`${VERIFIED} records are verified with 60 s of CPU time per 1,000,000 and less than 60 MB`, async () => {
+test(`verifying ${VERIFIED} records takes at most 60 s of CPU time per 1,000,000, and less than 60 MB`, async () => {
   const service = await startWith(VERIFIED, {});
   await service.post('/v2/audit/verify', { from: 'records-0' });
   const before = memoryOf(service);

@@ -2,17 +2,17 @@ import { expect } from 'vitest';
 import { auditRecords } from '../harness/audit.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 
-/** An accepted change, and what its record must have. */
+/** An accepted change, with the values that its record must contain. */
 interface Done {
   readonly requestId: string;
   readonly actor: string;
   readonly action: string;
   readonly id: string;
-  /** Values of `description` before and after. */
+  /** The values of `description` before and after the change. */
   readonly description: readonly [before: string | null, after: string | null];
 }
 
-/** Numbers that look random and are the same in each run. */
+/** Returns a generator of pseudo-random numbers, the same in each run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -23,7 +23,7 @@ function numbers(seed: number): (below: number) => number {
 
 /**
  * Creates, changes and deletes TLD entries by three callers over all processes, and sends some
- * requests that are refused. Returns the accepted ones.
+ * requests that are refused. Returns the accepted changes.
  */
 export async function runOperations(processes: readonly Client[], count: number): Promise<Done[]> {
   const [first] = processes;

@@ -49,7 +49,7 @@ async function readAll({ service, id }: Started): Promise<void> {
   expect((await service.get(`/v2/tsigkeys/${id}/export?format=bind`)).status).toBe(200);
 }
 
-test('counted: one record per caller, action and key, with the number of reads', async () => {
+test('secretReads counted: one record per caller, action and key, with the number of reads', async () => {
   const started = await start();
   await readAll(started);
   const trail = await started.stop();
@@ -58,7 +58,7 @@ test('counted: one record per caller, action and key, with the number of reads',
       .filter((record) => record.action === action)
       .reduce((total, { detail }) => total + Number(detail.reads), 0);
   expect([sum('tsigkeys:get'), sum('tsigkeys:list'), sum('tsigkeys:export')]).toEqual([5, 1, 1]);
-  // A minute may have ended meanwhile.
+  // Reads are counted per minute, and the requests may span two minutes.
   expect(trail.length).toBeLessThanOrEqual(6);
   expect(trail.find(({ action }) => action === 'tsigkeys:get')).toMatchObject({
     actor_id: 'configured',
@@ -71,7 +71,7 @@ test('counted: one record per caller, action and key, with the number of reads',
   });
 });
 
-test('counted: a crash loses no reads from before the last second', async () => {
+test('secretReads counted: a crash loses no reads from before the last second', async () => {
   const started = await start();
   await started.service.get(`/v2/tsigkeys/${started.id}`);
   await expect
@@ -84,7 +84,7 @@ test('counted: a crash loses no reads from before the last second', async () => 
     .not.toEqual([{ count: 0 }, { count: 1 }]);
 });
 
-test('each: one record per request, with the request id, before the response', async () => {
+test('secretReads each: one record per request, with the request id, before the response', async () => {
   const started = await start('each');
   await readAll(started);
   const trail = await started.stop();
@@ -97,13 +97,13 @@ test('each: one record per request, with the request id, before the response', a
   expect(trail[5]?.detail).toEqual({ secrets: 1, filter: { name: 'key' }, ids: [started.id] });
 });
 
-test('off: no record of reads', async () => {
+test('secretReads off: no record of reads', async () => {
   const started = await start('off');
   await readAll(started);
   expect(await started.stop()).toEqual([]);
 });
 
-test('no record of a response without secrets', async () => {
+test('a response without secrets adds no record', async () => {
   const started = await start('each');
   const { body } = await started.service.post('/v2/tokens', { name: 'a', roles: ['auditor'] });
   const auditor = started.service.with(body.token as string);

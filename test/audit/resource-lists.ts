@@ -7,12 +7,12 @@ import { addRecords, entry, seal } from '../harness/trail.ts';
 
 const AT = '2026-11-22T10:00:00.000000';
 
-/** More than one step reads. */
+/** More records than the service reads in one step. */
 const UNSEALED = 6000;
 
 /**
- * The guarantees of lists of one resource's records on every database. `explain` is the beginning of
- * a statement that returns the plan of a query.
+ * Defines the tests that lists of one resource's records must pass on every database. `explain` is
+ * the prefix of a statement that returns the plan of a query.
  */
 export function describeResourceLists(
   name: string,
@@ -50,7 +50,7 @@ export function describeResourceLists(
       }
     };
 
-    test('has the records of every batch and those without a batch, in both orders', async () => {
+    test('lists sealed records in both orders, and unsealed records only with the newest first', async () => {
       await add(['own1', ...others(3), 'own2']);
       await seal(database);
       await add(others(2));
@@ -66,7 +66,7 @@ export function describeResourceLists(
       }
     });
 
-    test('searches the index of sealed records by batch', async () => {
+    test('reads the index of sealed records by batch', async () => {
       for (let batch = 1; batch <= 5; batch += 1) {
         await add([`own${batch}`, ...others(1500)]);
         await seal(database);
@@ -88,7 +88,7 @@ export function describeResourceLists(
       }
     });
 
-    test('the transaction of a change writes no entry of that index', async () => {
+    test('the transaction of a change adds no entry to the index of sealed records', async () => {
       const indexes = async () => {
         const texts = await database.reads.all(
           name === 'SQLite'

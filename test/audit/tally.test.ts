@@ -18,7 +18,7 @@ function start(maxLines?: number) {
   };
 }
 
-test('events with the same key become one line with their sums', () => {
+test('events with the same key become one line with the sums of their counts', () => {
   const { tally, count } = start();
   for (const key of ['a', 'b', 'a']) count(key);
   expect(tally.changes(MINUTE).current).toMatchObject([
@@ -40,18 +40,18 @@ test('lines are written again only after another event', () => {
   expect(tally.changes(MINUTE).current).toEqual([]);
 });
 
-test('the lines of an ended minute are finished once', () => {
+test('returns the lines of an ended minute until they are written', () => {
   const { tally, count } = start();
   count('a');
   const changes = tally.changes(NEXT);
   expect(changes.current).toEqual([]);
   expect(changes.finished).toHaveLength(1);
-  expect(tally.changes(NEXT).finished).toHaveLength(1); // it was not written
+  expect(tally.changes(NEXT).finished).toHaveLength(1); // nothing was written yet
   changes.written();
   expect(tally.changes(NEXT).finished).toEqual([]);
 });
 
-test('one minute has a bounded number of lines, and loses no event', () => {
+test('one minute has a limited number of lines, and loses no event', () => {
   const { tally, count } = start(10);
   for (let index = 0; index < 1000; index += 1) count(`key-${index}`);
   const { current } = tally.changes(MINUTE);
@@ -61,7 +61,7 @@ test('one minute has a bounded number of lines, and loses no event', () => {
   expect(current.filter(({ entry }) => entry.action === 'coarse')).toHaveLength(1);
 });
 
-test('a database that cannot be written for a long time does not fill the memory', () => {
+test('stores at most 20,000 lines in memory while the database cannot be written', () => {
   const { tally, count } = start(100_000);
   for (let minute = 0; minute < 30; minute += 1) {
     for (let index = 0; index < 1000; index += 1) count(`key-${index}`);

@@ -8,7 +8,10 @@ import { startTestService, temporaryFolder } from '../harness/service.ts';
 
 const KEY = { ...KEY_MEMBERS, name: 'key' };
 
-/** Makes changes, reads and refused requests. Returns the records, and those in the log. */
+/**
+ * Makes changes, reads and refused requests. Returns the records in the database, and the records
+ * in the log.
+ */
 async function run(variables: Record<string, string>) {
   const folder = temporaryFolder();
   const service = await startTestService(variables, { folder, auditIntervalMs: 20 });
@@ -45,7 +48,7 @@ test.each(['counted', 'each'])(
   },
 );
 
-test('without audit.toLog, the log has no record', async () => {
+test('without audit.toLog, the log contains no record', async () => {
   const { records, logged } = await run({});
   expect([records.length > 0, logged]).toEqual([true, []]);
 });

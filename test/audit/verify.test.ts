@@ -47,25 +47,25 @@ async function onSeeded(work: (database: Database) => Promise<void>): Promise<vo
   rmSync(folder, { recursive: true, force: true });
 }
 
-test('MACs under several audit keys are verified', () =>
+test('verifies MACs under several audit keys', () =>
   onSeeded(async (database) => {
     expect(await verify(database, [KEY])).toEqual(RIGHT);
     await seed(database, 4, 4, { key: { ...KEY, number: 5 } });
     expect(await verify(database, [KEY, { ...KEY, number: 5 }])).toEqual(RIGHT);
   }));
 
-test('a MAC under another key is wrong', () =>
+test('reports a MAC under another key as wrong', () =>
   onSeeded(async (database) => {
     const { problems } = await verify(database, [{ number: 2, hmac: () => 'other' }]);
     expect(problems[0]).toEqual({ batch: 1, problem: 'Its MAC is wrong.' });
   }));
 
-test('the MACs of a lost key are reported as unchecked', () =>
+test('reports the MACs of a lost key as unchecked', () =>
   onSeeded(async (database) => {
     expect(await verify(database, [])).toEqual({ ...RIGHT, unchecked: 3 });
   }));
 
-test('a batch without a MAC after one with a MAC is a problem', () =>
+test('reports a batch without a MAC after a batch with a MAC', () =>
   onSeeded(async (database) => {
     await database.write((sql) =>
       sql.run('UPDATE audit_batches SET mac = NULL WHERE number = 2', []),
@@ -76,7 +76,7 @@ test('a batch without a MAC after one with a MAC is a problem', () =>
     ]);
   }));
 
-test('records that are older than 60 s and have no batch are a problem', () =>
+test('reports unsealed records that are older than 60 s', () =>
   onSeeded(async (database) => {
     await addRecords(database, [entry('late')]);
     expect(await verify(database, [KEY], '2026-11-21T09:30:59.000000')).toEqual(RIGHT);

@@ -16,7 +16,7 @@ describe('a cache', () => {
     expect(cache.get('a')).toBeUndefined();
   });
 
-  test('removes the older value of a key if the new one has already expired', () => {
+  test('removes the previous value of a key if the new value has already expired', () => {
     const cache = createCache<object>(10, () => 5);
     cache.set('a', {}, 9);
     cache.set('a', {}, 5);
@@ -31,7 +31,7 @@ describe('a cache', () => {
         fc.integer({ min: 1, max: 4 }),
         (steps, entries) => {
           const cache = createCache<{ index: number }>(entries, () => 0);
-          // the model: most recently used first, at most `entries`
+          // the expected content: the most recently used first, at most `entries`
           let used: { key: string; index: number }[] = [];
           for (const [index, { key, set }] of steps.entries()) {
             const known = used.find((entry) => entry.key === key);

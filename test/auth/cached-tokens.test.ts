@@ -57,7 +57,9 @@ function insert(id: string, token: string): Promise<void> {
   );
 }
 
-/** The store whose queries for tokens have read their rows, but return them only after `resume`. */
+/**
+ * Returns a store whose queries read their rows at once, but return the rows only after `resume`.
+ */
 function slowStore(): { slow: Store; resume: () => void } {
   let resume: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (resume = resolve));
@@ -72,7 +74,10 @@ function slowStore(): { slow: Store; resume: () => void } {
   return { slow, resume };
 }
 
-/** Returns the authentication with the tokens in a store, at `NOW` unless `times` differ. */
+/**
+ * Returns the function that authenticates callers by the tokens in a store. The time is `NOW`
+ * unless `times` has a clock.
+ */
 function authenticationOf(
   tokens: Store,
   times: { clock?: () => string; seconds?: () => number } = {},
@@ -83,7 +88,7 @@ function authenticationOf(
 
 const remove = () => store.write((writer) => writer.remove(tokenType, ID));
 
-test('queries a token once, and again after a change of any token', async () => {
+test('queries a token once, and again after any token changed', async () => {
   const authenticate = authenticationOf(store);
   for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
   expect(queries).toBe(1);
@@ -122,11 +127,11 @@ test('does not cache a token that was read before its removal', async () => {
   const early = authenticate(TOKEN);
   await remove();
   resume();
-  expect((await early)?.id).toBe(ID); // requested before the removal
+  expect((await early)?.id).toBe(ID); // this request began before the removal
   expect(await authenticate(TOKEN)).toBeUndefined();
 });
 
-test('shares a query in progress, but not one from before a removal', async () => {
+test('shares a query in progress, but not a query that began before a removal', async () => {
   const { slow, resume } = slowStore();
   const authenticate = authenticationOf(slow);
   const early = [authenticate(TOKEN), authenticate(TOKEN)];
@@ -167,7 +172,7 @@ test('queries a token again after 0.5 s if another process may have removed it',
   expect(queries).toBe(2);
 });
 
-test('measures the 0.5 s from the start of the query', async () => {
+test('caches a token for 0.5 s from the start of the query, not from its end', async () => {
   let seconds = 100;
   const slow: Store = {
     ...store,
@@ -183,7 +188,7 @@ test('measures the 0.5 s from the start of the query', async () => {
   expect(queries).toBe(3);
 });
 
-test('a change that was rolled back clears the cache, a read does not', async () => {
+test('a failed change clears the cache; a read does not', async () => {
   const before = store.changes(tokenType);
   await store.get(tokenType, ID);
   expect(store.changes(tokenType)).toBe(before);

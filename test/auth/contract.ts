@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The issuer of the tokens of one authentication method. */
+/** The issuer of tokens for one authentication method. */
 export interface Issuer {
-  /** The settings of a service that accepts the tokens. */
+  /** The environment variables of a service that accepts the tokens. */
   readonly variables: Record<string, string>;
-  /** The ids of two projects. */
+  /** The ids of the two projects. */
   readonly projects: readonly [string, string];
   /** The challenges in `WWW-Authenticate` of 401 responses. */
   readonly challenges: { readonly unknownCaller: string; readonly missingRight: string };
@@ -16,8 +16,8 @@ export interface Issuer {
 }
 
 /**
- * Identity headers that a middleware sets in other OpenStack services, after it has removed the
- * caller's own.
+ * Returns the identity headers that the middleware of other OpenStack services sets. The middleware
+ * first removes such headers of the caller.
  */
 function identityHeaders(project: string): Record<string, string> {
   return {
@@ -33,7 +33,9 @@ function identityHeaders(project: string): Record<string, string> {
   };
 }
 
-/** The tests that every authentication method must pass. `open` runs once, before the tests. */
+/**
+ * Defines the tests that every authentication method must pass. `open` runs once, before the tests.
+ */
 export function authenticationContract(name: string, open: () => Promise<Issuer>): void {
   describe(name, () => {
     let issuer: Issuer;

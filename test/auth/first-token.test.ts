@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 describe('the file of the first administrator token', () => {
-  test('is created with mode 0600 and replaced atomically', async () => {
+  test('has mode 0600 and replaces an earlier file atomically', async () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(folder, 'new'));
     writeFileSync(file, 'old', { mode: 0o644 });
@@ -48,7 +48,7 @@ describe('the file of the first administrator token', () => {
     expect(await createFirstToken(dependencies, file)).toBe(false);
   });
 
-  test('cannot replace a folder, and no temporary file or token remains', async () => {
+  test('does not replace a folder, and leaves no temporary file and no stored token', async () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(file, 'in-the-way'), { recursive: true });
     await expect(createFirstToken(dependencies, file)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
@@ -58,7 +58,7 @@ describe('the file of the first administrator token', () => {
   });
 
   test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
-    'leaves no file and no open descriptor on a full disk',
+    'leaves no partial file and no open descriptor on a full disk',
     async () => {
       disk = mountMemory(folder, '1m');
       const place = disk?.folder ?? '';
@@ -71,7 +71,7 @@ describe('the file of the first administrator token', () => {
         try {
           return [readlinkSync(join('/proc/self/fd', descriptor))];
         } catch {
-          return []; // the descriptor of the listing itself
+          return []; // the descriptor of the folder /proc/self/fd, which is closed by now
         }
       });
       expect(open.filter((path) => path.startsWith(place))).toEqual([]);

@@ -8,7 +8,10 @@ export const PROJECTS = ['one', 'two'] as const;
 
 const ROLES = ['admin', 'member', 'reader'] as const;
 
-/** The credentials of a service, by the suffixes of their environment variables. */
+/**
+ * The credentials of a service. Each key is the suffix of an environment variable, such as
+ * `USERNAME`.
+ */
 type Credentials = Readonly<Record<string, string>>;
 
 /**
@@ -23,8 +26,8 @@ export interface Cloud {
   /** An expired token of an administrator. */
   readonly expired: string;
   /**
-   * Returns the settings of a service that accepts Keystone tokens, by the suffixes of their
-   * environment variables. By default the service has a user.
+   * Returns the environment of a service that accepts Keystone tokens. `settings` has suffixes of
+   * variables as keys. By default, the service signs in with its password.
    */
   variables(
     settings?: Readonly<Record<string, string>>,
@@ -64,7 +67,7 @@ export async function startCloud(): Promise<Cloud> {
     },
     expired,
     variables(settings = {}, credentials = withPassword) {
-      // The suites of both methods expect the same status.
+      // By default the status is 403 with Keystone alone. The suite of all methods expects 401.
       const all = { URL: keystone.url, TIMEOUT_SECONDS: '30', ...credentials, ...settings };
       const named = Object.entries(all).map(([name, value]): [string, string] => [
         `TSIGIL_AUTH_KEYSTONE_${name}`,
@@ -80,7 +83,7 @@ export async function startCloud(): Promise<Cloud> {
   };
 }
 
-/** Starts a service that stops at the end of the test. */
+/** Starts a service, which stops at the end of the test. */
 export async function start(variables: Record<string, string>): Promise<TestService> {
   const service = await startTestService(variables);
   onTestFinished(() => service.close());
@@ -98,7 +101,7 @@ export async function startBehindGateway(
   return [await start(cloud.variables({ URL: gateway.url, ...settings }, credentials)), gateway];
 }
 
-/** Returns the status of a list of TLDs, which only administrators may request. */
+/** Lists the TLDs and returns the status. Only administrators may list TLDs. */
 export async function statusOf(service: TestService, token: string): Promise<number> {
   return (await service.with(token).get('/v2/tlds')).status;
 }

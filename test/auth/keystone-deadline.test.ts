@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 const TIMEOUT_SECONDS = 1;
 
-/** Starts a service whose Keystone is this listener. */
+/** Starts a service that uses this listener as its Keystone. */
 async function startWith(listener: RequestListener): Promise<TestService> {
   const keystone = createServer(listener).listen(0, '127.0.0.1');
   await once(keystone, 'listening');
@@ -26,7 +26,7 @@ async function startWith(listener: RequestListener): Promise<TestService> {
   return service;
 }
 
-/** Sends a request with a token and returns the status and the seconds until the response. */
+/** Sends a request with a token. Returns the status and the seconds until the response. */
 async function timeRequest(
   service: TestService,
   token: string,
@@ -36,7 +36,7 @@ async function timeRequest(
   return [status, (performance.now() - startedAt) / 1000];
 }
 
-test('503 within timeoutSeconds if sign-in, validation and a second sign-in are slow', async () => {
+test('503 within timeoutSeconds if sign-in and validation each take 70 % of this time', async () => {
   const seen: string[] = [];
   const service = await startWith((request, response) => {
     seen.push(request.method ?? '');
@@ -55,7 +55,7 @@ test('503 within timeoutSeconds if sign-in, validation and a second sign-in are 
   expect(service.log.join()).toContain('Keystone: no response within 1 seconds');
 });
 
-test('503 within timeoutSeconds for 80 tokens at once, although Keystone gets 32 requests at a time', async () => {
+test('503 within timeoutSeconds for 80 concurrent tokens, of which Keystone gets 32 at a time', async () => {
   const service = await startWith(() => undefined);
   const responses = await Promise.all(
     Array.from({ length: 80 }, (_, index) => timeRequest(service, `token-${index}`)),

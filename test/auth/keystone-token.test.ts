@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readToken } from '../../src/auth/keystone-token.ts';
 
-test('a user of Keystone never has the role of agents, which requires a limit', () => {
+test('a user of Keystone never gets the role nameserver-agent', () => {
   const domain = { id: 'default', name: 'Default' };
   const read = readToken({
     token: {

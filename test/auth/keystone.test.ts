@@ -82,7 +82,7 @@ describe.runIf(installed)('keystone', () => {
       }
     });
 
-    test('200 if the policy names the scope with the role, 401 for the same role in another scope', async () => {
+    test('200 if the policy names a role with its scope, 401 for the same role in another scope', async () => {
       const service = await start({
         ...variables(),
         TSIGIL_POLICY: '{"tlds:list": ["system:reader", "domain:admin"]}',
@@ -95,7 +95,7 @@ describe.runIf(installed)('keystone', () => {
       expect(await Promise.all(statuses)).toEqual([200, 200, 401, 401]);
     });
 
-    test('401 for an application credential with access rules, 200 for one without, with any credentials of the service', async () => {
+    test('401 for a token of an application credential with access rules, 200 without access rules', async () => {
       const { id, secret } = await keystone.createApplicationCredential('admin-one', 'one', [
         { path: '/v2/zones', method: 'GET', service: 'dns' },
       ]);
@@ -118,7 +118,7 @@ describe.runIf(installed)('keystone', () => {
     });
   });
 
-  test('403 without the right if Keystone is the only method, 401 beside the tokens of the service', async () => {
+  test('403 without the right if Keystone is the only method, 401 if the service also accepts Tsigil tokens', async () => {
     const byMethod = (method: string) =>
       start({
         ...variables(),
@@ -132,7 +132,7 @@ describe.runIf(installed)('keystone', () => {
   });
 
   describe('tokens of other methods', () => {
-    test('200 or 401 from the method that issued the token, without a request to another method', async () => {
+    test('200 or 401 from the method that issued the token, without a request to any other method', async () => {
       const gateway = await startGateway(keystone.url);
       onTestFinished(() => gateway.close());
       const both = {
@@ -236,7 +236,7 @@ describe.runIf(installed)('keystone', () => {
       expect(gateway.count(LOGIN)).toBe(2);
     });
 
-    test('503 if Keystone refuses the credentials; the service waits before it retries, and logs the cause', async () => {
+    test('503 if Keystone refuses the credentials, and the service logs the cause and waits before it retries', async () => {
       const [service, gateway] = await startBehind({ PASSWORD: randomUUID() });
       const response = await service.with(await issue()).get('/v2/tlds');
       expect(response).toMatchObject({ status: 503, body: { type: 'service_unavailable' } });
@@ -304,7 +304,7 @@ describe.runIf(installed)('keystone', () => {
           const { status, headers } = await service.with(token).get('/v2/tlds');
           statuses.add(status);
           if (status === 503) expect(headers.get('retry-after')).toBe('5');
-          await pause(20); // Keystone starts on the same processors
+          await pause(20); // leaves CPU time for the start of Keystone
         }
       };
       const loads = [traffic(known, seen.known)];

@@ -50,7 +50,7 @@ async function createToken(): Promise<{ id: string; token: string }> {
   return { id: created.id, token: created.token as string };
 }
 
-/** A store on a disk that rejects writes. */
+/** Returns a store that rejects writes because the disk is full. */
 const full = (): Store => ({ ...opened, write: () => Promise.reject(FULL) });
 
 const holderOf = (token: string) =>
@@ -86,7 +86,7 @@ test('503 for an unknown token and 409 for the last administrator token while th
   expect((await holderOf(token))?.id).toBe(id);
 });
 
-test('503 if the database can be neither written nor read, and the process refuses the token', async () => {
+test('503 if the database can be neither written nor read, and the process refuses the revoked token', async () => {
   const { id } = await createToken();
   const store = { ...full(), get: () => Promise.reject(FULL) };
   await expect(deleteResource(dependencies(store), tokenType, CONTEXT, id)).rejects.toMatchObject({
@@ -95,7 +95,7 @@ test('503 if the database can be neither written nor read, and the process refus
   expect([...refused]).toEqual([id]);
 });
 
-test('503 for a failed deletion of another resource, which stays unchanged', async () => {
+test('503 for a failed deletion of a TLD, and no token is refused', async () => {
   const created = await createResource(dependencies(opened), tld, CONTEXT, { name: 'com' });
   await expect(deleteResource(dependencies(full()), tld, CONTEXT, created.id)).rejects.toBe(FULL);
   expect(refused.size).toBe(0);

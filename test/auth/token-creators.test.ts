@@ -8,8 +8,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const DAY = 86_400_000;
 
 /**
- * Starts a service that accepts both kinds of tokens. For its Keystone, every token is one of the
- * administrator ada.
+ * Starts a service that accepts Tsigil and Keystone tokens. Its Keystone accepts every token as a
+ * token of the administrator ada.
  */
 async function start(settings: Record<string, string> = {}): Promise<TestService> {
   const keystone = createServer((_request, response) => {
@@ -66,7 +66,7 @@ describe('a token that a Keystone user creates', () => {
     expect(late.body.message).toMatch(/must be at most \d{4}-/);
   });
 
-  test('creates only tokens of the same user that expire no later', async () => {
+  test('creates only tokens with the same creator and no later expiry', async () => {
     const service = await start();
     const first = (await service.with('a-token').post('/v2/tokens', admin('first'))).body;
     const holder = service.with(first.token);
@@ -78,15 +78,15 @@ describe('a token that a Keystone user creates', () => {
     expectError(third, 400, 'invalid_object');
   });
 
-  test('201 without an expiry if the setting is 0', async () => {
+  test('201 without an expiry if maxTokenDays is 0', async () => {
     const ada = (await start({ TSIGIL_AUTH_KEYSTONE_MAX_TOKEN_DAYS: '0' })).with('a-token');
     const { body } = await ada.post('/v2/tokens', admin('unlimited'));
     expect([body.expires_at, body.created_by]).toEqual([null, 'keystone:ada-id']);
   });
 });
 
-describe('other tokens', () => {
-  test('201 with their creator, and without an expiry', async () => {
+describe('a token that a Tsigil token or adminToken creates', () => {
+  test('201 with its creator, and without an expiry', async () => {
     const service = await start();
     const one = (await service.post('/v2/tokens', admin('one'))).body;
     expect([one.created_by, one.expires_at]).toEqual(['configured', null]);
@@ -97,7 +97,7 @@ describe('other tokens', () => {
     ]);
   });
 
-  test('400 with the reason if the service accepts tokens of Keystone only', async () => {
+  test('400 with the reason if the service accepts Keystone tokens only', async () => {
     const service = await start({ TSIGIL_AUTH_METHOD: 'keystone' });
     for (const client of [service, service.with('a-token')]) {
       const message = expectError(

@@ -7,7 +7,9 @@ const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-01T00:01:00.000Z');
 const caller = (id: string): Caller => ({ ...CONFIGURED_ADMIN, id });
 
-/** Returns the uses of tokens with a store that records its arguments, or fails. */
+/**
+ * Creates token uses on a store that collects the writes, and fails while `isBroken` returns true.
+ */
 function usesOf(isBroken: () => boolean = () => false) {
   const written: [uses: [id: string, at: string][], before: string][] = [];
   const warn = vi.fn();
@@ -26,7 +28,7 @@ function usesOf(isBroken: () => boolean = () => false) {
   return { uses, written, warn, later: (ms: number) => (now += ms) };
 }
 
-test('writes the latest use of each token at the end, and only of stored tokens', async () => {
+test('writes the latest use of each stored token when it closes, and no use of other callers', async () => {
   const { uses, written, later } = usesOf();
   uses.note(caller('one'));
   uses.note(CONFIGURED_ADMIN);
@@ -57,14 +59,14 @@ test('writes nothing if no token was used', async () => {
   expect(written).toEqual([]);
 });
 
-test('stores at most 10000 tokens in memory', async () => {
+test('stores the uses of at most 10,000 tokens in memory', async () => {
   const { uses, written } = usesOf();
   for (let count = 0; count < 10_001; count += 1) uses.note(caller(String(count)));
   await uses.close();
   expect(written[0]?.[0]).toHaveLength(10_000);
 });
 
-test('warns about a failed write, and ends', async () => {
+test('logs a warning if the write fails, and closes', async () => {
   const { uses, written, warn } = usesOf(() => true);
   uses.note(caller('one'));
   await uses.close();

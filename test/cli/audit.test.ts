@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a command with a service on the database, which this starts. */
+/** Runs `tsigil audit` with a service on the database. The first call starts the service. */
 async function run(options: RunOptions, ...argv: string[]) {
   service ??= await startTestService({ TSIGIL_DATABASE_URL: url }, { folder });
   const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
@@ -127,7 +127,7 @@ describe('tsigil audit verify', () => {
     expect(out).toContain(`Batch ${batch}: `);
   });
 
-  test('compares checkpoints in a log, and finds deleted batches that the database does not show', async () => {
+  test('compares checkpoints in a log with the batches, and finds batches deleted from the end', async () => {
     const file = join(folder, 'log');
     const hashes = await withDatabase(url, async (database) => {
       await seed(database, 20, 5);
@@ -164,7 +164,7 @@ describe('tsigil audit list, export and follow', () => {
     }),
   );
 
-  test('list prints time, actor, action, resource and outcome, the newest first', async () => {
+  test('list prints time, actor, action, resource and outcome, the newest record first', async () => {
     const { status, out } = await run({}, 'list', '--resource-type', 'seeded', '--limit', '3');
     const rows = out
       .trimEnd()
@@ -176,7 +176,7 @@ describe('tsigil audit list, export and follow', () => {
     expect(rows).toHaveLength(4);
   });
 
-  test('list refuses an unknown time', async () => {
+  test('list exits with 2 for an invalid time', async () => {
     expect((await run({}, 'list', '--after', 'yesterday')).status).toBe(2);
   });
 
@@ -198,7 +198,7 @@ describe('tsigil audit list, export and follow', () => {
     }
   });
 
-  test('export writes every record once, the oldest first, to a file with mode 0600', async () => {
+  test('export writes every record once, the oldest record first, to a file with mode 0600', async () => {
     const file = join(folder, 'audit.jsonl');
     const flags = ['--resource-type', 'seeded', '-o', file];
     expect((await run({}, 'export', ...flags)).status).toBe(0);

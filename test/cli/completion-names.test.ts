@@ -44,8 +44,8 @@ afterAll(async () => {
 const names = async (given: Record<string, string>, ...argv: string[]) =>
   runInside({ variables: given }, 'names', ...argv);
 
-describe('the names of resources', () => {
-  test('are those that begin with the prefix, one per line', async () => {
+describe('tsigil names', () => {
+  test('lists the names that begin with the prefix, one per line', async () => {
     expect(await names(variables, 'tsigkey', '--prefix=trans')).toEqual({
       status: 0,
       out: 'transfer-one\ntransfer-two\n',
@@ -55,13 +55,13 @@ describe('the names of resources', () => {
     expect((await names(variables, 'pool')).out).toBe('default\n');
   });
 
-  test('come from the service that the flags on the command line select', async () => {
+  test('queries the service that the flags in the command line select', async () => {
     writeFileSync(join(folder, 'other.token'), service.token);
     const line = `tsigil tld show --url ${service.url} --token-file '${join(folder, 'other.token')}' `;
     expect((await names({}, 'tld', `--line=${line}`)).out).toBe('org\n');
   });
 
-  test('are empty, without an error, if the service cannot be queried', async () => {
+  test('lists nothing, without an error, if the service cannot be queried', async () => {
     const nothing = { status: 0, out: '', err: '' };
     expect(await names({}, 'tld')).toEqual(nothing);
     expect(await names({ ...variables, TSIGIL_URL: 'http://127.0.0.1:1' }, 'tld')).toEqual(nothing);
@@ -69,7 +69,7 @@ describe('the names of resources', () => {
     expect(await names(variables, 'nosuch')).toEqual(nothing);
   });
 
-  test('are empty after 2 s if the service does not respond', async () => {
+  test('lists nothing, after 2 s, if the service does not respond', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await once(silent, 'listening');
@@ -122,7 +122,7 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
     expect(complete('tsigil tsigkey show --rev')).toEqual(['--reveal']);
   });
 
-  test('quotes names, and runs no command in them', () => {
+  test('quotes names, and runs no command that a name contains', () => {
     expect(complete('tsigil tsigkey show ')).toEqual([
       '\\$\\(touch\\ pwned\\)',
       'a\\ key',

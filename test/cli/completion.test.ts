@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A command line, and words that must and must not be offered for its last word. */
+/** Each case: a command line, the words offered for its last word, and words not offered. */
 const CASES: readonly (readonly [
   line: string,
   offered: readonly string[],
@@ -93,24 +93,27 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
     expectOffers(runShell('bash', '--norc', '-c', script), offered, not);
   });
 
-  test.runIf(hasProgram('tmux', 'tmux'))('with the Tab key in a terminal', async () => {
-    const home = temporaryFolder();
-    const screen = openScreen(
-      home,
-      80,
-      10,
-      { PATH: `${folder}/bin:${process.env.PATH}` },
-      'bash --norc',
-    );
-    onTestFinished(() => {
-      screen.close();
-      rmSync(home, { recursive: true, force: true });
-    });
-    screen.type(`. ${folder}/tsigil.bash; PS1='> '; clear`, 'Enter');
-    await screen.waitFor(/^>$/);
-    screen.type('tsigil tsigk', 'Tab', 'cr', 'Tab', '--res', 'Tab');
-    await screen.waitFor(/tsigil tsigkey create --resource-id/);
-  });
+  test.runIf(hasProgram('tmux', 'tmux'))(
+    'completes a command line in a terminal when the user presses Tab',
+    async () => {
+      const home = temporaryFolder();
+      const screen = openScreen(
+        home,
+        80,
+        10,
+        { PATH: `${folder}/bin:${process.env.PATH}` },
+        'bash --norc',
+      );
+      onTestFinished(() => {
+        screen.close();
+        rmSync(home, { recursive: true, force: true });
+      });
+      screen.type(`. ${folder}/tsigil.bash; PS1='> '; clear`, 'Enter');
+      await screen.waitFor(/^>$/);
+      screen.type('tsigil tsigk', 'Tab', 'cr', 'Tab', '--res', 'Tab');
+      await screen.waitFor(/tsigil tsigkey create --resource-id/);
+    },
+  );
 });
 
 describe.runIf(hasProgram('fish', 'fish'))('fish', () => {

@@ -27,8 +27,8 @@ import { ROOT } from '../docs/documents.ts';
 import { NO_LOCAL_COMMANDS, runInside, type RunOptions } from './session.ts';
 
 /**
- * Every command, and when it asks for confirmation. A new command must be added here. It must ask
- * if it removes what its arguments do not name.
+ * Every command, and when it asks for confirmation. Add each new command here. A command must ask
+ * if it removes resources that its arguments do not name.
  */
 const COMMANDS: Record<string, string | undefined> = {
   'tsigil serve': undefined,
@@ -72,7 +72,7 @@ const COMMANDS: Record<string, string | undefined> = {
 const REFUSED = (obstacle: string) =>
   `tsigil: Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
 
-/** Standard input as a terminal on which `lines` are typed. */
+/** Returns an input that is a terminal, on which the user types `lines`. */
 function typed(...lines: string[]): NonNullable<RunOptions['input']> {
   return Object.assign(Readable.from(lines), { isTTY: true });
 }
@@ -98,7 +98,7 @@ describe('declarations', async () => {
     ).toEqual(COMMANDS);
   });
 
-  test('exactly the commands that ask for confirmation have --yes, and the documentation lists them', () => {
+  test('only commands that ask for confirmation have --yes, and docs/command-line.md lists them', () => {
     const withYes = leaves
       .filter(({ command }) => optionsOf(command).some(({ long }) => long === '--yes'))
       .map(({ words }) => words.join(' '));
@@ -161,14 +161,14 @@ describe('tld import --replace', () => {
       { columns: 80 },
       'standard input is not a terminal',
     ],
-  ])('%s: exits with 2, and nothing changes', async (_, runOptions, obstacle) => {
+  ])('if %s: exits with 2, and changes nothing', async (_, runOptions, obstacle) => {
     const { status, err } = await replace(runOptions);
     expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for confirmation')]);
     expect(err.replaceAll(/\x1b\[\d+m/g, '')).toBe(REFUSED(obstacle));
     expect(await names()).toEqual(ENTRIES);
   });
 
-  test('the list on standard input: exits with 2, and nothing changes', async () => {
+  test('a list on standard input: exits with 2, and changes nothing', async () => {
     const input = typed('com\n');
     const { status, err } = await runInside(
       { variables: variables(), input, errorTerminal: true },
@@ -182,7 +182,7 @@ describe('tld import --replace', () => {
   });
 
   test.each(['n\n', '\n', 'yesterday\n', ''])(
-    'input %j: exits with 1, and nothing changes',
+    'input %j: exits with 1, and changes nothing',
     async (answer) => {
       const { status, err } = await replace({
         input: typed(...(answer === '' ? [] : [answer])),
@@ -198,7 +198,7 @@ describe('tld import --replace', () => {
   );
 
   test.each(['y\n', 'Yes\n'])(
-    'input %j replaces, even if standard output is not a terminal',
+    'input %j: replaces the entries, even if standard output is not a terminal',
     async (answer) => {
       expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({
         status: 0,
@@ -207,7 +207,7 @@ describe('tld import --replace', () => {
     },
   );
 
-  test('--yes replaces without a confirmation', async () => {
+  test('--yes: replaces the entries without confirmation', async () => {
     const { status, err } = await replace({}, '--yes');
     expect([status, err]).toEqual([0, '']);
     expect(await names()).toEqual(['com', 'net', 'org']);
@@ -310,7 +310,7 @@ describe('token revoke', () => {
       }[]
     ).map(({ name }) => name);
 
-  test('revokes any other token without a confirmation, and prints the outcome', async () => {
+  test('revokes a token that is not in use without confirmation, and prints the outcome', async () => {
     expect(await revoke({}, 'reader', other().id)).toEqual({
       status: 0,
       out: `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'other' (id ${other().id}).\n`,
@@ -319,7 +319,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine']);
   });
 
-  test('refuses the current token without a terminal: exit code 2, and nothing is revoked', async () => {
+  test('without a terminal, does not revoke the token in use: exit code 2', async () => {
     for (const idOrName of ['mine', mine().id]) {
       expect(await revoke({}, 'reader', idOrName)).toEqual({
         status: 2,
@@ -330,7 +330,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('revokes nothing if the user declines for the current token: exit code 1', async () => {
+  test('revokes nothing if the user does not confirm for the token in use: exit code 1', async () => {
     const { status, err } = await revoke({ input: typed('n\n'), errorTerminal: true }, 'mine');
     expect([status, err]).toEqual([
       1,
@@ -341,7 +341,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('revokes the current token last, once the user confirms', async () => {
+  test('revokes the token in use last, once the user confirms', async () => {
     const { status, out } = await revoke(
       { input: typed('y\n'), errorTerminal: true },
       'mine',
@@ -369,7 +369,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'reader']);
   });
 
-  test('revokes any token without a confirmation if adminToken is in use', async () => {
+  test('revokes any token without confirmation if adminToken is in use', async () => {
     const adminToken = 'the-configured-token-of-this-test';
     const { service: second, tokens: made } = await startWithTokens(
       [{ name: 'only', roles: ['admin'] }],

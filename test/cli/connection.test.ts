@@ -47,7 +47,10 @@ const byPassword = () => ({
   OS_REGION_NAME: 'one',
 });
 
-/** Lists pools. The output contains the default pool if the command reached a service. */
+/**
+ * Lists pools. Lists the pools. The output contains the default pool if the command reached a
+ * service.
+ */
 const list = (variables: Record<string, string>, ...argv: string[]) =>
   runInside({ variables }, 'pool', 'list', '-f', 'value', '-c', 'name', ...argv);
 const REACHED = { status: 0, out: 'default\n', err: '' };
@@ -62,7 +65,7 @@ function userClouds(clouds: object, secure?: object): Record<string, string> {
 }
 
 describe('OS_ variables', () => {
-  test('a password finds the service in the catalogue, by region and interface', async () => {
+  test('with a password, the command finds the service in the catalogue, by region and interface', async () => {
     expect(await list(byPassword())).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toEqual({
       auth: {
@@ -82,7 +85,7 @@ describe('OS_ variables', () => {
     ).toEqual(REACHED);
   });
 
-  test('domains and scopes are in the request to Keystone', async () => {
+  test('the request to Keystone contains the domains and the scope', async () => {
     const user = { OS_USER_DOMAIN_NAME: 'Users', OS_PROJECT_DOMAIN_ID: 'projects' };
     expect(await list({ ...byPassword(), ...user })).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toMatchObject({
@@ -101,7 +104,7 @@ describe('OS_ variables', () => {
     });
   });
 
-  test('an application credential needs no project', async () => {
+  test('with an application credential, the command needs no project', async () => {
     const variables = {
       OS_AUTH_URL: keystone.url,
       OS_AUTH_TYPE: 'v3applicationcredential',
@@ -140,7 +143,7 @@ describe('OS_ variables', () => {
     });
   });
 
-  test('an endpoint and a token need no identity service', async () => {
+  test('with an endpoint and a token, the command needs no identity service', async () => {
     const variables = { OS_ENDPOINT: `${service.url}/v2`, OS_TOKEN: service.token };
     expect(await list({ ...variables, OS_AUTH_TYPE: 'admin_token' })).toEqual(REACHED);
     expect(await list(variables)).toEqual(REACHED);
@@ -149,7 +152,7 @@ describe('OS_ variables', () => {
     expect([status, err.includes('requires authentication')]).toEqual([3, true]);
   });
 
-  test('TSIGIL_URL overrides the catalogue, and TSIGIL_TOKEN needs no cloud', async () => {
+  test('TSIGIL_URL overrides the catalogue, and TSIGIL_TOKEN overrides the cloud', async () => {
     expect(await list({ ...byPassword(), OS_REGION_NAME: 'two', TSIGIL_URL: service.url })).toEqual(
       REACHED,
     );
@@ -198,12 +201,15 @@ describe('OS_ variables', () => {
       /^tsigil: The environment has an unsupported auth_type 'v3kerberos'\. Use one of: password, /,
     ],
     ['no username', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The environment has no username/],
-  ])('%s: prints the problem and a remedy', async (_, changes, code, message) => {
-    const { status, out, err } = await list({ ...byPassword(), ...changes() });
-    expect([status, out]).toEqual([code, '']);
-    expect(err).toMatch(message);
-    expect(err).not.toContain(PASSWORD);
-  });
+  ])(
+    'if the environment has %s: prints the problem and a remedy',
+    async (_, changes, code, message) => {
+      const { status, out, err } = await list({ ...byPassword(), ...changes() });
+      expect([status, out]).toEqual([code, '']);
+      expect(err).toMatch(message);
+      expect(err).not.toContain(PASSWORD);
+    },
+  );
 });
 
 describe('clouds.yaml', () => {
@@ -245,7 +251,7 @@ describe('clouds.yaml', () => {
     );
   });
 
-  test('admin_token, none and an endpoint override the catalogue', async () => {
+  test('auth types admin_token and none, and an endpoint override, bypass the catalogue', async () => {
     const endpoint = `${service.url}/v2`;
     const variables = userClouds({
       admin: { auth_type: 'admin_token', auth: { endpoint, token: service.token } },
@@ -256,7 +262,7 @@ describe('clouds.yaml', () => {
       expect(await list(variables, '--os-cloud', name)).toEqual(REACHED);
   });
 
-  test('the file in the current folder overrides others, and OS_CLIENT_CONFIG_FILE overrides all', async () => {
+  test('clouds.yaml in the current folder overrides other files, and OS_CLIENT_CONFIG_FILE overrides all', async () => {
     const here = join(folder, 'here');
     mkdirSync(here, { recursive: true });
     const cloud = (url: string) =>
@@ -277,7 +283,7 @@ describe('clouds.yaml', () => {
     ).toEqual(REACHED);
   });
 
-  test('reports a missing or invalid file without quoting it: exit code 2', async () => {
+  test('reports a missing or invalid file without quoting its content: exit code 2', async () => {
     const variables = userClouds({ here: {}, there: {} });
     expect((await list(variables, '--os-cloud', 'nowhere')).err).toMatch(
       /^tsigil: Unknown cloud 'nowhere' in .*clouds\.yaml\. Use one of: here, there\.\n$/,

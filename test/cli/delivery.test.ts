@@ -47,7 +47,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
     );
   });
 
-  test('nameserver check lists the requirements: exit code 0 if all are met', async () => {
+  test('nameserver check lists the requirements: exit code 0 if the server meets all of them', async () => {
     const { status, out, err } = await run('nameserver', 'check', 'ns1', '-f', 'json');
     expect([status, err]).toEqual([0, '']);
     const rows = JSON.parse(out) as { requirement: string; ok: boolean }[];
@@ -55,7 +55,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
     expect(rows.filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  test('nameserver reconcile compares a name server at once', async () => {
+  test('nameserver reconcile compares the keys of a name server at once', async () => {
     const before = (await server()).verified_at;
     expect(await run('nameserver', 'reconcile', 'ns1')).toEqual({
       status: 0,
@@ -67,7 +67,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
   });
 
   test.each(['check', 'reconcile'])(
-    'nameserver %s of an unknown name prints how to list all: exit code 1',
+    'nameserver %s with an unknown name prints how to list all name servers: exit code 1',
     async (verb) => {
       expect(await run('nameserver', verb, 'nosuch')).toEqual({
         status: 1,
@@ -138,7 +138,9 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
   });
 });
 
-/** Starts a service that responds with these states, one after another, whether or not it waits. */
+/**
+ * Starts a fake service. Each response has the next of these states, without a wait for deliveries.
+ */
 async function respondingWith(...states: readonly (readonly string[])[]): Promise<string> {
   let count = 0;
   const server = createServer((_request, response) => {
@@ -172,6 +174,6 @@ test('tsigkey status --wait waits while one name server is pending, even if anot
     ...columns,
   );
   expect([status, out]).toEqual([1, 'ns1 failed\nns2 delivered\n']);
-  // It pauses before the second request, because the service does not let it wait.
+  // The command pauses for 0.5 s before the second request, because the service responds at once.
   expect(performance.now() - began).toBeGreaterThan(490);
 });

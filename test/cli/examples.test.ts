@@ -25,7 +25,7 @@ const PROGRAM = await createProgram(
     environment: {},
     now: () => 0,
     input: (async function* () {
-      // Nothing is read.
+      // The input is empty.
     })(),
     out: { write: nothing },
     err: { write: nothing },
@@ -47,35 +47,39 @@ describe('every command', () => {
   );
 });
 
-describe.runIf(hasProgram('openssl', 'openssl'))('the examples of resource types', () => {
-  const folder = temporaryFolder();
-  let service: ServiceProcess;
-  beforeAll(async () => {
-    service = await startServiceProcess(folder);
-  });
-  afterAll(async () => {
-    await service.stop('SIGTERM');
-    rmSync(folder, { recursive: true, force: true });
-  });
+describe.runIf(hasProgram('openssl', 'openssl'))(
+  'the examples in the help of resource types',
+  () => {
+    const folder = temporaryFolder();
+    let service: ServiceProcess;
+    beforeAll(async () => {
+      service = await startServiceProcess(folder);
+    });
+    afterAll(async () => {
+      await service.stop('SIGTERM');
+      rmSync(folder, { recursive: true, force: true });
+    });
 
-  test.each(['zone', 'tld', 'tsigkey', 'pool'])(
-    'for %s succeed in the order of the help',
-    (noun) => {
-      const commands = COMMANDS.filter(
-        ({ words }) =>
-          words[1] === noun && ['create', 'list', 'show', 'set', 'delete'].includes(words[2] ?? ''),
-      )
-        .flatMap(({ command }) => examplesOf(command))
-        .map(({ command }) => command);
-      const token = `export TSIGIL_TOKEN='${service.token}'`;
-      const outputs = runCommands(
-        [token, ...commands.map((command) => `set -o pipefail; ${command}; echo "exit code $?"`)],
-        folder,
-        service.url,
-      );
-      expect(commands.length).toBeGreaterThan(4);
-      for (const [index, command] of commands.entries())
-        expect(outputs[index + 1]?.trimEnd(), command).toMatch(/exit code 0$/);
-    },
-  );
-});
+    test.each(['zone', 'tld', 'tsigkey', 'pool'])(
+      'the examples for %s succeed in the order of the help',
+      (noun) => {
+        const commands = COMMANDS.filter(
+          ({ words }) =>
+            words[1] === noun &&
+            ['create', 'list', 'show', 'set', 'delete'].includes(words[2] ?? ''),
+        )
+          .flatMap(({ command }) => examplesOf(command))
+          .map(({ command }) => command);
+        const token = `export TSIGIL_TOKEN='${service.token}'`;
+        const outputs = runCommands(
+          [token, ...commands.map((command) => `set -o pipefail; ${command}; echo "exit code $?"`)],
+          folder,
+          service.url,
+        );
+        expect(commands.length).toBeGreaterThan(4);
+        for (const [index, command] of commands.entries())
+          expect(outputs[index + 1]?.trimEnd(), command).toMatch(/exit code 0$/);
+      },
+    );
+  },
+);

@@ -23,7 +23,7 @@ describe.each(['401', '403'])('a service with status %s for missing rights', (st
   const list = (token: string) =>
     runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'token', 'list');
 
-  test('missing rights: exit code 4, and a hint to use a token with more rights', async () => {
+  test('for missing rights, suggests a token with more rights: exit code 4', async () => {
     const ended = await list(reader);
     expect([ended.status, ended.out]).toEqual([4, '']);
     expect(ended.err).toMatch(
@@ -31,7 +31,7 @@ describe.each(['401', '403'])('a service with status %s for missing rights', (st
     );
   });
 
-  test('a bad token: exit code 3, and a hint to use another token', async () => {
+  test('for an invalid token, suggests another token: exit code 3', async () => {
     const ended = await list('a-token-that-is-unknown');
     expect([ended.status, ended.out]).toEqual([3, '']);
     expect(ended.err).toMatch(
@@ -66,7 +66,7 @@ describe('an import', () => {
   });
 });
 
-/** The text of errors of Node.js, the operating system and OpenSSL. */
+/** Matches error texts of Node.js, the operating system and OpenSSL. */
 const RAW = /\b(?:E[A-Z]{4,}|ERR_\w+|HPE_\w+)\b|socket hang up|:error:|PEM routines|XXXXXX/;
 
 async function urlOf(server: Server): Promise<string> {
@@ -75,7 +75,7 @@ async function urlOf(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe('an error is a sentence with a remedy, without texts of the platform', () => {
+describe('an error is a sentence with a remedy, without error texts of Node.js or OpenSSL', () => {
   test.each([
     [
       'closes the connection',
@@ -133,7 +133,7 @@ describe('an error is a sentence with a remedy, without texts of the platform', 
       'backup --to nosuch/copy.db',
       /^tsigil: '.*\/nosuch\/copy\.db' cannot be created: no such file or folder\n/,
     ],
-  ])('of tsigil %s', async (line, message) => {
+  ])('if the command is tsigil %s', async (line, message) => {
     writeFileSync(join(folder, 'garbage.pem'), 'no certificate');
     const { status, out, err } = await tsigil(
       folder,

@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { once } from 'node:events';
 
 /**
- * A fake identity service. It accepts one password and one application credential, and issues one
+ * A fake identity service that accepts one password and one application credential. It issues one
  * token.
  */
 export interface FakeKeystone {
@@ -13,7 +13,7 @@ export interface FakeKeystone {
   close(): void;
 }
 
-/** One endpoint of type `dns` in the catalogue. */
+/** An endpoint of type `dns` in the catalogue. */
 export interface Endpoint {
   readonly interface: string;
   readonly region: string;
@@ -32,7 +32,9 @@ interface Request {
   };
 }
 
-/** Starts the server. Every sign-in returns `token` and a catalogue with `endpoints`. */
+/**
+ * Starts a fake identity service. Every sign-in returns `token` and a catalogue with `endpoints`.
+ */
 export async function startFakeKeystone(
   token: string,
   endpoints: readonly Endpoint[],

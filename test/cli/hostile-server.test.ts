@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
-/** Clears the screen in three ways, forges a line and reverses its direction. */
+/** Text that clears the screen in three ways, forges a line and reverses its direction. */
 const NASTY = '\x1b[2J\u009b2J\x1bc\r\ntsigil: forged\u202e\u2066\x07=1';
 const NASTY_HEADER = Buffer.from('\u009b2J', 'latin1').toString('latin1');
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -15,7 +15,7 @@ const OTHER_ID = 'a86dba58-0043-4cc6-a1bb-69d5e86f3ca3';
 const folder = temporaryFolder();
 let server: Server;
 let url: string;
-/** The current response of the server. */
+/** The kind of response that the server currently returns. */
 let responseKind: 'success' | 'refusal' | 'page';
 
 beforeAll(async () => {
@@ -184,7 +184,7 @@ describe('no control character from a server or a file reaches the terminal', ()
     }
   });
 
-  test('an identity service', async () => {
+  test('a command signs in to an identity service', async () => {
     for (const kind of ['success', 'refusal', 'page'] as const) {
       responseKind = kind;
       const variables = {

@@ -39,7 +39,7 @@ const LISTS = [
 ] as const;
 
 describe.each(LISTS)('%s list', (noun, columns, name) => {
-  test('fits 80 columns with one line for each resource, without ids', async () => {
+  test('fits in 80 columns, with one line for each resource and without ids', async () => {
     const lines = (await printed(80, noun, 'list')).trimEnd().split('\n');
     const cells = (line: string) => line.split('|').map((cell) => cell.trim());
     expect(cells(lines[1] ?? '').slice(1, -1)).toEqual(columns);
@@ -49,7 +49,7 @@ describe.each(LISTS)('%s list', (noun, columns, name) => {
     expect(lines).toHaveLength(rows.length + 4);
   });
 
-  test('in a pipe has the same columns, separated by tabs', async () => {
+  test('has the same columns in a pipe, separated by tabs', async () => {
     expect((await printed(undefined, noun, 'list')).split('\n')[0]).toBe(columns.join('\t'));
   });
 
@@ -66,7 +66,7 @@ describe.each(LISTS)('%s list', (noun, columns, name) => {
     );
   });
 
-  test('formats for programs contain the id', async () => {
+  test('-f json and -f csv contain the id', async () => {
     for (const item of JSON.parse(await printed(undefined, noun, 'list', '-f', 'json')) as object[])
       expect(Object.keys(item).slice(0, 2)).toEqual(['id', 'name']);
     expect(await printed(undefined, noun, 'list', '-f', 'csv')).toMatch(/^id,name,/);
@@ -74,7 +74,7 @@ describe.each(LISTS)('%s list', (noun, columns, name) => {
 });
 
 describe('-f table', () => {
-  test('draws a table also in a pipe; without it, tabs separate the columns', async () => {
+  test('draws a table even in a pipe; without -f table, tabs separate the columns', async () => {
     const argv = ['tld', 'list', '-c', 'name', '--name', 'org'];
     expect(await printed(undefined, ...argv, '-f', 'table')).toBe(
       '+------+\n| name |\n+------+\n| org  |\n+------+\n',

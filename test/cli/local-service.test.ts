@@ -7,7 +7,7 @@ import { tsigil } from './run.ts';
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('the address and the first token come from the configuration of the service', async () => {
+test('a command reads the address and the first token from the configuration of the service', async () => {
   const home = join(folder, 'elsewhere');
   const made = await startTestService({
     TSIGIL_ADMIN_TOKEN: '',
@@ -29,7 +29,7 @@ test('the address and the first token come from the configuration of the service
   await made.close();
 });
 
-test('2 for a URL on another machine: the first token stays on this machine', async () => {
+test('exits with 2 for a URL on another machine, and does not send the first token there', async () => {
   const config = join(folder, 'other.yaml');
   writeFileSync(config, 'listen: 127.0.0.1:9001\n');
   for (const url of ['http://192.0.2.1:9001', 'https://dns.example.org', 'http://[2001:db8::1]']) {

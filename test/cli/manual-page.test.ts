@@ -16,12 +16,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('docs/tsigil.1 is up to date; `npm run docs` writes it', () => {
+test('docs/tsigil.1 is up to date; run `npm run docs` to update it', () => {
   expect(readFileSync(PAGE, 'utf8')).toBe(printed);
 });
 
 describe.runIf(hasProgram('man', 'man-db'))('man', () => {
-  test('renders it without a warning, with every command, flag and example unchanged', () => {
+  test('renders docs/tsigil.1 without a warning, with every command, flag and example unchanged', () => {
     const file = join(folder, 'tsigil.1');
     writeFileSync(file, printed);
     const environment = {
@@ -40,7 +40,7 @@ describe.runIf(hasProgram('man', 'man-db'))('man', () => {
       },
     );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    // Bold and underlined letters are overstruck.
+    // In the output of man, a backspace follows the first of two overstruck characters.
     const text = stdout.replaceAll(/.\x08/gu, '');
     for (const section of [
       'NAME',

@@ -38,7 +38,7 @@ test.each(['bind', 'knot', 'nsd', 'powerdns'])(
   },
 );
 
-test('onboard refuses a name server to which the service delivers', async () => {
+test('onboard refuses a name server to which the service itself delivers', async () => {
   const flags = ['--driver', 'bind', '--address', '192.0.2.53'];
   await tsigil(folder, variables, 'nameserver', 'create', 'plain', ...flags);
   const { err, status } = await tsigil(folder, variables, 'nameserver', 'onboard', 'plain');

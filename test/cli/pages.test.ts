@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runInside } from './session.ts';
 
-/** Starts a server with two pages. The first one links to `next`. Returns its URL. */
+/**
+ * Starts a server with two pages, of which the first links to `next`. Returns the URL of the
+ * server.
+ */
 async function serverWith(next: unknown): Promise<string> {
   const server = createServer((request, response) => {
     const isFirst = request.url === '/v2/tlds';
@@ -23,18 +26,18 @@ async function list(next: unknown) {
 }
 
 describe('the link to the next page', () => {
-  test.each([[null], [undefined]])('%s: is the end of the list', async (next) => {
+  test.each([[null], [undefined]])('%s ends the list', async (next) => {
     expect(await list(next)).toEqual({ status: 0, out: 'com\n', err: '' });
   });
 
   test.each([['/v2/tlds?marker=x'], ['?marker=x'], ['http://other.example/v2/tlds?marker=x']])(
-    '%s: is followed at the same service',
+    '%s leads to the next page of the same service',
     async (next) => {
       expect(await list(next)).toEqual({ status: 0, out: 'com\nnet\n', err: '' });
     },
   );
 
-  test.each([[7], ['http://['], ['/v2/tlds']])('%s: is an error', async (next) => {
+  test.each([[7], ['http://['], ['/v2/tlds']])('%s is refused as an invalid link', async (next) => {
     const { status, err } = await list(next);
     expect([status, err]).toEqual([1, expect.stringContaining('Invalid link to the next page')]);
   });

@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Variables of a user without profiles. */
+/** Returns the variables of a user without profiles. */
 const newUser = () => ({ XDG_CONFIG_HOME: join(folder, `user-${(count += 1)}`) });
 type User = ReturnType<typeof newUser>;
 const run = (user: User, ...argv: string[]) => runInside({ variables: user }, ...argv);
@@ -35,7 +35,7 @@ function logIn(user: User, input = `${service.token}\n`, ...argv: string[]) {
   );
 }
 
-/** A terminal at which the user types these lines. */
+/** Returns a terminal on which the user types these lines. */
 function typing(lines: readonly string[]): RunOptions & { readonly raw: boolean[] } {
   const raw: boolean[] = [];
   const input = {
@@ -61,7 +61,7 @@ describe('tsigil login', () => {
     expect((await run(user, 'pool', 'list', '-f', 'value', '-c', 'name')).out).toBe('default\n');
   });
 
-  test('asks for the address and the token, and disables the echo for the token', async () => {
+  test('asks for the URL and the token, and disables the echo while the user types the token', async () => {
     const user = newUser();
     const { raw, ...terminal } = typing([`${service.url}\n`, `x\u007f${service.token}\r`]);
     const { status, err } = await runInside({ variables: user, ...terminal }, 'login');
@@ -79,14 +79,14 @@ describe('tsigil login', () => {
     expect(() => statSync(fileOf(user))).toThrow('ENOENT');
   });
 
-  test('does not ask without a terminal: exit code 2', async () => {
+  test('does not ask for the token without a terminal: exit code 2', async () => {
     const { status, err } = await run(newUser(), 'login', '--url', service.url);
     expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for the token')]);
   });
 });
 
 describe('profiles', () => {
-  test('are selected by --profile and TSIGIL_PROFILE, listed without tokens, and removed', async () => {
+  test('--profile and TSIGIL_PROFILE select a profile, profile list hides tokens, and logout removes one', async () => {
     const user = newUser();
     await logIn(user);
     await logIn(user, undefined, '--profile', 'second');
@@ -117,7 +117,7 @@ describe('profiles', () => {
     });
   });
 
-  test('a token of a profile is never sent to another address', async () => {
+  test('the token of a profile is never sent to another URL', async () => {
     const user = newUser();
     await logIn(user);
     const other = 'http://127.0.0.1:1';
@@ -127,13 +127,13 @@ describe('profiles', () => {
       expect.stringContaining(`is for '${service.url}', not for the URL in --url`),
     ]);
     const checkout = process.cwd();
-    process.chdir(folder); // the checkout may have a service, whose token is for this machine
+    process.chdir(folder); // the checkout may contain a local service with a first token
     onTestFinished(() => process.chdir(checkout));
     const unused = await run(user, 'pool', 'list', '--url', other);
     expect([unused.status, unused.err]).toEqual([3, expect.stringContaining('No token')]);
   });
 
-  test('TSIGIL_TOKEN has priority over the current profile, and a broken file is reported', async () => {
+  test('TSIGIL_TOKEN overrides the current profile, and a broken file of profiles is reported', async () => {
     const user = newUser();
     await logIn(user);
     const variables = { ...user, TSIGIL_URL: service.url, TSIGIL_TOKEN: 'another-token' };
@@ -144,14 +144,14 @@ describe('profiles', () => {
     expect([status, err]).toEqual([2, expect.stringContaining('contains no profiles')]);
   });
 
-  test('the variables of the client are no unknown settings of the service', () => {
+  test('the service accepts the environment variables of the command line without an error', () => {
     expect(() =>
       readConfig(undefined, { TSIGIL_PROFILE: 'a', TSIGIL_CACERT: '/ca.pem' }),
     ).not.toThrow();
   });
 });
 
-/** The limits of a token without limits. */
+/** The limits in the representation of a token that has none. */
 const UNLIMITED = { pools: null, zones: null, keys: null, nameservers: null, addresses: null };
 
 describe('tsigil whoami and status', () => {
@@ -243,7 +243,7 @@ describe('tsigil whoami and status', () => {
 });
 
 describe('flags before the command', () => {
-  test('have the same effect as after it', async () => {
+  test('flags before the command have the same effect as flags after it', async () => {
     const file = join(folder, 'token');
     writeFileSync(file, service.token);
     const { status, out } = await runInside(
@@ -254,14 +254,14 @@ describe('flags before the command', () => {
     expect([status, out]).toEqual([0, 'default\n']);
   });
 
-  test('are refused for a command that has no such flag: exit code 2', async () => {
+  test('a flag before a command that does not have it is refused: exit code 2', async () => {
     const { status, err } = await runInside({}, '--url', service.url, 'profile', 'list');
     expect([status, err]).toEqual([2, expect.stringContaining("'list' has no flag --url")]);
   });
 });
 
 describe.runIf(hasProgram('openssl', 'openssl'))('certificates', () => {
-  test('TSIGIL_CACERT and the certificates of the system are trusted', async () => {
+  test('the command line trusts TSIGIL_CACERT and the certificates of the system', async () => {
     const authority = createAuthority(folder, 'authority');
     const server = createServer(createCertificate(folder, 'authority'), (_request, response) =>
       response

@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, {}, ...argv);
 
 describe('help', () => {
-  test('tsigil without arguments, --help and help print the same to standard output: exit code 0', async () => {
+  test('tsigil, tsigil --help and tsigil help print the same text to standard output: exit code 0', async () => {
     const alone = await run();
     expect([alone.status, alone.err]).toEqual([0, '']);
     expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\]\n/);
@@ -33,7 +33,7 @@ describe('help', () => {
     expect(await run('help')).toEqual(alone);
   });
 
-  test('of the program fits 24 lines of 80 columns with the next prompt, and shows every command', async () => {
+  test('tsigil --help fits in 24 lines of 80 columns with the next prompt, and shows every key command', async () => {
     const lines = (await run()).out.trimEnd().split('\n');
     expect(lines.length).toBeLessThan(24);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
@@ -42,7 +42,7 @@ describe('help', () => {
     );
   });
 
-  test('help takes the name of a subcommand, and aliases', async () => {
+  test('tsigil help accepts names and aliases of subcommands', async () => {
     const verify = await run('tsigkey', 'verify', '--help');
     expect(verify.out).toMatch(/^Usage: tsigil tsigkey verify /);
     expect(await run('help', 'tsigkey', 'verify')).toEqual(verify);
@@ -54,7 +54,7 @@ describe('help', () => {
     ]);
   });
 
-  test('marks required flags', async () => {
+  test('help marks required flags', async () => {
     const { out } = await run('copy-database', '--help');
     const flags = out.replaceAll(/\n {10,}/g, ' ').split('\n');
     const required = flags.filter((line) => line.endsWith('(required)'));
@@ -104,7 +104,7 @@ describe('help', () => {
     const { status, out, err } = await run(...argv);
     expect([status, err]).toEqual([0, '']);
     for (const word of words) expect(out).toContain(word);
-    expect(out).not.toMatch(/--token[ =]/); // arguments can be read by every user of the machine
+    expect(out).not.toMatch(/--token[ =]/); // every user of the machine can read the arguments of a process
   });
 
   test('--version prints the version in package.json', async () => {
@@ -168,7 +168,7 @@ describe('--debug', () => {
       ...argv,
     );
 
-  test('adds the stack and the cause to an error, but no token; without it, neither is printed', async () => {
+  test('--debug adds the stack and the cause to an error, but no token', async () => {
     expect((await list('token', 'list')).err).not.toMatch(/^ +at /m);
     for (const argv of [
       ['--debug', 'token', 'list'],
@@ -214,7 +214,7 @@ describe('check-config', () => {
     );
   });
 
-  test('names the setting of a file that cannot be read: exit code 2', async () => {
+  test('names the setting whose file cannot be read: exit code 2', async () => {
     writeFileSync(
       join(folder, 'files.yaml'),
       'auth:\n  keystone:\n    url: https://keystone.example\n    caFile: nosuch.pem\n',
@@ -235,7 +235,7 @@ describe('check-config', () => {
 });
 
 describe('backup', () => {
-  test('creates a complete copy with mode 0600 while the service runs, and a service can start from it', async () => {
+  test('creates a complete copy with mode 0600 while the service runs, and a service can start from the copy', async () => {
     const service = await startServiceProcess(folder);
     const names = Array.from({ length: 200 }, (_, index) => `tld-${index}`);
     await Promise.all(names.map((name) => service.post('/v2/tlds', { name })));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { progressLine, startProgress } from '../../src/cli/output/progress.ts';
 import { displayWidth } from '../../src/cli/output/table.ts';
 
-/** A bar on a terminal whose clock the test sets, and its whole output. */
+/** Starts a bar on a terminal. Returns its output, and a clock that the test sets. */
 function startBar(total: number, columns = 80) {
   const clock = { now: 1000 };
   const drawn: string[] = [];
@@ -31,7 +31,7 @@ describe('the progress bar', () => {
     expect(drawn.at(-1)).toBe('\r\x1b[K');
   });
 
-  test('draws at most ten times per second, and at the end', () => {
+  test('draws at most ten times per second, and once at the end', () => {
     const { clock, drawn, progress } = startBar(1000);
     for (let step = 0; step < 1000; step += 1) {
       clock.now += 1;
@@ -54,11 +54,11 @@ describe('the progress bar', () => {
     [3600 * 2 + 65, '2:01:05 left'],
     [65, '1:05 left'],
     [0.2, '0:01 left'],
-  ])('%d remaining seconds are %s', (seconds, text) => {
+  ])('%d remaining seconds are shown as %s', (seconds, text) => {
     expect(progressLine('A', 1000, 2000, seconds, 120)).toContain(text);
   });
 
-  test('never reaches the last column, with any numbers', () => {
+  test('never reaches the last column, whatever the numbers', () => {
     const count = fc.integer({ min: 0, max: 10_000_000 });
     fc.assert(
       fc.property(

@@ -18,7 +18,10 @@ const run = (...argv: string[]): Promise<Ended> => runInside({ variables }, ...a
 const runWith = (runOptions: RunOptions, ...argv: string[]): Promise<Ended> =>
   runInside({ variables, ...runOptions }, ...argv);
 
-/** Returns the JSON that a successful command prints. It may also print warnings about keys. */
+/**
+ * Returns the JSON that a successful command prints. The command may also print warnings about
+ * keys.
+ */
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
   const { status, out, err } = await run(...argv, '-f', 'json');
   const errors = err.replace(/^Warning: the (?:name|secret|resource_id) .*\n/gm, '');
@@ -92,7 +95,7 @@ describe('each resource type', () => {
       changed: { name: 'a-pool', attributes: {}, ns_records: [], description: 'Three' },
     },
   ])(
-    '$noun: creates, lists, shows and sets by id and by name, and deletes',
+    '$noun: creates, lists, shows, sets and deletes a resource, by id and by name',
     async ({ noun, create, created, set, changed }) => {
       const item = await json(noun, 'create', ...create);
       expect(item).toMatchObject(created);
@@ -131,7 +134,7 @@ describe('each resource type', () => {
 });
 
 describe('names', () => {
-  test('a Unicode name is sent as A-labels, and either form finds it', async () => {
+  test('a Unicode name is sent as A-labels, and both forms find the resource', async () => {
     const created = await json('tld', 'create', '--name', 'рф');
     expect(created.name).toBe('xn--p1ai');
     for (const name of ['рф', 'xn--p1ai', 'XN--P1AI'])
@@ -145,7 +148,7 @@ describe('names', () => {
     expect((await run('tld', 'delete', 'рф')).status).toBe(0);
   });
 
-  test('a name is found in the spelling that the service treats as the same name', async () => {
+  test('a key is found by every spelling that the service treats as the same name', async () => {
     const { id } = await json('tsigkey', 'create', '--name', 'Transfer.Example.', ...KEY);
     for (const name of ['transfer.example', 'TRANSFER.EXAMPLE.'])
       expect((await json('tsigkey', 'show', name)).id).toBe(id);
@@ -154,7 +157,7 @@ describe('names', () => {
     ]);
   });
 
-  test('a name with an asterisk is a name, not a pattern', async () => {
+  test('an asterisk in a name is not a pattern', async () => {
     await json('tsigkey', 'create', '--name', 'star-one', ...KEY);
     const { status, err } = await run('tsigkey', 'show', 'star-*');
     expect([status, err]).toEqual([
@@ -195,7 +198,7 @@ describe('lists', () => {
     }
   });
 
-  test('all pages are listed, and --limit can end on any of them', async () => {
+  test('a list contains all pages, and --limit can end on any page', async () => {
     const all = Array.from({ length: 8 }, (_, number) => `many-${number}`);
     expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name')).toEqual(all);
     for (const limit of [1, 3, 4, 7, 9]) {
@@ -257,7 +260,7 @@ describe('lists', () => {
     expect(await names('pool', 'list', '--name', 'def*')).toEqual(['default']);
   });
 
-  test('columns are in the requested order, in every format', async () => {
+  test('every format prints the columns in the requested order', async () => {
     const list = async (...argv: string[]) =>
       (await run('tld', 'list', '--name', 'many-0', '-c', 'description', '-c', 'name', ...argv))
         .out;
@@ -268,7 +271,7 @@ describe('lists', () => {
     expect(JSON.parse(await list('-f', 'json'))).toEqual([{ description: 'even', name: 'many-0' }]);
   });
 
-  test('requests contain a limit of at most --limit items', async () => {
+  test('--limit below the page size needs one request only', async () => {
     const before = service.log.length;
     await names('tld', 'list', '--name', 'many-*', '--limit', '2');
     await endOfTurn();
@@ -279,7 +282,7 @@ describe('lists', () => {
 });
 
 describe('projects', () => {
-  test('--sudo-project-id acts for another project, and --all-projects lists all', async () => {
+  test('--sudo-project-id acts for another project, and --all-projects lists all projects', async () => {
     await json(
       'zone',
       'create',
@@ -303,7 +306,7 @@ describe('projects', () => {
 });
 
 describe('delete', () => {
-  test('prints each outcome, and deletes the others after a failure', async () => {
+  test('prints the outcome for each resource, and continues after a failure', async () => {
     for (const name of ['d1', 'd2']) await service.post('/v2/tlds', { name });
     const { status, out, err } = await run('tld', 'delete', 'd1', 'nosuch', UNKNOWN_ID, 'd2');
     expect([status, out]).toEqual([1, 'd1: deleted\nd2: deleted\n']);
@@ -312,7 +315,7 @@ describe('delete', () => {
     );
   });
 
-  test('Ctrl-C stops after the request in progress, and prints the deleted resources', async () => {
+  test('after Ctrl-C, completes the request in progress, prints the deleted resources and stops', async () => {
     for (const name of ['i1', 'i2', 'i3']) await service.post('/v2/tlds', { name });
     let interrupt: () => void = () => undefined;
     let released = 0;
@@ -393,7 +396,7 @@ describe('errors', () => {
     [['zone', 'delete'], 2, /missing required argument 'zone'/],
     [['tld', 'lits'], 2, /unknown command 'lits'\n\(Did you mean list\?\)\n/],
   ])(
-    'tsigil %j: exit code %i, with the error and what to do on standard error',
+    'tsigil %j: exit code %i, with the error and a remedy on standard error',
     async (argv, code, message) => {
       const { status, out, err } = await run(...argv);
       expect([status, out]).toEqual([code, '']);
@@ -422,7 +425,7 @@ describe('errors', () => {
     expect([status, err.split('\n').length]).toEqual([1, 2]);
   });
 
-  test('a token without a project cannot create zones, and the error states a remedy: exit code 3', async () => {
+  test('a token without a project cannot create zones, and the error suggests a project: exit code 3', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'no-project', roles: ['member'] });
     const { status, err } = await runWith(
       { variables: { ...variables, TSIGIL_TOKEN: body.token as string } },

@@ -21,7 +21,7 @@ const run = (...argv: string[]) =>
   runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'tsigkey', ...argv);
 
 describe('--reveal without the right to see secrets', () => {
-  test('create is refused before it creates the key', async () => {
+  test('create fails before it creates the key', async () => {
     expect(await run('create', 'transfer', '--reveal')).toEqual({
       status: 4,
       out: '',
@@ -30,7 +30,7 @@ describe('--reveal without the right to see secrets', () => {
     expect((await service.get('/v2/tsigkeys')).body.tsigkeys).toEqual([]);
   });
 
-  test('set is refused before it changes the key', async () => {
+  test('set fails before it changes the key', async () => {
     expect((await run('create', 'other')).status).toBe(0);
     const before = (await service.get('/v2/tsigkeys?name=other')).body.tsigkeys as unknown;
     expect((await run('set', 'other', '--generate', '--reveal')).status).toBe(4);

@@ -20,7 +20,7 @@ export function tsigil(
   return runProgram(folder, variables, process.execPath, PROGRAM, ...argv);
 }
 
-/** Runs any program in the same way. */
+/** Runs any program in `folder` with its output in pipes. */
 export async function runProgram(
   folder: string,
   variables: Record<string, string>,

@@ -49,7 +49,7 @@ function open(columns: number, rows: number, command: string): Screen {
 
 describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
   test.each([80, 200])(
-    'a table has an intact frame at %i columns, with any content',
+    'a table has an unbroken frame at %i columns, with any content',
     async (columns) => {
       const text = await open(
         columns,
@@ -60,7 +60,8 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
       expect(lines[0]?.length).toBeLessThanOrEqual(columns);
       for (const line of lines) {
         expect(line).toMatch(/^[+|].*[+|]$/);
-        // The terminal joins characters that it cannot show, so their width is not certain.
+        // tmux may combine characters that it cannot show, so the width of such a line is not
+        // known.
         if (!/[\u0600-\u06ff]|\p{Emoji_Presentation}/u.test(line))
           expect(displayWidth(line)).toBe(lines[0]?.length);
       }
@@ -70,7 +71,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     },
   );
 
-  test('a table has 1,500 rows, none wider than the terminal', async () => {
+  test('a table of 1,500 rows has no line wider than the terminal', async () => {
     const many = await startTestService();
     onTestFinished(() => many.close());
     const create = (number: number) =>
@@ -92,11 +93,11 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     expect(lines.filter((line) => line !== '' && !/^[+|].*[+|]$/.test(line))).toEqual([]);
   });
 
-  test('a progress bar is on one line, and disappears before the next is printed', async () => {
+  test('a progress bar uses one line, and disappears before the next line is printed', async () => {
     const folder = temporaryFolder();
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const script = join(folder, 'work.mjs');
-    // The work waits for a key in the middle, so that the test can read the bar.
+    // The script waits for a key press at 50 %, so that the test can read the bar.
     writeFileSync(
       script,
       `import { startProgress } from ${JSON.stringify(join(PROGRAM, '../cli/output/progress.js'))};

@@ -23,7 +23,7 @@ const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', P
 const run = (runOptions: RunOptions, ...argv: string[]) =>
   runInside({ variables, ...runOptions }, 'tsigkey', ...argv);
 
-/** Returns the secret of a key in the service. */
+/** Returns the secret that the service has stored for a key. */
 async function keptSecret(name: string): Promise<string | undefined> {
   return ((await service.get(`/v2/tsigkeys?name=${name}`)).body.tsigkeys as { secret: string }[])[0]
     ?.secret;
@@ -33,7 +33,7 @@ describe('setting a secret', () => {
   test.each([
     ['without any flag', []],
     ['with --generate', ['--generate']],
-  ])('%s the service generates the secret', async (_, flags) => {
+  ])('%s, the service generates the secret', async (_, flags) => {
     const name = `made-${flags.length}`;
     expect((await run({}, 'create', '--name', name, ...KEY, ...flags)).status).toBe(0);
     expect(await keptSecret(name)).toMatch(/^[A-Za-z0-9+/]{43}=$/);
@@ -49,7 +49,7 @@ describe('setting a secret', () => {
     }
   });
 
-  test('--secret-file reads a file, and both flags also change a key', async () => {
+  test('create and set read a secret from --secret-file, and set also reads it from --secret -', async () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
     expect(
@@ -64,7 +64,7 @@ describe('setting a secret', () => {
     expect(await keptSecret('from-file')).toBe(SECRET);
   });
 
-  test('a secret as an argument is refused and not printed, and nothing is created: exit code 2', async () => {
+  test('a secret as an argument is refused and not printed, and no key is created: exit code 2', async () => {
     const secret = 'VGhpcyBpcyBpbiB0aGUgcHJvY2VzcyBsaXN0';
     recordSecret(secret);
     for (const flags of [['--secret', secret], [`--secret=${secret}`]]) {
@@ -122,7 +122,7 @@ describe('setting a secret', () => {
     expect(err).toMatch(message);
   });
 
-  test('a secret is not read from a terminal, which would show it', async () => {
+  test('--secret - does not read a terminal, which would show the secret', async () => {
     const input = Object.assign(Readable.from([]), { isTTY: true });
     const { status, err } = await run(
       { input },
@@ -187,7 +187,7 @@ describe('printing secrets', () => {
     }
   });
 
-  test('create hides it too, and --reveal -f value -c secret prints only the secret', async () => {
+  test('create hides the secret too, and --reveal -f value -c secret prints only the secret', async () => {
     const hidden = await run(
       { input: secret },
       'create',

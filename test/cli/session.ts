@@ -6,15 +6,15 @@ import { recordSecret, recordShown } from '../harness/evidence.ts';
 import type { Ended } from './run.ts';
 
 /**
- * The variables, the input and the terminal of a command. By default: no variables, empty input,
- * and pipes.
+ * The environment variables, the input and the terminal of a command. By default, a command has no
+ * variables, empty input, and pipes for output.
  */
 export interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>;
   readonly input?: string | Terminal['input'];
-  /** The width of the terminal for output. Without it, output is a pipe. */
+  /** The width of the terminal for output, in characters. If undefined, output is a pipe. */
   readonly columns?: number;
-  /** True for a terminal at standard error only. `columns` still decides about standard output. */
+  /** Whether standard error is a terminal of 80 columns, also if standard output is a pipe. */
   readonly errorTerminal?: boolean;
   readonly onInterrupt?: Terminal['onInterrupt'];
 }
@@ -23,7 +23,10 @@ function refuse(): never {
   throw new Error('This command works over HTTP only');
 }
 
-/** Commands about the service itself, which tests run as the built program. */
+/**
+ * Commands that throw, for the commands that work without HTTP. Tests run those as the built
+ * program.
+ */
 export const NO_LOCAL_COMMANDS: LocalCommands = {
   serve: refuse,
   checkConfig: refuse,
@@ -36,7 +39,7 @@ export const NO_LOCAL_COMMANDS: LocalCommands = {
   copyDatabase: refuse,
 };
 
-/** Runs one command inside this process, and returns what it printed and its exit code. */
+/** Runs one command inside this process. Returns its output and its exit code. */
 export async function runInside(runOptions: RunOptions, ...argv: string[]): Promise<Ended> {
   const {
     variables = {},

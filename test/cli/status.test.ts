@@ -27,7 +27,7 @@ async function tokenOf(...roles: string[]): Promise<string> {
   return body.token as string;
 }
 
-test('status counts resources although the metrics need another token', async () => {
+test('status counts resources without the token for metrics', async () => {
   for (const name of ['com', 'net']) await service.post('/v2/tlds', { name });
   const { out, err } = await status(service.url, service.token);
   expect(JSON.parse(out)).toMatchObject({
@@ -40,7 +40,7 @@ test('status counts resources although the metrics need another token', async ()
   expect(err).toBe('');
 });
 
-test('status names the counts that the token may not read', async () => {
+test("status shows 'not permitted' for counts that the token may not read", async () => {
   const reader = await status(service.url, await tokenOf('reader'));
   expect([reader.status, JSON.parse(reader.out)]).toEqual([
     0,

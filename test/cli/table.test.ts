@@ -30,7 +30,7 @@ describe('the width of text on a terminal', () => {
 });
 
 describe('tables', () => {
-  test('are as wide as their cells if they fit', () => {
+  test('a table is as wide as its cells if they fit in the terminal', () => {
     expect(
       drawTable(
         ['id', 'name'],
@@ -45,11 +45,11 @@ describe('tables', () => {
     );
   });
 
-  test('without rows have only a header', () => {
+  test('a table without rows has only a header', () => {
     expect(drawTable(['id'], [], style(80))).toBe('+----+\n| id |\n+----+\n');
   });
 
-  test('wrap long text at blanks and do not break ids', () => {
+  test('a table wraps long text at blanks and does not break ids', () => {
     const table = drawTable(
       ['id', 'description'],
       [[ID, 'a description that is longer than what is left of the line']],
@@ -62,7 +62,7 @@ describe('tables', () => {
     ]);
   });
 
-  test('show a block for each row if the ids do not fit, and never break an id', () => {
+  test('a table shows a block for each row if the ids do not fit, and never breaks an id', () => {
     const rule = `+-------------+${'-'.repeat(38)}+`;
     const block = [`| id          | ${ID} |`, `| resource_id | ${ID} |`, rule];
     expect(
@@ -81,7 +81,7 @@ describe('tables', () => {
     );
   });
 
-  test('wrap the other cells of a block', () => {
+  test('a block wraps the cells that contain no id', () => {
     const table = drawTable(
       ['id', 'pool_id', 'description'],
       [[ID, ID, 'long text '.repeat(9)]],
@@ -91,13 +91,13 @@ describe('tables', () => {
     expect(table.split('\n').every((line) => line.length <= 60)).toBe(true);
   });
 
-  test('are wider than the terminal if it is too narrow for an id', () => {
+  test('a table is wider than the terminal if the terminal is too narrow for an id', () => {
     expect(drawTable(['id', 'name'], [[ID, 'com']], style(12)).split('\n')[0]).toHaveLength(
       4 + 3 + 36 + 4,
     );
   });
 
-  test('contain all text, and no line is longer than the terminal', () => {
+  test('a table contains all text, and no line is longer than the terminal', () => {
     const cell = fc
       .oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.lorem({ maxCount: 20 }))
       .map((text) => text.replaceAll(/[\p{C}\s|]+/gu, ' '));
@@ -140,13 +140,13 @@ describe('formats', () => {
   ];
   const columns = ['name', 'description', 'list', 'map', 'records', 'none'];
 
-  test('csv writes values on one or more lines, quoted where necessary', () => {
+  test('csv quotes values that contain a comma, a quotation mark or a line feed', () => {
     expect(formatList(items, columns, { format: 'csv' }, PIPE)).toBe(
       'name,description,list,map,records,none\n"a ""b"", c","one\ntwo","x, y",tier:gold,1:ns1.,\n',
     );
   });
 
-  test('value and table in a pipe write each row on one line', () => {
+  test('in a pipe, value and table write each row on one line', () => {
     expect(formatList(items, columns, { format: 'value' }, PIPE)).toBe(
       'a "b", c one\\ntwo x, y tier:gold 1:ns1. \n',
     );
@@ -161,7 +161,7 @@ describe('formats', () => {
     ).toEqual([{ map: { tier: 'gold' }, none: null }]);
   });
 
-  test('no format prints cursor movements or bidirectional controls', () => {
+  test('no format prints control characters or bidirectional controls of a value', () => {
     const nasty = '\x1b[2J\u009b31m\u202efdp.exe\u2066\r\u200f';
     const items = [{ name: nasty, attributes: { [nasty]: nasty }, text: `one\n${nasty}` }];
     for (const format of FORMATS) {
@@ -223,7 +223,7 @@ describe('formats', () => {
   });
 });
 
-test('COLUMNS has no effect: lines in a pipe are never wrapped', () => {
+test('lines in a pipe are never wrapped, even if COLUMNS is set', () => {
   const style = textStyleOf({ write: () => undefined }, { COLUMNS: '20' });
   const text = 'word '.repeat(100).trim();
   expect(formatList([{ text }], ['text'], { format: 'table' }, style)).toContain(`| ${text} |`);

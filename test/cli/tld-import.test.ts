@@ -53,7 +53,7 @@ async function finish(child: ChildProcess, input: string | undefined): Promise<E
   const { stdin, stdout, stderr } = child;
   if (stdin === null || stdout === null || stderr === null)
     throw new Error('The command has no pipes');
-  stdin.on('error', () => undefined); // a command that does not read the input
+  stdin.on('error', () => undefined); // the command may end before it reads the input
   if (input !== undefined) stdin.end(input);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const [out, err, [status]] = await Promise.all([text(stdout), text(stderr), exited]);
@@ -66,7 +66,7 @@ function tldImport(argv: readonly string[], input = ''): Promise<Ended> {
   return finish(start(process.execPath, [PROGRAM, 'tld', 'import', ...argv]), input);
 }
 
-/** Writes a file with these lines and returns its name. */
+/** Writes a file with these lines and returns the name of the file. */
 function file(name: string, ...lines: string[]): string {
   writeFileSync(join(folder, name), lines.map((line) => `${line}\n`).join(''));
   return name;
@@ -94,7 +94,7 @@ describe('published lists', () => {
   });
 
   test.runIf(hasPublicSuffixList())(
-    'imports the ICANN section of the Public Suffix List, then all of it',
+    'imports the ICANN section of the Public Suffix List, then the whole list',
     async () => {
       const icann = await tldImport([PUBLIC_SUFFIX_LIST]);
       expect(icann).toMatchObject({ status: 0, err: '' });
@@ -126,7 +126,7 @@ describe('published lists', () => {
     expect(seconds).toBeLessThan(3);
   });
 
-  test('imports a list larger than one request, but not with --all-or-nothing', async () => {
+  test('imports a list that is too large for one request, but not with --all-or-nothing', async () => {
     const list = file('more.txt', ...numbered(MAX_ENTRIES + 1).map(({ name }) => name));
     const whole = await tldImport([list, '--all-or-nothing']);
     expect([whole.status, whole.err]).toEqual([
@@ -150,7 +150,7 @@ describe('refused lines', () => {
     'рф,',
   ];
 
-  test('are reported by number, and the others are imported', async () => {
+  test('refused lines are reported with their numbers, and the other lines are imported', async () => {
     const { status, out, err } = await tldImport([file('mixed.csv', ...LINES)]);
     expect(status).toBe(1);
     expect(out).toBe(
@@ -173,7 +173,7 @@ describe('refused lines', () => {
     );
   });
 
-  test('of a file that is not a list are counted after the first 10', async () => {
+  test('of a file that is not a list, the first 10 lines are printed and the others are counted', async () => {
     const page = file('page.html', ...Array.from({ length: 84 }, (_, n) => `<p>Line ${n}</p>`));
     for (const flags of [[], ['--dry-run'], ['--all-or-nothing']]) {
       const { status, err } = await tldImport([page, ...flags]);
@@ -184,7 +184,7 @@ describe('refused lines', () => {
   });
 
   test.each([['--all-or-nothing'], ['--replace', '--yes'], ['--replace', '--dry-run']])(
-    'are all reported, and nothing changes: %s %s',
+    'all refused lines are reported, and nothing changes, with %s %s',
     async (...flags) => {
       const before = await allEntries(service);
       const { status, err } = await tldImport([
@@ -198,13 +198,13 @@ describe('refused lines', () => {
     },
   );
 
-  test('include a line that only the service refuses, and nothing changes', async () => {
+  test('a line that only the service refuses is reported, and nothing changes', async () => {
     const { status, err } = await tldImport(['-', '--all-or-nothing'], 'com\n-x-\nnet\n');
     expect([status, err.match(/^line \d+: '-x-'/gm)]).toEqual([1, ["line 2: '-x-'"]]);
     expect(await names()).toEqual(['first']);
   });
 
-  test('are printed with control characters escaped', async () => {
+  test('refused lines are printed with control characters escaped', async () => {
     const { err } = await tldImport(['-', '--format', 'plain'], '\u001b[2Jx\u009b\n');
     expect(err).toMatch(/^line 1: '\\u001b\[2Jx/);
 
@@ -213,7 +213,7 @@ describe('refused lines', () => {
 });
 
 describe('differences', () => {
-  test('are printed by --dry-run, which changes nothing', async () => {
+  test('--dry-run prints the differences and changes nothing', async () => {
     const before = await allEntries(service);
     const { status, out } = await tldImport(
       ['-', '--format', 'csv', '--delimiter', ';', '--dry-run'],
@@ -226,7 +226,7 @@ describe('differences', () => {
     expect(await allEntries(service)).toEqual(before);
   });
 
-  test('are printed by --replace, after which the TLDs equal the list', async () => {
+  test('--replace prints the differences, and afterwards the TLDs equal the list', async () => {
     const dry = await tldImport(['-', '--replace', '--dry-run'], 'com\nnet\n');
     expect(dry.out).toBe(
       'Read as plain: 2 entries\n+ com\n+ net\n- first\nWould be: 2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n',
@@ -269,7 +269,7 @@ describe('invalid lists', () => {
     expect(await names()).toEqual(['first']);
   });
 
-  test('are refused if they are not UTF-8', async () => {
+  test('a list that is not UTF-8 is refused', async () => {
     writeFileSync(join(folder, 'latin1.csv'), Buffer.from('com,Köln\n', 'latin1'));
     expect(await tldImport(['latin1.csv'])).toMatchObject({
       status: 2,
@@ -279,10 +279,10 @@ describe('invalid lists', () => {
 });
 
 describe('interruptions', () => {
-  test('Ctrl-C stops between two requests and prints the completed changes', async () => {
+  test('after Ctrl-C, the command stops before the next request and prints the completed changes', async () => {
     let requests = 0;
     const started: ChildProcess[] = [];
-    // A proxy in front of the real service. It detects when the import is half complete.
+    // A proxy in front of the service, which interrupts the command at the second request.
     const proxy = createServer((request, outgoing) => {
       requests += 1;
       const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };
@@ -314,7 +314,7 @@ describe('interruptions', () => {
     expect(done).toBeLessThan(10_000);
   });
 
-  test('a lost connection is reported with the completed changes', async () => {
+  test('if the connection fails, the command prints the completed changes', async () => {
     const child = start(process.execPath, [PROGRAM, 'tld', 'import', '-'], 'http://127.0.0.1:9');
     const { status, out } = await finish(child, 'com\n');
     expect([status, out]).toEqual([
@@ -347,16 +347,19 @@ describe('interruptions', () => {
       expect(out).toMatch(/\r(?:\u001b\[K)?3000 added/);
     });
 
-    test.runIf(script)('asks before --replace, and only yes continues', async () => {
-      const list = file('small.txt', 'com');
-      const no = await onTerminal(`${list} --replace`, '\n');
-      expect([no.status, no.out]).toEqual([1, expect.stringContaining('Nothing was changed')]);
-      expect(await names()).toEqual(['first']);
-      const yes = await onTerminal(`${list} --replace`, 'y\n');
-      expect([yes.status, yes.out]).toEqual([0, expect.stringContaining('1 added')]);
-      expect(await names()).toEqual(['com']);
-      const withoutPrompt = await onTerminal(`${list} --replace --yes`, undefined);
-      expect([withoutPrompt.status, withoutPrompt.out.includes('[y/N]')]).toEqual([0, false]);
-    });
+    test.runIf(script)(
+      'asks for confirmation before --replace, and continues only if the user types y',
+      async () => {
+        const list = file('small.txt', 'com');
+        const no = await onTerminal(`${list} --replace`, '\n');
+        expect([no.status, no.out]).toEqual([1, expect.stringContaining('Nothing was changed')]);
+        expect(await names()).toEqual(['first']);
+        const yes = await onTerminal(`${list} --replace`, 'y\n');
+        expect([yes.status, yes.out]).toEqual([0, expect.stringContaining('1 added')]);
+        expect(await names()).toEqual(['com']);
+        const withoutPrompt = await onTerminal(`${list} --replace --yes`, undefined);
+        expect([withoutPrompt.status, withoutPrompt.out.includes('[y/N]')]).toEqual([0, false]);
+      },
+    );
   });
 });

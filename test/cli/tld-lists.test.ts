@@ -19,7 +19,7 @@ const read = (
   options: Partial<ListOptions> = {},
 ) => readTldList(text, format, { ...OPTIONS, ...options });
 
-/** Text with many characters that have a meaning in the formats. */
+/** Generates text from characters that have a meaning in the formats. */
 const anyText = fc
   .array(
     fc.oneof(
@@ -47,7 +47,7 @@ const anyText = fc
 
 describe('arbitrary text in any format', () => {
   test.each(LIST_FORMATS)(
-    '%s: never throws, and every entry and refusal has an existing line, once and in order',
+    '%s: the reader never throws, and returns each entry and refusal once, in the order of lines',
     (format) => {
       fc.assert(
         fc.property(
@@ -75,13 +75,13 @@ describe('arbitrary text in any format', () => {
     },
   );
 
-  test('its format is always detected', () => {
+  test('detects one of the formats', () => {
     fc.assert(fc.property(anyText, (text) => LIST_FORMATS.includes(detectFormat(text, ','))));
   });
 });
 
 describe('csv', () => {
-  test('reads records that follow RFC 4180, with the line on which each begins', () => {
+  test('reads records that follow RFC 4180, with the line on which each record begins', () => {
     const field = fc.string({ maxLength: 20 }).map((text) => text.replaceAll('\r', ''));
     const delimiters = fc.constantFrom(',', ';', '\t', '|', '.', ']', '^', '\\');
     fc.assert(
@@ -144,14 +144,14 @@ describe('csv', () => {
     ]);
   });
 
-  test('refuses a field that is too long before it is sent', () => {
+  test('refuses a description that is too long without a request to the service', () => {
     const { entries, refused } = read('csv', `com,${'x'.repeat(3000)}`);
     expect([entries, refused.map(({ line }) => line)]).toEqual([[], [1]]);
   });
 });
 
 describe('plain and iana', () => {
-  test('ignore comments, blanks and periods, and turn names into A-labels', () => {
+  test('ignores comments, blanks and periods, and converts names to A-labels', () => {
     const { entries } = read(
       'plain',
       '# all\n\n  com  # the first\n.net\norg.\n// more\nCo.Uk\nрф\na#b',
@@ -166,7 +166,7 @@ describe('plain and iana', () => {
     ]);
   });
 
-  test('read the IANA list', () => {
+  test('reads the IANA list', () => {
     const text = `# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC\n${tlds.map((name) => name.toUpperCase()).join('\n')}\n`;
     expect(detectFormat(text, ',')).toBe('iana');
     const { entries, refused } = read('iana', text);
@@ -196,7 +196,7 @@ describe('psl', () => {
   const names = (options: Partial<ListOptions>) =>
     read('psl', SMALL, options).entries.map(({ line, name }) => `${line} ${name}`);
 
-  test('reads the selected section, rules outside both, and the parents of wildcards that are not rules themselves', () => {
+  test('reads the rules of the selected section and of no section, and the parents of wildcards', () => {
     expect(names({})).toEqual(['3 com', '4 ck', '6 xn--ciqpn.hk', '8 kw', '14 extra']);
     expect(names({ section: 'private' })).toEqual(['11 github.io', '14 extra']);
     expect(names({ section: 'all', wildcards: 'skip' })).toEqual([
@@ -208,7 +208,7 @@ describe('psl', () => {
     ]);
   });
 
-  test('imports, refuses or skips every rule', () => {
+  test('imports, refuses or skips each rule', () => {
     expect(read('psl', SMALL).leftOut).toBe(4);
     const { refused } = read('psl', SMALL, { section: 'all', wildcards: 'refuse' });
     expect(refused.map(({ line, text }) => `${line} ${text}`)).toEqual([
@@ -219,7 +219,7 @@ describe('psl', () => {
   });
 
   test.runIf(hasPublicSuffixList())(
-    'reads the whole list: every rule except exceptions and wildcards is a valid name',
+    'reads every rule of the Public Suffix List, apart from exceptions and wildcards, as a valid name',
     () => {
       const text = readFileSync(PUBLIC_SUFFIX_LIST, 'utf8');
       expect(detectFormat(text, ',')).toBe('psl');
@@ -255,6 +255,6 @@ test.each([
   ['com\nnet', 'plain'],
   ['# a comment, with a comma\ncom', 'plain'],
   ['', 'plain'],
-])('detects in %j the format %s', (text, format) => {
+])('in the text %j, detects the format %s', (text, format) => {
   expect(detectFormat(text, ',')).toBe(format);
 });

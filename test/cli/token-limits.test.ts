@@ -56,13 +56,13 @@ test.each([
   [['--from', '192.0.2.1/24'], /use '192\.0\.2\.0\/24'/],
   [['--expires', '0d'], /Invalid expiry '0d': the token would expire at once\./],
   [['--role', 'operator'], /unknown role 'operator'\. Use one of: admin, auditor/],
-])('token create refuses %j and states what would be right', async (argv, message) => {
+])('token create refuses %j and suggests a correct value', async (argv, message) => {
   const { status, err } = await create(...argv);
   expect(status).not.toBe(0);
   expect(err).toMatch(message);
 });
 
-test('token list --unused lists tokens without a use in this time', async () => {
+test('token list --unused lists the tokens that no one used within this time', async () => {
   await create('--expires', '90d');
   const { out } = await run('token', 'list', '--unused', '90d', '-f', 'json');
   expect(JSON.parse(out)).toEqual([]);

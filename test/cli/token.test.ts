@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, variables, ...argv);
 
-/** The name of a new token. */
+/** Returns a unique name for a token. */
 const newName = (): string => `t-${randomUUID()}`;
 
 async function create(...argv: string[]): Promise<Ended> {
@@ -102,7 +102,7 @@ describe('token create', () => {
     ['90d', 90 * 86_400],
     ['12h', 12 * 3600],
     ['30m', 30 * 60],
-  ])('--expires %s counts from now', async (expires, seconds) => {
+  ])('--expires %s sets an expiry relative to the current time', async (expires, seconds) => {
     const before = Date.now();
     const { out } = await create('--expires', expires, '-f', 'json', '-c', 'expires_at');
     const timestamp =
@@ -114,7 +114,7 @@ describe('token create', () => {
   test.each([
     ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000000'],
     ['2030-01-31T12:00:00.5', '2030-01-31T12:00:00.500000'],
-  ])('--expires %s is that time', async (expires, expected) => {
+  ])('--expires %s sets the expiry to this timestamp', async (expires, expected) => {
     expect((await create('--expires', expires, '-f', 'json', '-c', 'expires_at')).out).toBe(
       `${JSON.stringify({ expires_at: expected }, null, 2)}\n`,
     );
@@ -143,7 +143,7 @@ describe('token create', () => {
     );
   });
 
-  test('a misspelt column is an error before a token is created', async () => {
+  test('refuses a misspelt column before it creates a token', async () => {
     const name = newName();
     const { status, out, err } = await run(
       'token',
@@ -180,7 +180,7 @@ describe('formats', () => {
   });
   const list = async (...argv: string[]) => (await run('token', 'list', ...argv)).out;
 
-  test('accept filters, an order and a limit', async () => {
+  test('token list accepts filters, an order and a limit', async () => {
     const project = randomUUID();
     const names = [newName(), newName(), newName()].sort();
     for (const each of names)
@@ -201,7 +201,7 @@ describe('formats', () => {
     ).toBe(`${names[2]}\n${names[1]}\n`);
   });
 
-  test('table in a pipe: a line of names and a line per row, separated by tabs', async () => {
+  test('table in a pipe: a line with column names and one line per token, separated by tabs', async () => {
     const columns = COLUMNS.flatMap((column) => ['-c', column]);
     const [head, ...rows] = (await list(...columns)).trimEnd().split('\n');
     expect(head).toBe(COLUMNS.join('\t'));
@@ -230,14 +230,14 @@ describe('formats', () => {
     expect(lines).toContain(`"${name.replaceAll('"', '""')}","reader, member",${id}`);
   });
 
-  test('value: the columns in the requested order, without their names', async () => {
+  test('value: the columns in the requested order, without column names', async () => {
     expect((await list('-f', 'value', '-c', 'name', '-c', 'id')).split('\n')).toContain(
       `${name} ${id}`,
     );
   });
 
   test.skipIf(!hasProgram('script', 'bsdutils'))(
-    'table on a terminal: with a frame, and without colours if they are disabled',
+    'table on a terminal: with a frame, and without colours if NO_COLOR is set',
     async () => {
       const command = `'${process.execPath}' '${PROGRAM}' token list -c id -c name`;
       const { out } = await runProgram(
@@ -275,7 +275,7 @@ describe('formats', () => {
     await small.close();
   });
 
-  test('exits without an error if the reader closes the pipe', async () => {
+  test('exits without an error if the reader of its output closes the pipe', async () => {
     const command = `'${process.execPath}' '${PROGRAM}' token list -f json | true`;
     expect(await runProgram(folder, variables, 'bash', '-c', command)).toEqual({
       status: 0,
@@ -286,7 +286,7 @@ describe('formats', () => {
 });
 
 describe('token revoke', () => {
-  test('revokes several tokens by name and by id, and the service then refuses them', async () => {
+  test('revokes several tokens by name and by id, and the service refuses them at once', async () => {
     const [one, two] = [newName(), newName()];
     const first = (
       await run('token', 'create', '--name', one, '--role', 'admin', '-f', 'value')
@@ -336,7 +336,7 @@ describe('service URL and token', () => {
   const list = (changes: Record<string, string>, ...argv: string[]) =>
     tsigil(folder, { ...variables, ...changes }, 'token', 'list', ...argv);
 
-  test('a token can be in a file; --token-file overrides TSIGIL_TOKEN, --url overrides TSIGIL_URL', async () => {
+  test('--token-file reads the token from a file and overrides TSIGIL_TOKEN; --url overrides TSIGIL_URL', async () => {
     const file = join(folder, 'a.token');
     writeFileSync(file, `${service.token}\n`);
     const { status } = await list(
@@ -349,7 +349,7 @@ describe('service URL and token', () => {
     expect(status).toBe(0);
   });
 
-  test('the first token is found in the folder of a service', async () => {
+  test('a command in the folder of a service finds the first token', async () => {
     const made = await startTestService({
       TSIGIL_ADMIN_TOKEN: '',
       TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'var/tsigil.db')}`,
@@ -391,7 +391,7 @@ describe('service URL and token', () => {
     expect(err).toMatch(message);
   });
 
-  test('a token without the right: exit code 4 and a specific remedy', async () => {
+  test('a token without the right: exit code 4, and a remedy that names the right', async () => {
     const token = (await create('-f', 'value')).out.trim();
     const { status, err } = await list({ TSIGIL_TOKEN: token });
     expect(status).toBe(4);
@@ -412,7 +412,7 @@ describe('service URL and token', () => {
     expect(err).not.toContain('password');
   });
 
-  test('an invalid token is never printed: exit code 2', async () => {
+  test('an invalid token is refused and never printed: exit code 2', async () => {
     const file = join(folder, 'two.token');
     const secret = 'first-line-of-a-secret-file';
     recordSecret(secret);
@@ -425,7 +425,7 @@ describe('service URL and token', () => {
     expect((await list({ TSIGIL_TOKEN: `${secret}\u20ac` })).err).not.toContain(secret);
   });
 
-  test('a redirect is not followed, because it would send the token elsewhere', async () => {
+  test('a redirect is not followed, because the next server would receive the token', async () => {
     const seen: unknown[] = [];
     const elsewhere = createServer((request, response) => {
       seen.push(request.headers['x-auth-token']);

@@ -37,7 +37,7 @@ async function keyNamed(name: string): Promise<Record<string, string>> {
 }
 
 describe('tsigkey create', () => {
-  test('a name is enough: hmac-sha256, a generated secret, and the default pool', async () => {
+  test('with a name only, the key has hmac-sha256, a generated secret and the default pool', async () => {
     expect(await json('tsigkey', 'create', 'only-a-name')).toMatchObject({
       name: 'only-a-name',
       algorithm: 'hmac-sha256',
@@ -47,7 +47,7 @@ describe('tsigkey create', () => {
     expect((await keyNamed('only-a-name')).secret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
   });
 
-  test('the name may also be a flag, but not both', async () => {
+  test('the name can be an argument or a flag, but not both', async () => {
     expect((await json('tsigkey', 'create', '--name', 'by-flag')).name).toBe('by-flag');
     expect((await json('pool', 'create', 'by-argument')).name).toBe('by-argument');
     expect(await run('tsigkey', 'create', 'one', '--name', 'two')).toEqual({
@@ -62,7 +62,7 @@ describe('tsigkey create', () => {
     });
   });
 
-  test('a table names the next commands on standard error, and other formats do not', async () => {
+  test('a table is followed by the next commands on standard error; other formats are not', async () => {
     const { out, err } = await run('tsigkey', 'create', "it's new");
     expect(out).toContain("it's new");
     expect(err).toBe(
@@ -74,7 +74,7 @@ describe('tsigkey create', () => {
     expect((await run('tsigkey', 'create', 'quiet', '-f', 'value', '-c', 'name')).err).toBe('');
   });
 
-  test('--scope ZONE needs a zone: exit code 2, and nothing is created', async () => {
+  test('--scope ZONE without a zone is refused, and no key is created: exit code 2', async () => {
     const { status, err } = await run('tsigkey', 'create', 'no-zone', '--scope', 'ZONE');
     expect([status, err]).toEqual([
       2,
@@ -101,7 +101,7 @@ describe('names instead of ids', () => {
     });
   });
 
-  test('set moves a key to a pool or zone by its name', async () => {
+  test('set moves a key to the pool or zone with the given name', async () => {
     await json('tsigkey', 'create', 'moves');
     expect(await json('tsigkey', 'set', 'moves', '--zone', 'example.com.')).toMatchObject({
       scope: 'ZONE',
@@ -122,7 +122,7 @@ describe('names instead of ids', () => {
     expect(await names('--zone', 'example.com')).toEqual(['of-zone', 'of-zone-id']);
   });
 
-  test('a new zone belongs to the pool with this name', async () => {
+  test('zone create --pool puts a zone into the pool with the given name', async () => {
     const zone = await json(
       ...['zone', 'create', 'example.net.', '--email', 'a@example.net', '--pool', 'anycast'],
       ...['--sudo-project-id', 'someone'],
@@ -130,7 +130,7 @@ describe('names instead of ids', () => {
     expect(zone.pool_id).toBe(poolId);
   });
 
-  test('imported keys apply to the pool or zone with this name', async () => {
+  test('import --zone makes the keys apply to the zone with the given name', async () => {
     const input = `key "imported" { algorithm hmac-sha256; secret "${SECRET}"; };`;
     const { status, out } = await runWith(
       { input },
@@ -140,7 +140,7 @@ describe('names instead of ids', () => {
     expect(await keyNamed('imported')).toMatchObject({ scope: 'ZONE', resource_id: zoneId });
   });
 
-  test('a name without a resource, and two flags for one member: nothing is created', async () => {
+  test('an unknown name, or two flags for one member, is refused, and no key is created', async () => {
     expect(await run('tsigkey', 'create', 'lost', '--pool', 'nosuch')).toEqual({
       status: 1,
       out: '',
@@ -183,7 +183,7 @@ describe('names instead of ids', () => {
 });
 
 describe('tsigkey set --generate', () => {
-  test('makes a new secret as long as the output of the algorithm', async () => {
+  test('generates a new secret as long as the output of the algorithm', async () => {
     await json('tsigkey', 'create', 'rotated');
     const before = await keyNamed('rotated');
     const { status, out, err } = await run('tsigkey', 'set', 'rotated', '--generate');
@@ -195,7 +195,7 @@ describe('tsigkey set --generate', () => {
     expect(out + err).not.toContain(after.secret);
   });
 
-  test('uses the new algorithm if the command also changes that', async () => {
+  test('uses the new algorithm if the command also changes the algorithm', async () => {
     await json('tsigkey', 'create', 'longer');
     await json('tsigkey', 'set', 'longer', '--algorithm', 'hmac-sha512', '--generate');
     const { algorithm, secret = '' } = await keyNamed('longer');
@@ -203,7 +203,7 @@ describe('tsigkey set --generate', () => {
     expect(Buffer.from(secret, 'base64')).toHaveLength(64);
   });
 
-  test('cannot be used with a secret of the caller: exit code 2', async () => {
+  test('cannot be combined with --secret: exit code 2', async () => {
     const { status, err } = await runWith(
       { input: SECRET },
       ...['tsigkey', 'set', 'rotated', '--generate', '--secret', '-'],
@@ -213,7 +213,7 @@ describe('tsigkey set --generate', () => {
 });
 
 describe('warnings of the service', () => {
-  test('create and set print them on standard error, in every format', async () => {
+  test('create and set print warnings on standard error, in every format', async () => {
     expect(
       await run(
         ...['tsigkey', 'create', 'weak', '--algorithm', 'hmac-md5', '--resource-id', UNKNOWN_ID],
@@ -234,7 +234,7 @@ describe('warnings of the service', () => {
     ]);
   });
 
-  test('import prints them with the name of the key', async () => {
+  test('import prints each warning with the name of the key', async () => {
     const input = 'key "old" { algorithm hmac-md5; secret "c2VjcmV0IG9mIG5vYm9keSBhdA=="; };';
     const { status, out, err } = await runWith(
       { input },

@@ -36,7 +36,7 @@ const written = (format: string) =>
   exportKey(format, { name: 'transfer.example', algorithm: 'hmac-sha256', secret: SECRET }).text;
 
 test.each(Object.keys(EXPORT_FORMATS))(
-  '0 for %s to standard output, by name, by id, and with -o -',
+  'exits with 0 and writes %s to standard output, by name, by id, and with -o -',
   async (format) => {
     for (const argv of [['Transfer.example.'], [key.id], [key.id, '-o', '-']]) {
       expect(await tsigil('tsigkey', 'export', '--format', format, ...argv)).toEqual({
@@ -53,13 +53,13 @@ describe('files', () => {
   const exported = (...argv: string[]) =>
     tsigil('tsigkey', 'export', key.id, '--format', 'bind', '-o', path(), ...argv);
 
-  test('0 creates the file with mode 0600, and prints nothing', async () => {
+  test('exits with 0, creates the file with mode 0600, and prints nothing', async () => {
     expect(await exported()).toEqual({ status: 0, out: '', err: '' });
     expect(readFileSync(path(), 'utf8')).toBe(written('bind'));
     expect(statSync(path()).mode & 0o777).toBe(0o600);
   });
 
-  test('2 for an existing file, which stays unchanged', async () => {
+  test('exits with 2 if the file exists, and does not change the file', async () => {
     writeFileSync(path(), 'precious');
     const { status, err } = await exported();
     expect([status, readFileSync(path(), 'utf8')]).toEqual([2, 'precious']);
@@ -67,7 +67,7 @@ describe('files', () => {
     expect(err).toContain('--overwrite');
   });
 
-  test('0 with --overwrite replaces a file, and the new one has mode 0600', async () => {
+  test('exits with 0 and replaces the file by a file with mode 0600 if --overwrite is set', async () => {
     writeFileSync(path(), 'precious', { mode: 0o644 });
     expect((await exported('--overwrite')).status).toBe(0);
     expect(readFileSync(path(), 'utf8')).toBe(written('bind'));
@@ -75,7 +75,7 @@ describe('files', () => {
     expect(readdirSync(folder)).toEqual(['transfer.key']);
   });
 
-  test('2 with --overwrite for a pipe or a device, which stays in place', async () => {
+  test('exits with 2 if --overwrite names a pipe, and does not replace the pipe', async () => {
     spawnSync('mkfifo', [path()]);
     const { status, err } = await exported('--overwrite');
     expect([status, err]).toEqual([2, expect.stringContaining('it is not a file')]);
@@ -83,7 +83,7 @@ describe('files', () => {
     expect(readdirSync(folder)).toEqual(['transfer.key']);
   });
 
-  test('2 for an impossible path, and no file remains', async () => {
+  test('exits with 2 if the folder does not exist, and leaves no file', async () => {
     const { status, err } = await tsigil(
       'tsigkey',
       'export',
@@ -98,7 +98,7 @@ describe('files', () => {
     expect(err).toContain('cannot be written');
   });
 
-  test('1 for a key that the consumer cannot use, and no file is created', async () => {
+  test('exits with 1 for a key that the consumer cannot use, and creates no file', async () => {
     const odd = await create(service, TSIGKEYS, 'two words');
     const { status, out, err } = await tsigil(
       'tsigkey',
@@ -114,7 +114,7 @@ describe('files', () => {
   });
 });
 
-test('0 with a warning for a weak algorithm', async () => {
+test('exits with 0 and warns about a weak algorithm', async () => {
   await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('old'), algorithm: 'hmac-md5' });
   const { status, out, err } = await tsigil('tsigkey', 'export', 'old', '--format', 'knsupdate');
   expect([status, out]).toEqual([0, `hmac-md5:old:${SECRET}\n`]);
@@ -125,7 +125,7 @@ test.each([
   [2, ['export', 'Transfer.example.'], '--format'],
   [2, ['export', 'Transfer.example.', '--format', 'yaml'], 'Allowed choices are bind, knot'],
   [1, ['export', 'nobody', '--format', 'bind'], "No tsigkey is named 'nobody'"],
-])('%d for tsigkey %j', async (status, argv, message) => {
+])('exits with %d for tsigkey %j', async (status, argv, message) => {
   const ended = await tsigil('tsigkey', ...argv);
   expect([ended.status, ended.out]).toEqual([status, '']);
   expect(ended.err).toContain(message);
@@ -165,20 +165,23 @@ describe('several keys', () => {
     );
   const named = (...names: string[]) => names.map((name) => ({ name, ...KEY }));
 
-  test.each(LISTS)('0 for %s writes the named keys once, in the order of names', async (format) => {
-    expect(await run('c.example', 'a.example', 'C.example.', '--format', format)).toEqual({
-      status: 0,
-      out: exportKeys(format, named('a.example', 'c.example')),
-      err: '',
-    });
-  });
+  test.each(LISTS)(
+    'exits with 0 and writes the named keys as %s, each once, in the order of names',
+    async (format) => {
+      expect(await run('c.example', 'a.example', 'C.example.', '--format', format)).toEqual({
+        status: 0,
+        out: exportKeys(format, named('a.example', 'c.example')),
+        err: '',
+      });
+    },
+  );
 
-  test('0 with --pool writes the keys for every zone of the pool', async () => {
+  test('exits with 0 and writes the keys that apply to every zone of the pool with --pool', async () => {
     const { status, out } = await run('--pool', 'edge', '--format', 'bind');
     expect([status, out]).toEqual([0, exportKeys('bind', named('a.example'))]);
   });
 
-  test('0 with --all writes all keys, and names each key with a weak algorithm', async () => {
+  test('exits with 0 and writes all keys with --all, with a warning for each weak algorithm', async () => {
     const { status, out, err } = await run('--all', '--format', 'knot');
     const [a, b, ...rest] = named('a.example', 'b.example', 'c.example', 'd.example');
     const keys = [a, { ...b, algorithm: 'hmac-md5' }, ...rest] as typeof rest;
@@ -186,7 +189,7 @@ describe('several keys', () => {
     expect(err).toBe('B.example: hmac-md5 must not be used (RFC 8945 section 6)\n');
   });
 
-  test('1 reports a key that the consumer cannot use, and writes the others', async () => {
+  test('exits with 1, reports a key that the consumer cannot use, and writes the other keys', async () => {
     const { status, out, err } = await run('--all', '--format', 'coredns');
     expect([status, out]).toEqual([
       1,
@@ -198,19 +201,22 @@ describe('several keys', () => {
     expect(err).not.toContain(SECRET);
   });
 
-  test.each(SINGLES)('2 for %s without --output-dir, and nothing is written', async (format) => {
-    const path = join(folder, 'keys');
-    for (const selection of [['a.example', 'c.example'], ['--all'], ['--pool', 'edge']]) {
-      const { status, out, err } = await run(...selection, '--format', format, '-o', path);
-      expect([status, out, existsSync(path)]).toEqual([2, '', false]);
-      expect(err).toContain(`A file in the format '${format}' for `);
-      expect(err).toContain('can hold one key only');
-      expect(err).toContain('--output-dir');
-    }
-  });
+  test.each(SINGLES)(
+    'exits with 2 for %s without --output-dir, and writes nothing',
+    async (format) => {
+      const path = join(folder, 'keys');
+      for (const selection of [['a.example', 'c.example'], ['--all'], ['--pool', 'edge']]) {
+        const { status, out, err } = await run(...selection, '--format', format, '-o', path);
+        expect([status, out, existsSync(path)]).toEqual([2, '', false]);
+        expect(err).toContain(`A file in the format '${format}' for `);
+        expect(err).toContain('can hold one key only');
+        expect(err).toContain('--output-dir');
+      }
+    },
+  );
 
   test.each(Object.keys(EXPORT_FORMATS))(
-    '0 for %s with --output-dir writes a file with mode 0600 for each key',
+    'exits with 0 and writes a file as %s with mode 0600 for each key with --output-dir',
     async (format) => {
       const target = join(folder, 'new/keys');
       const argv = ['a.example', 'c.example', '--format', format, '--output-dir', target];
@@ -224,7 +230,7 @@ describe('several keys', () => {
     },
   );
 
-  test('2 with --output-dir if one of the files exists, and no file is written', async () => {
+  test('exits with 2 if one of the files in --output-dir exists, and writes no file', async () => {
     writeFileSync(join(folder, 'c.example.env'), 'precious');
     const argv = ['a.example', 'c.example', '--format', 'lego', '--output-dir', folder];
     const { status, err } = await run(...argv);
@@ -235,7 +241,7 @@ describe('several keys', () => {
     expect(readFileSync(join(folder, 'c.example.env'), 'utf8')).toContain(SECRET);
   });
 
-  test('2 with --output-dir if two names are too long for different files', async () => {
+  test('exits with 2 if two names are so long that their files in --output-dir would have the same name', async () => {
     const long = ['x', 'y'].map((end) =>
       [63, 63, 63, 50]
         .map((length) => 'l'.repeat(length))
@@ -250,7 +256,7 @@ describe('several keys', () => {
     for (const name of long) expect((await own.get(`/v2/tsigkeys?name=${name}`)).status).toBe(200);
   });
 
-  test('1 if no key can be exported, and no file is created', async () => {
+  test('exits with 1 if no key can be exported, and creates no file', async () => {
     await own.post('/v2/tsigkeys', TSIGKEYS.body('two words'));
     const path = join(folder, 'keys.conf');
     const { status, err } = await run(
@@ -266,13 +272,13 @@ describe('several keys', () => {
     expect(err).toContain('0 of 2 keys exported, 2 not exported');
   });
 
-  test('1 if a name does not exist, and nothing is written', async () => {
+  test('exits with 1 if no key has a given name, and writes nothing', async () => {
     const { status, out, err } = await run('a.example', 'nobody', '--format', 'bind');
     expect([status, out]).toEqual([1, '']);
     expect(err).toContain("No tsigkey is named 'nobody'");
   });
 
-  test('1 if the pool has no keys, and the file stays unchanged', async () => {
+  test('exits with 1 if the pool has no keys, and does not change the file', async () => {
     const path = join(folder, 'keys.conf');
     writeFileSync(path, 'precious');
     const { status, err } = await run(
@@ -295,7 +301,7 @@ describe('several keys', () => {
     [['--format', 'bind', '--all', '--pool', 'edge', 'a.example'], 'cannot be used with'],
     [['--all'], "tsigil: missing required option '--format <format>'"],
     [['--all', '--format', 'bind', '-o', 'x', '--output-dir', 'y'], 'cannot be used with'],
-  ])('2 for %j', async (argv, message) => {
+  ])('exits with 2 for tsigkey export %j', async (argv, message) => {
     const { status, out, err } = await run(...argv);
     expect([status, out]).toEqual([2, '']);
     expect(err).toContain(message);

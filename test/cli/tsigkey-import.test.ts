@@ -42,7 +42,7 @@ const kept = async () =>
   );
 
 describe('files', () => {
-  test('130 for Ctrl-C between two keys, with the imported keys', async () => {
+  test('exits with 130 after Ctrl-C, and prints the number of imported keys', async () => {
     const lines = ['one', 'two', 'three'].map((name) => `hmac-sha256:${name}:${SECRET}`).join('\n');
     const onInterrupt = (stop: () => void) => {
       stop();
@@ -64,22 +64,25 @@ describe('files', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test.each(['bind', 'knot', 'nsd', 'knsupdate'])('0 for the export of %s', async (format) => {
-    const text = exportKey(format, key('Transfer.example.')).text;
-    const { status, out, err } = await importText(text);
-    expect([status, err]).toEqual([0, '']);
-    expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
-    const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
-    expect(made).toMatchObject({
-      algorithm: 'hmac-sha256',
-      secret: SECRET,
-      scope: 'POOL',
-      resource_id: POOL_ID,
-    });
-    expect(made?.name).toMatch(/^transfer\.example\.?$/);
-  });
+  test.each(['bind', 'knot', 'nsd', 'knsupdate'])(
+    'exits with 0 for text that the format %s exports',
+    async (format) => {
+      const text = exportKey(format, key('Transfer.example.')).text;
+      const { status, out, err } = await importText(text);
+      expect([status, err]).toEqual([0, '']);
+      expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
+      const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
+      expect(made).toMatchObject({
+        algorithm: 'hmac-sha256',
+        secret: SECRET,
+        scope: 'POOL',
+        resource_id: POOL_ID,
+      });
+      expect(made?.name).toMatch(/^transfer\.example\.?$/);
+    },
+  );
 
-  test('1 with each key and its line: added, unchanged, different, invalid', async () => {
+  test('exits with 1 and prints the outcome and the line of each key: added, unchanged, different, invalid', async () => {
     await create(service, TSIGKEYS, 'Same.');
     await create(service, TSIGKEYS, 'other');
     const { status, out, err } = await importText(
@@ -96,7 +99,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     expect(await kept()).toEqual([key('new'), key('other'), key('Same.')]);
   });
 
-  test('0 with --update, which changes algorithms and secrets, but no names or ids', async () => {
+  test('exits with 0 and changes algorithms and secrets, but no names or ids, with --update', async () => {
     const { id } = await create(service, TSIGKEYS, 'Other');
     const { status, out } = await importText(`hmac-sha512:other:${OTHER_SECRET}\n`, '--update');
     expect([status, out]).toEqual([0, 'line 1: updated: other\n1 updated\n']);
@@ -108,7 +111,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
   });
 
   test.each([[[]], [['--update']]])(
-    '0 with --dry-run, which prints the same and changes nothing, %j',
+    'exits with 0, prints the outcome and changes nothing with --dry-run and %j',
     async (flags) => {
       await create(service, TSIGKEYS, 'other');
       const before = await service.get('/v2/tsigkeys');
@@ -122,7 +125,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     },
   );
 
-  test('1 with the reason for a key that the service refuses, and the next key is imported', async () => {
+  test('exits with 1 and prints the reason for a key that the service refuses', async () => {
     await service.close();
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
     const { status, out } = await tsigil(
@@ -142,7 +145,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     );
   });
 
-  test('0 for a file name and a format', async () => {
+  test('exits with 0 for a file and a format', async () => {
     const path = join(folder, 'keys.txt');
     writeFileSync(path, `from-file hmac-sha256. ${SECRET}\n`);
     const { status, out } = await tsigil(
@@ -158,7 +161,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     expect([status, out]).toEqual([0, 'line 1: added: from-file\n1 added\n']);
   });
 
-  test('1 for invalid text with its line, without the secret, and nothing is imported', async () => {
+  test('exits with 1 for invalid text, prints the line without the secret, and imports nothing', async () => {
     const { status, out, err } = await importText(
       `key a { algorithm hmac-sha256; secret "${SECRET}"; };\nkey b {\n  secret "${SECRET}"\n`,
     );
@@ -179,13 +182,13 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
       ['--from-powerdns', 'http://127.0.0.1:1'],
       'Set exactly one source',
     ],
-  ])('2 for %j with %j', async (input, flags, message) => {
+  ])('exits with 2 for the input %j with the flags %j', async (input, flags, message) => {
     const { status, out, err } = await importText(input, ...flags);
     expect([status, out]).toEqual([2, '']);
     expect(err).toContain(message);
   });
 
-  test('2 without --scope and --resource-id', async () => {
+  test('exits with 2 without --resource-id', async () => {
     const { status, err } = await tsigil(
       `hmac-sha256:a:${SECRET}`,
       {},
@@ -216,7 +219,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
       links: {},
     }));
 
-  test('0 copies everything with ids and timestamps, and the second time nothing', async () => {
+  test('exits with 0 and copies all resources with ids and timestamps, and the second time none', async () => {
     for (let index = 0; index < 25; index += 1) await create(other, sample, `${noun}-${index}`);
     const changed = await create(other, sample, 'changed');
     await other.patch(`/v2/${collection}/${changed.id}`, sample.change);
@@ -228,14 +231,14 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     expect([again.status, again.out.split('\n').at(-2)]).toEqual([0, '26 unchanged']);
   });
 
-  test('0 with --dry-run, which prints the outcome and changes nothing', async () => {
+  test('exits with 0, prints the outcome and changes nothing with --dry-run', async () => {
     await create(other, sample, 'one');
     const { status, out } = await copy('--dry-run');
     expect([status, out.split('\n').at(-2)]).toEqual([0, '1 added (dry run: nothing was changed)']);
     expect(await listed(service)).toEqual([]);
   });
 
-  test('1 for resources that differ, which stay unchanged; the others are copied', async () => {
+  test('exits with 1 if a resource differs, does not change this resource, and copies the others', async () => {
     const mine = await create(service, sample, 'Taken');
     await create(other, sample, 'taken');
     await create(other, sample, 'free');
@@ -251,7 +254,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     ]);
   });
 
-  test('2 without a token for the other service, which never receives the token of this one', async () => {
+  test('exits with 2 without a token for the other service, and sends it no request', async () => {
     const seen = other.log.length;
     const { status, err } = await tsigil('', {}, noun, 'import', '--from', other.url);
     expect(status).toBe(2);
@@ -260,7 +263,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     expect(other.log.slice(seen)).toEqual([]);
   });
 
-  test('3 if the other service refuses the token or is unreachable', async () => {
+  test('exits with 3 if the other service refuses the token or is unreachable', async () => {
     expect(
       (await tsigil('', { TSIGIL_FROM_TOKEN: 'wrong' }, noun, 'import', '--from', other.url))
         .status,
@@ -279,14 +282,14 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     ).toBe(3);
   });
 
-  test('2 with --update, because a copy replaces nothing', async () => {
+  test('exits with 2 with --update or --replace, because a copy replaces nothing', async () => {
     const { status, err } = await copy(noun === 'tld' ? '--replace' : '--update');
     expect(status).toBe(2);
     expect(err).toContain('a copy never replaces');
   });
 });
 
-test('0 copies more keys than one request can contain', async () => {
+test('exits with 0 and copies more keys than one request can contain', async () => {
   const other = await startTestService();
   try {
     const items = Array.from({ length: 700 }, (_, index) => ({
@@ -314,7 +317,7 @@ test('0 copies more keys than one request can contain', async () => {
 
 const powerdns = NAME_SERVERS.find(({ name }) => name === 'PowerDNS');
 describe.runIf(powerdns?.installed)('PowerDNS', () => {
-  test('0 imports every key from the API; 3 with a wrong API key', async () => {
+  test('exits with 0 and imports every key from the API; exits with 3 for a wrong API key', async () => {
     const allowed = key('allowed');
     const others = [
       key('second.example', { algorithm: 'hmac-sha512' }),
@@ -353,7 +356,7 @@ describe('include statements', () => {
     return inside;
   }
 
-  test('0 with the keys of included files, and the files on standard error', async () => {
+  test('exits with 0, imports the keys of included files, and prints the files on standard error', async () => {
     const inside = write({
       main: 'include "{}/a";\n',
       a: `include "{}/b"; ${bindKey('a')}`,
@@ -368,7 +371,7 @@ describe('include statements', () => {
     expect((await kept()).map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('1 for a missing file, a folder and a loop, with their lines, and imports the other keys', async () => {
+  test('exits with 1 for a missing file, a folder and a loop, prints their lines, and imports the other keys', async () => {
     const inside = write({
       main: 'include "{}/none";\ninclude "{}";\ninclude "{}/a";\n',
       a: `${bindKey('a')}\ninclude "{}/main";\n`,
@@ -388,21 +391,24 @@ describe('include statements', () => {
     expect(err).toContain('1 added, 3 not read');
   });
 
-  test.runIf(process.getuid?.() !== 0)('1 for a file without permission to read it', async () => {
-    const inside = write({
-      main: 'include "{}/a"; include "{}/b";',
-      a: bindKey('a'),
-      b: bindKey('b'),
-    });
-    chmodSync(`${inside}/a`, 0);
-    const { status, out } = await importFile(`${inside}/main`);
-    expect([status, out]).toEqual([
-      1,
-      `${inside}/main:1: not read: '${inside}/a' cannot be read: permission denied\n${inside}/b:1: added: b\n`,
-    ]);
-  });
+  test.runIf(process.getuid?.() !== 0)(
+    'exits with 1 for a file without permission to read it, and imports the other keys',
+    async () => {
+      const inside = write({
+        main: 'include "{}/a"; include "{}/b";',
+        a: bindKey('a'),
+        b: bindKey('b'),
+      });
+      chmodSync(`${inside}/a`, 0);
+      const { status, out } = await importFile(`${inside}/main`);
+      expect([status, out]).toEqual([
+        1,
+        `${inside}/main:1: not read: '${inside}/a' cannot be read: permission denied\n${inside}/b:1: added: b\n`,
+      ]);
+    },
+  );
 
-  test('1 for relative paths in standard input, which has no folder', async () => {
+  test('exits with 1 for relative paths in standard input, which has no folder', async () => {
     for (const text of [
       'include "keys.conf";\n',
       'include: keys.conf\nkey:\n  - id: ""\n',
@@ -418,13 +424,13 @@ describe('include statements', () => {
     }
   });
 
-  test('0 for relative paths in standard input after an absolute directory', async () => {
+  test('exits with 0 for relative paths in standard input after a directory statement', async () => {
     const inside = write({ a: bindKey('a') });
     const { status } = await importText(`options { directory "${inside}"; };\ninclude "a";\n`);
     expect(status).toBe(0);
   });
 
-  test('1 for a syntax error in an included file, with its line, and imports nothing', async () => {
+  test('exits with 1 for a syntax error in an included file, prints its line, and imports nothing', async () => {
     const inside = write({
       main: `${bindKey('m')} include "{}/a";`,
       a: '\nkey "a" { secret TOPSECRET',
@@ -436,7 +442,7 @@ describe('include statements', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test('reads at most 1000 files, so files that include others twice do not run without end', async () => {
+  test('reads at most 1,000 included files, even if each file includes the next file twice', async () => {
     const files = Array.from({ length: 30 }, (_, index) => [
       String(index),
       `include "{}/${index + 1}"; include "{}/${index + 1}";`,

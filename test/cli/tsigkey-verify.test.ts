@@ -39,11 +39,11 @@ describe.runIf(bind?.installed)('against a name server', () => {
       `good: the server sent the zone (${ZONE_RECORDS} records), signed with the key\n`,
     ],
     [['--update'], 'good: the server accepts the key and signed its response with it\n'],
-  ])('0 for a key that the server accepts, %j', async (flags, out) => {
+  ])('exits with 0 for a key that the server accepts, with the flags %j', async (flags, out) => {
     expect(await verify('Allowed.', ...at, ...flags)).toEqual({ status: 0, out, err: '' });
   });
 
-  test('1 for a key that the server refuses, with a remedy', async () => {
+  test('exits with 1 for a key that the server refuses, and prints a remedy', async () => {
     const { status, out, err } = await verify('unknown', ...at);
     expect([status, out]).toEqual([1, '']);
     expect(err).toMatch(
@@ -71,7 +71,7 @@ describe.runIf(bind?.installed)('several keys and servers', () => {
   });
   const addressOf = (each: NameServer | undefined) => `127.0.0.1:${each?.port}`;
 
-  test('0 with a row for each key and server, if all are good', async () => {
+  test('exits with 0 and prints a row for each key and server if every verdict is good', async () => {
     const { status, out, err } = await verify('Allowed.', 'allowed', ...at, '-f', 'csv');
     expect([status, err]).toEqual([0, '']);
     const good = 'query,good,the server accepts the key and signed its response with it,';
@@ -82,7 +82,7 @@ describe.runIf(bind?.installed)('several keys and servers', () => {
     );
   });
 
-  test('1 with the verdict, the reason and the remedy of each check in JSON, if one fails', async () => {
+  test('exits with 1 if a check fails, and prints the verdict, reason and remedy of each check in JSON', async () => {
     const { status, out, err } = await verify(
       'Allowed.',
       'unknown',
@@ -113,7 +113,7 @@ describe.runIf(bind?.installed)('several keys and servers', () => {
     expect([status, err]).toEqual([1, 'tsigil: 2 of 4 checks failed\n']);
   });
 
-  test('1 with a row for each key of --all, also for a server without a response and an invalid key', async () => {
+  test('exits with 1 and prints a row for each key and server with --all, even without a response', async () => {
     const argv = ['--server', addressOf(server), '--server', '127.0.0.1:1', '--zone', 'a.test'];
     const { status, out } = await verify('--all', ...argv, '-f', 'value', '-c', 'verdict');
     expect([status, out.split('\n').sort()]).toEqual([
@@ -122,7 +122,7 @@ describe.runIf(bind?.installed)('several keys and servers', () => {
     ]);
   });
 
-  test('1 with a row for each key of a pool, in a table without the remedy', async () => {
+  test('exits with 1 and prints a row for each key of a pool, in a table without remedies', async () => {
     const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
     const { status, out } = await runInside(
       { variables: { ...variables, NO_COLOR: '1' }, columns: 120 },
@@ -135,7 +135,7 @@ describe.runIf(bind?.installed)('several keys and servers', () => {
     expect(out).not.toContain('hint');
   });
 
-  test('one key and one server with -f is a row as well', async () => {
+  test('-f prints a row even for one key and one server', async () => {
     const argv = ['--server', '127.0.0.1:1', '--zone', 'a.test', '-f', 'json'];
     const { status, out, err } = await verify('Allowed.', ...argv);
     expect(JSON.parse(out)).toMatchObject([{ name: 'Allowed.', verdict: 'no response' }]);
@@ -186,7 +186,7 @@ describe.runIf(bind?.installed)('the name servers of the service', () => {
     await registry.close();
   });
 
-  test('1 with a row for each key and name server that should have it, without --server and --zone', async () => {
+  test('without --server and --zone, prints a row for each key and name server that should have the key', async () => {
     const { status, out, err } = await run('--all', '-f', 'json');
     const rows = JSON.parse(out) as Record<string, unknown>[];
     const found = rows.map(({ name, server, zone, verdict }) => [name, server, zone, verdict]);
@@ -201,12 +201,12 @@ describe.runIf(bind?.installed)('the name servers of the service', () => {
     ]);
   });
 
-  test('0 for one key that its name server accepts', async () => {
+  test('exits with 0 for one key that its name server accepts', async () => {
     const { status, out } = await run('of-zone', '-f', 'value', '-c', 'server', '-c', 'verdict');
     expect([status, out]).toEqual([0, 'ns2 good\n']);
   });
 
-  test('--server verifies all keys against any server, about the zones that the service has for them', async () => {
+  test('--server verifies all keys against any server, with the zones that the service has for the keys', async () => {
     const at = ['--server', `127.0.0.1:${running[1]?.port}`];
     const { status, out } = await run('--all', ...at, '-f', 'json');
     const rows = JSON.parse(out) as Record<string, unknown>[];
@@ -219,14 +219,14 @@ describe.runIf(bind?.installed)('the name servers of the service', () => {
     expect(status).toBe(1);
   });
 
-  test('1 for a key without a name server, and nothing is sent', async () => {
+  test('exits with 1 for a key without a name server, and sends nothing', async () => {
     const { status, out, err } = await run('nowhere');
     expect([status, out]).toEqual([1, '']);
     expect(err).toContain('Nothing was verified: the service has no name server for these keys');
   });
 });
 
-test('1 if a pool has no keys, and nothing is sent', async () => {
+test('exits with 1 if a pool has no keys, and sends nothing', async () => {
   const { body } = await service.post('/v2/pools', { name: 'empty', ns_records: [] });
   expect(body.name).toBe('empty');
   const { status, err } = await verify(
@@ -241,14 +241,14 @@ test('1 if a pool has no keys, and nothing is sent', async () => {
   expect(err).toContain("no key applies to every zone of the pool 'empty'");
 });
 
-test('3 without a response', async () => {
-  // The system does not assign this port to listeners on port 0.
+test('exits with 3 without a response', async () => {
+  // Nothing listens on port 1: the system does not assign it to listeners on port 0.
   const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1:1', '--zone', ZONE);
   expect([status, out]).toEqual([3, '']);
   expect(err).toContain('no response: nothing listens there');
 });
 
-test('1 for a key that no name server can use, which is not sent', async () => {
+test('exits with 1 for a key that no name server can use, and sends nothing', async () => {
   const { status, err } = await verify('two words', '--server', '127.0.0.1', '--zone', ZONE);
   expect(status).toBe(1);
   expect(err).toContain('No name server can use the key: the name must be a domain name');
@@ -270,7 +270,7 @@ test.each([
     ['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '--transfer', '--update'],
     'cannot be used with',
   ],
-])('2 for %j', async (argv, message) => {
+])('exits with 2 for tsigkey verify %j', async (argv, message) => {
   const { status, out, err } = await verify(...argv);
   expect([status, out]).toEqual([2, '']);
   expect(err).toContain(message);

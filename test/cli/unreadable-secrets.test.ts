@@ -51,13 +51,13 @@ describe('while the secret of a key is unreadable', () => {
     }
   });
 
-  test('selects the key by its name to replace the secret', async () => {
+  test('set selects the key by its name to replace the secret', async () => {
     expect((await run('set', 'broken', '--generate')).status).toBe(0);
     const { out } = await run('show', 'broken', '--reveal', '-f', 'value', '-c', 'secret');
     expect(out).toMatch(/^[\w+/]{43}=\n$/);
   });
 
-  test('selects the key by its name to delete it', async () => {
+  test('delete selects the key by its name', async () => {
     expect(await run('delete', 'broken', 'whole')).toMatchObject({
       status: 0,
       out: 'broken: deleted\nwhole: deleted\n',

@@ -22,7 +22,7 @@ const COMPILER_OPTIONS = {
   types: ['node'],
   outDir: 'built',
 };
-/** Generating and compiling take seconds of CPU time. */
+/** The time limit in milliseconds: generating and compiling take seconds of CPU time. */
 const TIMEOUT = 120_000;
 
 const folder = temporaryFolder();
@@ -40,7 +40,7 @@ afterAll(async () => {
 const isInstalled = (name: string) =>
   isMet(existsSync(join(PACKAGES, name)), name, `${name} is not installed (npm ci)`);
 
-/** Runs a JavaScript program in the folder. */
+/** Runs a JavaScript program with Node.js in the folder of the test. */
 async function run(program: string, ...argv: string[]) {
   const child = spawn(process.execPath, [program, ...argv], { cwd: folder });
   const exited = once(child, 'exit') as Promise<[number | null]>;
@@ -52,7 +52,7 @@ describe.runIf(isInstalled('openapi-typescript') && isInstalled('openapi-fetch')
   'the types that openapi-typescript generates',
   { timeout: TIMEOUT },
   () => {
-    test('the program calls every operation', () => {
+    test('openapi-client.program.txt calls every operation', () => {
       const called = new Set(
         [...PROGRAM.matchAll(/client\.([A-Z]+)\('([^']+)'/g)].map(
           ([, method, path]) => `${method} ${path}`,
@@ -67,7 +67,7 @@ describe.runIf(isInstalled('openapi-typescript') && isInstalled('openapi-fetch')
       expect([...called, ...plain].toSorted()).toEqual(operations.toSorted());
     });
 
-    test('a strict program compiles with them, and works', async () => {
+    test('a strict program compiles with the generated types, and works', async () => {
       writeFileSync(join(folder, 'openapi.json'), JSON.stringify(api));
       writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
       writeFileSync(join(folder, 'program.ts'), PROGRAM);

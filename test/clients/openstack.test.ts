@@ -19,7 +19,7 @@ const TIMEOUT_MS = 300_000;
 const folder = temporaryFolder();
 let service: TestService;
 let variables: Record<string, string>;
-// Lists of more than two items have several pages, which the clients must follow.
+// Two items per page, so that clients must follow links to further pages.
 const PAGES = { TSIGIL_API_DEFAULT_LIMIT: '2' };
 afterEach(() => service.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,7 +30,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** Runs a program in the folder, with an environment that contains no settings of another cloud. */
+/** Runs a program in the folder of the test, without environment variables of another cloud. */
 async function run(
   environment: Record<string, string>,
   input: string,
@@ -49,8 +49,8 @@ async function run(
 }
 
 /**
- * Runs commands without blanks in their words, in one process of the client. Each must succeed.
- * Returns their JSON output.
+ * Runs commands in one process of the client. Words must not contain blanks, and each command must
+ * succeed. Returns the JSON output of each command.
  */
 async function openstack(...commands: string[]): Promise<Record<string, unknown>[]> {
   const lines = commands.map((command) =>
@@ -66,7 +66,7 @@ async function openstack(...commands: string[]): Promise<Record<string, unknown>
 
 const one = (...argv: string[]): Promise<Ended> => run(variables, '', 'openstack', ...argv);
 
-/** Returns the id of the only resource of a collection with this name. */
+/** Returns the id of the resource with this name. Expects exactly one such resource. */
 async function idOf(collection: string, name: string): Promise<string> {
   const found = (await service.get(`/v2/${collection}?name=${name}`)).body[collection] as {
     id: string;
@@ -75,7 +75,7 @@ async function idOf(collection: string, name: string): Promise<string> {
   return found[0]?.id ?? '';
 }
 
-/** The plug-in is a separate package, whose commands the client lists. */
+/** Returns whether the client and its plug-in for Designate, a separate package, are installed. */
 function hasClient(): boolean {
   const help =
     hasProgram('openstack', 'python3-openstackclient') &&
@@ -109,7 +109,7 @@ describe.runIf(installed)(
     beforeEach(() => signInWithToken());
     testCommands();
 
-    test('a refused command prints the reason and exits with 1', async () => {
+    test('a refused command prints the reason: exit code 1', async () => {
       const create = [
         'tsigkey',
         'create',
@@ -156,7 +156,7 @@ describe.runIf(installed)(
   () => {
     beforeEach(() => signInWithToken({ TSIGIL_COMPATIBILITY: 'designate' }));
 
-    test('zones are PENDING in the responses to changes, and ACTIVE or absent afterwards', async () => {
+    test('a zone is PENDING in the response to a change, and ACTIVE or deleted afterwards', async () => {
       const shown = await openstack(
         'zone create a.example. --email a@example.org',
         'zone show a.example.',
@@ -235,7 +235,7 @@ describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))(
   () => {
     beforeEach(() => signInWithToken());
 
-    test('every example works, in the order of the page', async () => {
+    test('every example works in the order of the page', async () => {
       const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(
         ([, block = '']) => block,
       );
@@ -250,9 +250,9 @@ describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))(
   },
 );
 
-/** The tests of every command on TLDs, keys and zones, for a signed-in caller. */
+/** Defines the tests of every command for TLDs, keys and zones. The caller must be signed in. */
 function testCommands(): void {
-  test('openstack tld: create, list, show, set and delete, by name and by id', async () => {
+  test('openstack tld creates, lists, shows, sets and deletes TLDs by name and by id', async () => {
     const [created, ...others] = await openstack(
       'tld create --name one --description First',
       'tld create --name two',
@@ -273,7 +273,7 @@ function testCommands(): void {
     );
     const namesOf = (list: unknown) => (list as { name: string }[]).map(({ name }) => name);
     expect(namesOf(all)).toEqual(['one', 'two', 'three']);
-    // Version 5.0.0 of the client accepts these filters and does not send them.
+    // Version 5.0.0 of the client accepts filters for TLDs but does not send them.
     expect(namesOf(filtered)).toEqual(expect.arrayContaining(['two', 'three']));
     expect(namesOf(described)).toContain('one');
     expect([byName, byId]).toEqual([created, created]);
@@ -285,7 +285,7 @@ function testCommands(): void {
     ).toEqual([[{ id: await idOf('tlds', 'three'), name: 'three', description: '' }]]);
   });
 
-  test('openstack tsigkey: create, list, show, set and delete, by name and by id', async () => {
+  test('openstack tsigkey creates, lists, shows, sets and deletes keys by name and by id', async () => {
     const create = (name: string, algorithm: string, scope: string) =>
       `tsigkey create --name ${name} --algorithm ${algorithm} --secret ${SECRET} --scope ${scope} --resource-id ${POOL_ID}`;
     const [created] = await openstack(
@@ -336,15 +336,15 @@ function testCommands(): void {
     ).toEqual([[]]);
   });
 
-  test('openstack zone: create, list, show, set and delete, also of other projects', async () => {
+  test('openstack zone creates, lists, shows, sets and deletes zones, also of other projects', async () => {
     const [created, secondary] = await openstack(
       'zone create a.example. --email a@example.org --ttl 300 --description Zone --attributes tier:gold',
       'zone create b.example. --type SECONDARY --masters 192.0.2.1 192.0.2.2:5300',
       'zone create d.example. --email d@example.org',
       'zone create e.example. --email e@example.org',
     );
-    // In a separate process, because the client would use the project of one command for the next
-    // ones.
+    // A separate process, because the client would use the project of this command for the next
+    // commands.
     const theirs = await one(
       'zone',
       'create',

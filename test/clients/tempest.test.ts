@@ -9,10 +9,10 @@ import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 
-/** OpenStack's integration tests for Designate, and how many tests each module has. */
+/** The modules of OpenStack's integration tests for Designate, with the number of tests. */
 const MODULES = { test_tld: 16, test_tsigkey: 25, test_zones: 23, test_pool: 18 };
 
-/** The tests of OpenStack that may fail, with the reason. */
+/** The integration tests that may fail, with the reason. */
 const MAY_FAIL: Readonly<Record<string, string>> = {
   'TsigkeyAdminTest.test_list_tsigkey_filter_by_algorithm': 'chooses the scope at random',
   'TsigkeyAdminTest.test_update_tsigkey': 'chooses the scope at random',
@@ -24,12 +24,13 @@ const MAY_FAIL: Readonly<Record<string, string>> = {
   'ZonesTest.test_create_zone_validate_recordsets_created': 'needs record sets',
 };
 
-/** The time limit in milliseconds. Each test of OpenStack issues several tokens of Keystone. */
+/** The time limit in milliseconds. Each integration test issues several Keystone tokens. */
 const TIMEOUT_MS = 900_000;
 
 /**
- * Not required in .ci/run, because the tests take more than two minutes of CPU time. They are in the
- * Debian packages `tempest` and `designate-tempest-plugin`.
+ * Whether to run the integration tests. They are in the Debian packages `tempest` and
+ * `designate-tempest-plugin`. .ci/run skips them, because they take more than two minutes of CPU
+ * time.
  */
 const installed =
   process.env.TEST_TEMPEST === '1' &&
@@ -68,7 +69,7 @@ describe.runIf(installed)('the integration tests of OpenStack', { timeout: TIMEO
     await keystone.remove();
   });
 
-  test('all pass, except those with a known reason', async () => {
+  test('all integration tests pass, apart from the tests that may fail for a known reason', async () => {
     const modules = Object.keys(MODULES).map(
       (name) => `designate_tempest_plugin.tests.api.v2.${name}`,
     );

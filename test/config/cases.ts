@@ -1,4 +1,4 @@
-/** For each setting: its variable, a value that is not its default, and a bad one. */
+/** The settings. Each has its variable, a value that is not the default, and an invalid value. */
 export const CASES: Readonly<
   Record<string, readonly [variable: string, good: unknown, bad: unknown]>
 > = {
@@ -117,7 +117,7 @@ const CREDENTIAL = {
   'auth.keystone.applicationCredentialSecret': 's3cret',
 };
 
-/** The settings without which another is refused. */
+/** For each setting that requires other settings: values for those settings. */
 export const COMPANIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   workers: { database: 'postgres://db.example/tsigil' },
   'tls.cert': { 'tls.key': 'key.pem' },

@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Value = string | number | boolean;
 
-/** The settings whose default differs, with both defaults. */
+/** The settings whose default changes with `compatibility: designate`, with both defaults. */
 const DIFFERENT: readonly (readonly [key: string, usual: Value | undefined, designate: Value])[] = [
   ['auth.insufficientRightsStatus', undefined, 403],
   ['api.defaultLimit', 1000, 20],
@@ -25,7 +25,7 @@ const DIFFERENT: readonly (readonly [key: string, usual: Value | undefined, desi
 const DESIGNATE = { TSIGIL_COMPATIBILITY: 'designate' };
 
 describe('compatibility: designate', () => {
-  test('changes the defaults of these settings and of no others', () => {
+  test('changes exactly the defaults of the listed settings', () => {
     const [usual, designate] = [readConfig(undefined, {}), readConfig(undefined, DESIGNATE)];
     const changed = OPTIONS.filter(({ key }) => key !== 'compatibility').flatMap(({ key }) => {
       const values = [valueAt(usual, key), valueAt(designate, key)];
@@ -47,7 +47,7 @@ describe('compatibility: designate', () => {
     expect(readConfig(path, { TSIGIL_COMPATIBILITY: 'none' }).api.defaultLimit).toBe(1000);
   });
 
-  test.each(DIFFERENT)('%s keeps a value that is set', (key, usual, designate) => {
+  test.each(DIFFERENT)('a value for %s overrides the changed default', (key, usual, designate) => {
     const [variable = ''] = CASES[key] ?? [];
     const value = String(usual ?? (designate === 403 ? 401 : true));
     const config = readConfig(undefined, { ...DESIGNATE, [variable]: value });
@@ -56,7 +56,7 @@ describe('compatibility: designate', () => {
       expect(valueAt(config, other), other).toEqual(expected);
   });
 
-  test('a bad value is reported once', () => {
+  test('an invalid value is reported once', () => {
     expect(() => readConfig(undefined, { TSIGIL_COMPATIBILITY: 'nova' })).toThrow(
       /^The configuration is not valid:\n {2}- TSIGIL_COMPATIBILITY must be one of none, designate$/,
     );

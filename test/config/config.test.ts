@@ -40,7 +40,7 @@ function valueOf(config: object, key: string): unknown {
     .reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
 }
 
-/** Returns a file that sets `key`, in its sections if it has any, and its companions. */
+/** Returns the text of a file that sets `key` and the settings that it requires. */
 function textOf(key: string, value: unknown): string {
   const nested = key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
   const companions = Object.entries(COMPANIONS[key] ?? {}).filter(
@@ -76,7 +76,7 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
     );
   });
 
-  test('has its default if the variable is empty or the value in the file is null', () => {
+  test('has its default if the variable is empty and the value in the file is null', () => {
     expect(
       valueOf(readConfig(fileWith(stringify({ [key]: null })), { [variable]: '' }), key),
     ).toEqual(option.default);
@@ -92,7 +92,7 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
 });
 
 describe('names', () => {
-  test('every setting has a test case, and a variable named by rule, with two exceptions', () => {
+  test('every setting has a test case, and all but two have a variable named after the key', () => {
     expect(OPTIONS.map(({ key }) => key)).toEqual(Object.keys(CASES));
     for (const option of OPTIONS.filter(
       ({ key }) => !['database', 'databasePool.password'].includes(key),
@@ -102,7 +102,7 @@ describe('names', () => {
     }
   });
 
-  test('the error for unknown keys and variables names them', () => {
+  test('the error for unknown keys and variables names each of them', () => {
     expect(
       problemsOf('lsiten: 127.0.0.1:1\napi:\n  defaultLimits: 5\nnosuch:\n  a: 1\n', {
         TSIGIL_LISTENS: 'x',
@@ -148,13 +148,13 @@ describe('the file', () => {
     ]);
   });
 
-  test('the error for a repeated key contains the line', () => {
+  test('the error for a repeated key states the line', () => {
     expect(problemsOf('listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n')).toEqual([
       expect.stringMatching(/line 2, column 1 is not valid YAML \(duplicate key\)$/),
     ]);
   });
 
-  test('the error for a missing file names it', () => {
+  test('the error for a missing file names the file', () => {
     expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(
       /nosuch\.yaml cannot be read: no such file or folder$/,
     );
@@ -184,7 +184,7 @@ describe('the file', () => {
     }
   });
 
-  test('no error quotes an administrator token, with any text in the file or variable', () => {
+  test('no error quotes an administrator token, whatever text the file or variable contains', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 6, maxLength: 20, unit: 'grapheme' }), (text) => {
         const token = `${text} 7 ${text}`;
@@ -193,7 +193,7 @@ describe('the file', () => {
           problemsOf(`adminToken: ${text}\nlisten: 5\n`),
           problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: token }),
         ]) {
-          // Short words also occur in the messages by chance.
+          // Text of letters and punctuation can occur in a message by chance.
           if (!/^[\w ,.:()-]*$/.test(text)) expect(problems.join('\n')).not.toContain(text);
         }
       }),
@@ -208,7 +208,7 @@ describe('a number or boolean in the file for a text setting', () => {
     ['adminToken', '12345678901234567890123456789012'],
     ['listen', '9001'],
     ['tls.cert', '0x10'],
-  ])('is refused with a hint to add quotes: %s: %s', (key, text) => {
+  ])('is refused, and the error suggests quotes: %s: %s', (key, text) => {
     const problems = problemsOf(`${key}: ${text}\n`);
     const type = text === 'true' ? 'boolean' : 'number';
     expect(problems[0]).toMatch(
@@ -219,7 +219,7 @@ describe('a number or boolean in the file for a text setting', () => {
     expect(problems.join()).not.toContain(text);
   });
 
-  test('is refused without that hint if the setting is an enumeration', () => {
+  test('is refused without a suggestion to add quotes if the setting is an enumeration', () => {
     expect(problemsOf('log.level: 5\n')).toEqual([
       expect.stringMatching(/'log\.level' must be one of info, warn, error$/),
     ]);
@@ -240,7 +240,7 @@ describe('a number or boolean in the file for a text setting', () => {
 });
 
 describe('problems', () => {
-  test('are listed together, from the file and the environment', () => {
+  test('problems in the file and in the environment are listed together', () => {
     const problems = problemsOf(
       'listen: 5\nnosuch: 1\napi:\n  defaultLimit: 5000\ntls:\n  cert: a.pem\n',
       {
@@ -253,13 +253,13 @@ describe('problems', () => {
     expect(new ConfigError(problems).message.split('\n')).toHaveLength(8);
   });
 
-  test('include a TLS certificate without a key', () => {
+  test('a TLS certificate and its key must be set together', () => {
     expect(problemsOf(undefined, { TSIGIL_TLS_KEY: 'key.pem' })).toEqual([
       "'tls.cert' and 'tls.key' must be set together",
     ]);
   });
 
-  test('include several worker processes on SQLite', () => {
+  test('several worker processes on SQLite are a problem', () => {
     expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual([
       "'workers' above 1 needs a database that processes can share: postgres",
     ]);
@@ -274,7 +274,7 @@ describe('problems', () => {
     'postgres:///tsigil',
     'postgres://',
     'constructor:x',
-  ])('include an invalid database: %s', (database) => {
+  ])('an invalid database is a problem: %s', (database) => {
     expect(problemsOf(undefined, { TSIGIL_DATABASE_URL: database })).toEqual([
       expect.stringMatching(/^TSIGIL_DATABASE_URL must be/),
     ]);
@@ -288,13 +288,13 @@ describe('problems', () => {
     '::1:9001',
     'a b:1',
     '127.0.0.1:9001/',
-  ])('include an invalid address: %s', (listen) => {
+  ])('an invalid address is a problem: %s', (listen) => {
     expect(problemsOf(undefined, { TSIGIL_LISTEN: listen })).toEqual([
       'TSIGIL_LISTEN must be `host:port`',
     ]);
   });
 
-  test('include an administrator token below 32 characters, with a command that creates one', () => {
+  test('an administrator token below 32 characters is a problem, and the error has a command to create one', () => {
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) })).toEqual([]);
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(31) })).toEqual([
       'TSIGIL_ADMIN_TOKEN must be 32 to 512 printable ASCII characters without blanks. Create one with: openssl rand -hex 32',
@@ -304,7 +304,7 @@ describe('problems', () => {
     ]);
   });
 
-  test('include a policy that grants rights on tokens', () => {
+  test('a policy that grants rights on tokens is a problem', () => {
     expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([
       expect.stringMatching(/'tokens:create' is not an operation/),
     ]);
@@ -342,7 +342,7 @@ describe('variables', () => {
 });
 
 describe('the effective configuration', () => {
-  test('is YAML that the service can read, with secrets hidden', () => {
+  test('is YAML that the service can read, apart from hidden secrets', () => {
     const token = 'very-secret-token'.repeat(2);
     const environment = {
       TSIGIL_ADMIN_TOKEN: token,

@@ -8,7 +8,7 @@ const limits = (
   openFiles: number | undefined,
 ) => connectionLimits(readConfig(undefined, variables), isShared, openFiles);
 
-test('the settings apply if the open-file limit is high enough or unknown', () => {
+test('the connection limits are the settings if the open-file limit is high enough or unknown', () => {
   for (const openFiles of [undefined, 20_000, 4136]) {
     expect(limits({}, false, openFiles)).toEqual({
       maxConnections: 4096,
@@ -24,7 +24,7 @@ test.each([
   [{ TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_KEYSTONE_URL: 'http://k' }, false, 1024, 952, 476],
   [{}, false, 10, 1, 1],
 ])(
-  'a low open-file limit lowers the limits: %j, shared database %s, %i files',
+  'a low open-file limit lowers the connection limits: %j, shared database %s, %i files',
   (variables, isShared, openFiles, maxConnections, share) => {
     expect(limits(variables, isShared, openFiles)).toEqual({
       maxConnections,
@@ -34,7 +34,7 @@ test.each([
   },
 );
 
-test('there is no limit per address if a proxy is trusted', () => {
+test('connections per address have no limit if the service trusts proxy headers', () => {
   expect(
     limits({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' }, false, undefined).maxConnectionsPerAddress,
   ).toBeUndefined();

@@ -17,7 +17,7 @@ writeFileSync(TEXT, 'no certificate\n');
 mkdirSync(join(folder, 'folder'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns all problems of an environment and the files that it names. */
+/** Returns all problems of an environment and of the files that it names. */
 function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   try {
     readConfig(undefined, environment, fileProblems);
@@ -66,7 +66,7 @@ describe.each(PATHS)('$key', ({ key, variable }) => {
 });
 
 test.runIf(hasProgram('openssl', 'openssl'))(
-  'accepts valid certificates and keys, and refuses a key of another certificate',
+  'accepts a certificate with its key, and refuses the key of another certificate',
   () => {
     const authority = createAuthority(folder, 'authority');
     createCertificate(folder, 'authority');
@@ -84,7 +84,7 @@ test.runIf(hasProgram('openssl', 'openssl'))(
   },
 );
 
-test('problems with files are listed together with all others', () => {
+test('problems with files are listed together with all other problems', () => {
   const problems = problemsOf({
     TSIGIL_TLS_CERT: '/nosuch',
     TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch',
@@ -98,7 +98,7 @@ test('problems with files are listed together with all others', () => {
   ]);
 });
 
-test('other commands than serve accept a configuration with unreadable files', () => {
+test('a configuration that is read without file checks can name unreadable files', () => {
   expect(
     readConfig(undefined, { TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch' }).auth.keystone.caFile,
   ).toBe('/nosuch');

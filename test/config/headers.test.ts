@@ -64,7 +64,7 @@ describe('a URL in headers or responses', () => {
 });
 
 describe('cors.allowedOrigins', () => {
-  test('are converted to ASCII', () => {
+  test('origins are converted to ASCII', () => {
     const config = readConfig(undefined, {
       TSIGIL_CORS_ALLOWED_ORIGINS: '["https://bücher.example"]',
     });

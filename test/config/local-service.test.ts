@@ -14,7 +14,7 @@ const none = { ...installation, config: join(folder, 'nosuch.yaml') };
 const before = process.cwd();
 beforeAll(() => {
   mkdirSync(join(folder, 'etc'));
-  process.chdir(folder); // this checkout may have a service
+  process.chdir(folder); // the checkout may contain a local service
 });
 afterAll(() => {
   process.chdir(before);
@@ -26,7 +26,7 @@ function install(...lines: string[]): void {
 }
 
 describe('the service on this machine', () => {
-  test('is the installed one, with an absolute or relative path of its database', () => {
+  test('is the installed service, with an absolute or relative path of its database', () => {
     install('listen: 127.0.0.1:9053', 'database: sqlite:/srv/dns/tsigil.db');
     expect(findLocalService({}, installation)).toEqual({
       url: 'http://127.0.0.1:9053',
@@ -38,7 +38,7 @@ describe('the service on this machine', () => {
     expect(findLocalService({}, installation)?.tokenFile).toBe('/var/lib/tsigil/var/admin.token');
   });
 
-  test('is the installed one with the variables of its unit', () => {
+  test('is the installed service, with the environment variables of its systemd unit', () => {
     install('listen: 127.0.0.1:9053', 'database: sqlite:tsigil.db');
     writeFileSync(
       installation.environment,
@@ -53,7 +53,7 @@ describe('the service on this machine', () => {
     rmSync(installation.environment);
   });
 
-  test('is the one that the variables of a container describe', () => {
+  test('is the service that the environment variables of a container describe', () => {
     const container = {
       TSIGIL_LISTEN: '0.0.0.0:9001',
       TSIGIL_DATABASE_URL: 'sqlite:/var/lib/tsigil/tsigil.db',
@@ -67,7 +67,7 @@ describe('the service on this machine', () => {
     );
   });
 
-  test('is the one in TSIGIL_CONFIG, which precedes the installed one', () => {
+  test('is the service that TSIGIL_CONFIG describes, even if another service is installed', () => {
     const config = join(folder, 'other.yaml');
     writeFileSync(config, 'listen: 127.0.0.1:9054\ntls:\n  cert: a.pem\n  key: b.pem\n');
     expect(findLocalService({ TSIGIL_CONFIG: config }, installation)?.url).toBe(
@@ -75,7 +75,7 @@ describe('the service on this machine', () => {
     );
   });
 
-  test('is unknown without a configuration, and with an invalid one', () => {
+  test('is unknown without a configuration and with an invalid configuration', () => {
     expect(findLocalService({}, none)).toBeUndefined();
     install('listen: nowhere');
     expect(findLocalService({}, installation)).toBeUndefined();

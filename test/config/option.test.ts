@@ -33,7 +33,7 @@ test('the type of the configuration follows from the option table', () => {
     };
   } = values;
   expect(typed).toEqual({ strict: false, servers: { list: [], rule: undefined } });
-  // @ts-expect-error The type states which settings exist.
+  // @ts-expect-error The type has no member for an unknown setting.
   expect(values.nosuch).toBeUndefined();
 });
 
@@ -49,6 +49,6 @@ test('keys and variables follow from the names in the option table', () => {
 });
 
 test('a default has the type of its setting', () => {
-  // @ts-expect-error A default must be a value of the kind.
+  // @ts-expect-error A default must have the type of the setting.
   expect(option(integer(1, 9), { default: 'one', meaning: '' }).default).toBe('one');
 });

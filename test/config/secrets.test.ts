@@ -23,7 +23,7 @@ function secretFile(content: string | Buffer): string {
   return path;
 }
 
-/** All problems of an environment. */
+/** Returns all problems of an environment. */
 function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   try {
     readConfig(undefined, environment);
@@ -40,7 +40,7 @@ const SECRETS = OPTIONS.flatMap((option) => {
   return variable === undefined || !isText ? [] : [{ option, key: option.key, variable }];
 });
 
-test('the name servers, which contain secrets, can be read as YAML from a file', () => {
+test('nameServers, which contains secrets, can be read as YAML from a file', () => {
   const [, good] = CASES.nameServers ?? [];
   const file = secretFile(stringify(good));
   const config = readConfig(undefined, { TSIGIL_NAME_SERVERS_FILE: file });
@@ -50,7 +50,7 @@ test('the name servers, which contain secrets, can be read as YAML from a file',
   expect(problemsOf({ TSIGIL_NAME_SERVERS_FILE: wrong })).not.toEqual([]);
 });
 
-test('every secret can be read from a file, by its variable or by a separate setting', () => {
+test('every secret can be read from a file, named by a variable or by a separate setting', () => {
   const settings = OPTIONS.map(variableOf);
   const others = OPTIONS.filter((option) => option.secret && fileVariableOf(option) === undefined);
   expect(others.map((option) => `${variableOf(option)}_FILE`)).toEqual([
@@ -59,7 +59,7 @@ test('every secret can be read from a file, by its variable or by a separate set
   expect(settings).toContain('TSIGIL_ENCRYPTION_MASTER_KEY_FILE');
 });
 
-describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
+describe.each(SECRETS)('$key from a file', ({ option, key, variable }) => {
   const companions = Object.fromEntries(
     Object.entries(COMPANIONS[key] ?? {}).map(([companion, value]) => [
       CASES[companion]?.[0] ?? '',
@@ -123,7 +123,7 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
   });
 });
 
-test('only secret settings have a variable for a file', () => {
+test('only secret settings have a variable that names a file', () => {
   expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual([
     'Unknown environment variable TSIGIL_LISTEN_FILE',
   ]);

@@ -74,7 +74,7 @@ async function pass(): Promise<string> {
   return String(response.headers.get('etag'));
 }
 
-test('200 with the keys and their secrets, and a report makes them delivered', async () => {
+test('200 with the keys and their secrets, which a report marks as delivered', async () => {
   const key = await createKey('key-1');
   expect(await stateOf(key)).toBe('failed');
   expect(await shown()).toMatchObject({ state: 'failed', error_code: 'no_agent' });
@@ -91,7 +91,7 @@ test('200 with the keys and their secrets, and a report makes them delivered', a
   expect(service.log.join('\n')).toContain('Delivered keys to a name server');
 });
 
-test('304 when nothing changed, after the wait', async () => {
+test('304 after the wait if nothing changed', async () => {
   const etag = await pass();
   const began = performance.now();
   const response = await desired(etag, 1);
@@ -99,7 +99,7 @@ test('304 when nothing changed, after the wait', async () => {
   expect(performance.now() - began).toBeGreaterThan(900);
 });
 
-test('200 within milliseconds of a commit, also by another process on the same database', async () => {
+test('200 less than 0.3 s after a commit, also by another process on the same database', async () => {
   const writers = [service];
   if (url.startsWith('postgres:')) {
     const variables = { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: service.token };
@@ -127,7 +127,7 @@ test('200 within milliseconds of a commit, also by another process on the same d
   }
 });
 
-test('200 without secrets for a requested comparison, because the agent has them', async () => {
+test('200 without secrets for a requested comparison, because the agent already has the secrets', async () => {
   await createKey('key-1');
   const etag = await pass();
   await service.post(`/v2/nameservers/${id}/reconcile`, { confirm: true });
@@ -174,7 +174,7 @@ test('409 with the name of the holder for a second agent', async () => {
   expect((await desired(etag)).status).toBe(304);
 });
 
-test('409 for a report that is older than the last pass, and it changes nothing', async () => {
+test('409 for a report of an earlier pass, which changes nothing', async () => {
   const key = await createKey('key-1');
   const late = await desired();
   const present = await desired();
@@ -186,7 +186,7 @@ test('409 for a report that is older than the last pass, and it changes nothing'
   expect((await observe(present, { fence: 1 })).body.type).toBe('agent_conflict');
 });
 
-test('200 for a report deletes only the changes that the agent got', async () => {
+test('200 for a report removes only the changes that the agent received', async () => {
   await createKey('key-1');
   const first = await desired();
   const second = await createKey('key-2');
@@ -196,7 +196,7 @@ test('200 for a report deletes only the changes that the agent got', async () =>
   expect([next.status, next.body.keys.length, next.body.changes.length]).toEqual([200, 2, 1]);
 });
 
-test('200 for a report ignores keys that the agent did not get', async () => {
+test('200 for a report that has keys the agent did not receive, which are ignored', async () => {
   const pool = await created('/v2/pools', { name: 'other' });
   const foreign = await createKey('foreign', pool);
   const response = await desired();
@@ -207,7 +207,7 @@ test('200 for a report ignores keys that the agent did not get', async () => {
   expect((await desired()).body.deliveries).toEqual([]);
 });
 
-test('200 for a report that has a key twice, and the last state counts', async () => {
+test('200 for a report that has a key more than once, of which the last state is stored', async () => {
   const key = await createKey('key-1');
   const row = { key_id: key, delivered_version: 1, error: null };
   const states = ['failed', 'removing', 'failed', 'removing', 'failed', 'removing', 'failed'];
@@ -216,7 +216,7 @@ test('200 for a report that has a key twice, and the last state counts', async (
   expect(await stateOf(key)).toBe('delivered');
 });
 
-test('400 for numbers and codes that no agent reports', async () => {
+test('400 for numbers and codes outside their limits', async () => {
   const response = await desired();
   for (const members of [
     { keys_wanted: 100_001 },
@@ -237,7 +237,7 @@ test('200 for the largest report of an agent', async () => {
   expect([reported.status, reported.body]).toEqual([200, { recorded: true }]);
 });
 
-test('the metrics have a limited number of reasons that an agent reports', async () => {
+test('the metrics count at most 33 reasons for failures that an agent reports', async () => {
   for (let number = 0; number < 40; number += 1) {
     const error = { code: `reason_${number}`, message: 'x' };
     expect((await observe(await desired(), { state: 'failed', error })).status).toBe(200);
@@ -250,7 +250,7 @@ test('the metrics have a limited number of reasons that an agent reports', async
   expect(lines.at(-1)).toContain('code="other"} 8');
 });
 
-test('200 for the report of a failure keeps the changes, and a new change starts an attempt', async () => {
+test('200 for the report of a failure, which removes no changes, and a new change starts an attempt', async () => {
   const key = await createKey('key-1');
   const response = await desired();
   const error = { code: 'unreachable', message: 'connection refused' };
@@ -265,7 +265,7 @@ test('200 for the report of a failure keeps the changes, and a new change starts
   expect((await desired(etag, 5)).status).toBe(200);
 });
 
-test('200 with the keys of a name server that the service delivered to before, and 409 after the change back', async () => {
+test("200 only while the name server's member 'delivery' is agent, 409 while it is service", async () => {
   await service.patch(`/v2/nameservers/${id}`, { delivery: 'service' });
   const { status, body } = await desired();
   expect([status, body.type]).toEqual([409, 'agent_conflict']);
@@ -274,14 +274,14 @@ test('200 with the keys of a name server that the service delivered to before, a
   expect((await desired()).status).toBe(200);
 });
 
-test('409 without a known state while delivery is paused, and 304 with one', async () => {
+test('409 without If-None-Match while delivery is paused, 304 with the current ETag', async () => {
   const etag = await pass();
   await service.patch(`/v2/nameservers/${id}`, { paused: true });
   expect((await desired()).body.message).toContain('paused');
   expect((await desired(etag)).status).toBe(304);
 });
 
-test('the audit trail has one record for each pass with secrets, and none for each poll', async () => {
+test('the audit trail has one record for each response with secrets, and none for polls without changes', async () => {
   const key = await createKey('key-1');
   const etag = await pass();
   for (let poll = 0; poll < 3; poll += 1) await desired(etag);
@@ -297,7 +297,7 @@ test('the audit trail has one record for each pass with secrets, and none for ea
   ]);
 });
 
-test('a waiting request ends at once when the service stops, or when the agent sends another one', async () => {
+test('a waiting request ends at once when the service stops, or when the agent sends another request', async () => {
   const etag = await pass();
   const first = desired(etag, 30);
   await pause(100);
@@ -325,7 +325,7 @@ test('a request that waits for deliveries ends at once when the service stops', 
   service = await startTestService({ TSIGIL_DATABASE_URL: url });
 });
 
-test('200 for a report whose message has several lines, which are stored as one', async () => {
+test('200 for a report whose message has several lines, which are stored as one line', async () => {
   const key = await createKey('key-1');
   const error = { code: 'refused', message: 'line 1\r\nline 2\u001b[2J\u2028line 3' };
   const response = await desired();
@@ -337,7 +337,7 @@ test('200 for a report whose message has several lines, which are stored as one'
   expect(body.servers).toMatchObject([{ error: { message: stored } }]);
 });
 
-test('the service does not deliver to a name server of its configuration that has an agent', async () => {
+test('the service does not deliver to a configured name server that has an agent', async () => {
   const name = 'ns1';
   const local = { file: '/nonexistent/tsigil.conf', controlKeyFile: '/nonexistent/rndc.key' };
   await service.close();

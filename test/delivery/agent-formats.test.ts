@@ -10,8 +10,8 @@ import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests } from './agent-requests.ts';
 import { folderServer } from './folder-driver.ts';
 
-// These documents are those of format 1, written by hand. They do not change with the service:
-// a service and an agent whose versions differ send them.
+// These documents follow format 1 and are written by hand. Never adapt them to the code: a service
+// and an agent of different versions exchange such documents.
 const ID = '5f2d6a9d-1c3b-4a5e-8f70-123456789abc';
 const ETAG = `"${'5f2d6a9d'.repeat(8)}.42"`;
 const KEY = {
@@ -31,7 +31,7 @@ const STATE = {
   ...{ keys: [KEY], kept: [], undeliverable: [], deliveries: [] },
 };
 
-/** Adds a member that no version knows to each object in a document. */
+/** Adds an unknown member to each object in a document. */
 function newer(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(newer);
   if (typeof value !== 'object' || value === null) return value;
@@ -46,7 +46,10 @@ interface Report {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** Runs an agent of a service that responds with these documents, the last one again and again. */
+/**
+ * Runs an agent on a fake service that responds with these documents, and repeats the last
+ * document.
+ */
 async function agentWith(...documents: readonly unknown[]) {
   const reports: Report[] = [];
   const waiting = [...documents];
@@ -106,7 +109,7 @@ test.each([
   ['no keys', { ...STATE, fence: 43, keys: undefined }, /'keys'/],
   ['another driver', { ...STATE, fence: 43, name_server: { ...SERVER, driver: 'nsd' } }, /'nsd'/],
 ])(
-  'an agent that gets a document with %s reports this, and the name server keeps its keys',
+  'an agent that receives a document with %s reports a mismatch, and changes no keys',
   async (_name, document, reason) => {
     const again = { ...STATE, fence: 44, applied_hash: null };
     const { reports, server, lines } = await agentWith(STATE, document, again);
@@ -121,7 +124,7 @@ test.each([
   },
 );
 
-test('200 for a report in format 1, also with members that a later version added', async () => {
+test('200 for a report in format 1, even with members that a later version added', async () => {
   const { service, agent, id, createKey, desired, shown } = await startAgentRequests();
   onTestFinished(() => service.close());
   const key = await createKey('key-1');

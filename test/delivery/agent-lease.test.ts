@@ -10,7 +10,7 @@ import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
 import { folderServer, type FolderServer } from './folder-driver.ts';
 
-/** In this time, another agent takes over. */
+/** The time within which another agent takes over. */
 const TAKEOVER_MS = 10_000;
 
 let requests: AgentRequests;
@@ -20,7 +20,10 @@ beforeEach(async () => {
 });
 afterEach(() => requests.service.close());
 
-/** Returns how long another agent waits for the name server, and its first pass. */
+/**
+ * Requests the name server for another agent until it gets a pass. Returns the wait and the
+ * response.
+ */
 async function takeover() {
   const began = performance.now();
   for (;;) {
@@ -31,7 +34,7 @@ async function takeover() {
   }
 }
 
-test('200 for another agent within 10 s after the holder ends in a pass, whose report is refused', async () => {
+test('200 for another agent within 10 s after the holder ended in a pass; a late report gets 409', async () => {
   const { createKey, desired, observe, renew, shown } = requests;
   await createKey('key-1');
   const lost = await desired();
@@ -56,7 +59,7 @@ test('409 for another agent as long as the holder renews the lease of its pass',
   expect((await observe(pass)).status).toBe(200);
 });
 
-test('200 for another agent within 10 s after the holder ends while it waits', async () => {
+test('200 for another agent within 10 s after the holder ended while it waited for changes', async () => {
   const { createKey, desired, observe, agent, id } = requests;
   await createKey('key-1');
   const pass = await desired();
@@ -70,7 +73,7 @@ test('200 for another agent within 10 s after the holder ends while it waits', a
   expect((await takeover()).ms).toBeLessThan(TAKEOVER_MS);
 });
 
-test('200 for a request that does not wait, if a change does', async () => {
+test('200 for a request without a wait if a change waits', async () => {
   const { createKey, desired, observe } = requests;
   const pass = await desired();
   await observe(pass);
@@ -80,7 +83,7 @@ test('200 for a request that does not wait, if a change does', async () => {
   expect((await desired(etag)).status).toBe(200);
 });
 
-test('200 for a renewal has the number of changes that wait', async () => {
+test('200 for a renewal, with the number of waiting changes', async () => {
   const { createKey, desired, observe, renew } = requests;
   const pass = await desired();
   const { length } = pass.body.changes as string[];
@@ -93,7 +96,7 @@ test('200 for a renewal has the number of changes that wait', async () => {
   expect((await renew(pass, { fence: Number(pass.body.fence) - 1 })).status).toBe(409);
 });
 
-/** Returns what an agent gets for a number of keys, in the pass with this number. */
+/** Returns the desired state with `count` keys, for the pass with the number `fence`. */
 function stateOf(count: number, fence: number, more: Partial<DesiredForAgent>): DesiredForAgent {
   const [first] = DESIRED_EXAMPLE.keys;
   if (first === undefined) throw new Error('the example has no key');
@@ -113,7 +116,9 @@ function stateOf(count: number, fence: number, more: Partial<DesiredForAgent>): 
   };
 }
 
-/** Runs an agent with these requests, on a name server that is a folder. */
+/**
+ * Runs an agent for a name server that is a folder. `link` replaces the requests to the service.
+ */
 function startAgent(link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>): FolderServer {
   const folder = folderServer(temporaryFolder());
   const ended = new AbortController();
@@ -133,14 +138,14 @@ function startAgent(link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>): 
   return folder;
 }
 
-/** Waits for a change that does not come. */
+/** Waits until the agent stops, as for a change that is never made. */
 const never: ServiceLink['desired'] = (_id, _etag, signal) =>
   new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
   });
 
 test('an agent interrupts its scheduled verification when a change waits', async () => {
-  const count = 1500; // 100 keys a minute, in 5 s
+  const count = 1500; // 100 keys per minute, in 5 s
   const reports: ObservedByAgent[] = [];
   let passes = 0;
   let waits = 0;
@@ -169,11 +174,11 @@ test('an agent interrupts its scheduled verification when a change waits', async
   });
   await expect.poll(() => applied, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
   expect(reports.map(({ probed_all: all }) => all)).toEqual([true, false, false]);
-  expect(applied - changed).toBeLessThan(2000); // within a second on a machine that is not loaded
+  expect(applied - changed).toBeLessThan(2000); // less than a second on an idle machine
   expect(Object.keys(folder.keys())).toHaveLength(count + 1);
 });
 
-test('an agent renews the lease of a long pass, and ends the pass when the lease is lost', async () => {
+test('an agent renews the lease during a long pass, and ends the pass when it loses the lease', async () => {
   let renewals = 0;
   let passes = 0;
   const refused = () => Promise.reject(new RefusedError(409, 'A later pass has begun'));
@@ -181,7 +186,7 @@ test('an agent renews the lease of a long pass, and ends the pass when the lease
     desired: (...parameters) =>
       (passes += 1) === 1 ? Promise.resolve(stateOf(3, 1, {})) : never(...parameters),
     observed: refused,
-    // Before the apply, and then during it.
+    // The first renewal is before the apply, the next ones are during the apply.
     renew: () => ((renewals += 1) < 3 ? Promise.resolve(0) : refused()),
   });
   folder.onApply(() => pause(7000));

@@ -20,7 +20,7 @@ function state(changes: readonly string[]) {
   return parsed.value;
 }
 
-test('an agent reports many keys in several passes, and the changes wait for the last one', async () => {
+test('an agent reports many keys in several reports, and only the last report confirms the changes', async () => {
   const reports: ObservedByAgent[] = [];
   const given = state([randomUUID()]);
   const pass = readDesired(given, () => undefined);
@@ -57,7 +57,7 @@ test('an agent reports many keys in several passes, and the changes wait for the
   ]);
 });
 
-test('an agent logs that its reports are refused, and pauses before the next request', async () => {
+test('an agent logs that the service refuses its reports, and pauses before the next request', async () => {
   const folder = folderServer(temporaryFolder());
   const ended = new AbortController();
   const lines: object[] = [];
@@ -87,5 +87,5 @@ test('an agent logs that its reports are refused, and pauses before the next req
 });
 
 function ignore(): void {
-  // only warnings matter
+  // the test reads warnings only
 }

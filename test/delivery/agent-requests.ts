@@ -3,10 +3,10 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 export const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
-/** A service with one name server, and the requests of its agent. */
+/** A service with one name server, and requests of the name server's agent. */
 export interface AgentRequests {
   readonly service: TestService;
-  /** A caller with the token of the agent. */
+  /** A client with the token of the agent. */
   readonly agent: Client;
   /** The id of the name server. */
   readonly id: string;
@@ -19,11 +19,11 @@ export interface AgentRequests {
   observe(response: ApiResponse, members?: object): Promise<ApiResponse>;
   /** Renews the lease of the pass that a response to `desired` began. */
   renew(response: ApiResponse, members?: object): Promise<ApiResponse>;
-  /** Returns the name server as the service shows it. */
+  /** Returns the name server from the API. */
   shown(): Promise<ApiResponse['body']>;
 }
 
-/** Starts a service with a name server that has an agent. */
+/** Starts a service with one name server, whose keys an agent delivers. */
 export async function startAgentRequests(): Promise<AgentRequests> {
   const service = await startTestService();
   const created = async (path: string, body: object): Promise<ApiResponse['body']> => {

@@ -36,7 +36,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
       .toMatchObject({ name: 'ns1', state: 'live', error: null, pending_since: null });
   });
 
-  test('a key of a zone works for that zone only', async () => {
+  test('a key with scope ZONE works for its zone only', async () => {
     const key = await createKey(service, 'zonal', await inZone(service, 'b.test'));
     expect((await deliveries(service, key.id)).state).toBe('delivered');
     expect([await verdictOf(bind, key, { zone: 'b.test' }), await verdictOf(bind, key)]).toEqual([
@@ -45,7 +45,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
     ]);
   });
 
-  test('a new secret works, and the former one does not', async () => {
+  test('a new secret works, and the former secret does not', async () => {
     const key = await createKey(service, 'rotated');
     await deliveries(service, key.id);
     const secret = randomBytes(32).toString('base64');
@@ -57,7 +57,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
     ]);
   });
 
-  test('a stopped server is reported, and gets the keys when it is back', async () => {
+  test('a stopped server is reported, and gets the keys after its restart', async () => {
     await bind.stop();
     const key = await createKey(service, 'waiting');
     await expect
@@ -76,7 +76,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
     expect(await verdictOf(bind, key)).toBe('good');
   });
 
-  test('the check lists every requirement, and metrics and log name no key secret', async () => {
+  test('the check lists every requirement, and neither metrics nor log contain a secret', async () => {
     const key = await createKey(service, 'quiet');
     await deliveries(service, key.id);
     const check = (await service.get(`/v2/nameservers/${(await shownServer(service)).id}/check`))
@@ -96,7 +96,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
 });
 
 test.runIf(brand.installed)(
-  'a server that accepts unsigned transfers is `open`, and the check reports it',
+  'a server that accepts unsigned transfers is `open`, and the check reports the problem',
   async () => {
     const open = await startDeliveryServer({
       ...brand,

@@ -32,7 +32,10 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
     await server.remove();
   });
 
-  /** Waits until the server accepts or refuses each right of a key, without `deliveries`. */
+  /**
+   * Waits until the server accepts or refuses each right of a key. Asks only the server, not the
+   * API.
+   */
   const expectKey = async (key: CreatedKey, accepted: boolean) => {
     const expectations = server.rights.map((right) => ({ key, right, zone: 'a.test', accepted }));
     const soon = AbortSignal.timeout(10_000);
@@ -44,7 +47,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
   };
 
   test.each(['POOL', 'ZONE'])(
-    'verifies a new key, and has a deleted one refused, in less than a second: scope %s',
+    'verifies a new key in less than 1 s, and the server refuses a deleted key in less than 1 s: scope %s',
     async (scope) => {
       const more = scope === 'POOL' ? {} : await inZone(service, 'a.test');
       const times = { created: [] as number[], deleted: [] as number[] };
@@ -71,7 +74,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
     },
   );
 
-  test('gets a new secret without a time at which neither the old nor the new one works', async () => {
+  test('accepts the old or the new secret at any time during a change of secrets', async () => {
     let key = await createKey(service, 'rotated');
     await deliveries(service, key.id);
     for (let round = 0; round < 3; round += 1) {
@@ -83,7 +86,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
       const watch = (async () => {
         while (!stop.signal.aborted) {
           const verdicts: string[] = [];
-          // The former one is tried again, because the change may happen between two requests.
+          // Each secret is tried twice, because the server can switch between two requests.
           for (const each of [former, next, former, next])
             verdicts.push(await verdictOf(server, each));
           if (!verdicts.includes('good')) gaps.push(verdicts.join(', '));
@@ -101,7 +104,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
     }
   });
 
-  test('that cannot use some keys gets the others, and refuses unsigned requests after the last one is deleted', async () => {
+  test('gets the usable keys only, and refuses unsigned requests after the last key is deleted', async () => {
     const bad = [
       await createKey(service, 'no-base64', { secret: 'no base64!' }),
       await createKey(service, 'no domain name'),

@@ -21,13 +21,13 @@ import { watchProcesses } from '../harness/process-watch.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 
-/** What each server prints when it reads its configuration again. */
+/** The text that each server prints when it reloads its configuration. */
 const RELOADS: Readonly<Record<string, RegExp>> = {
   BIND: /received control channel command 'reconfig'/g,
   Knot: /control, received command 'reload'/g,
 };
 
-/** Returns how often a server has read its configuration again. */
+/** Returns how often a server has reloaded its configuration. */
 function reloadsOf({ brand, output }: DeliveryServer): number {
   return [...output().matchAll(RELOADS[brand.name] ?? /^$/g)].length;
 }
@@ -49,7 +49,7 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('is live after few applies, no query is lost meanwhile, and no process shows a secret', async () => {
+  test('is live after at most 20 reloads, loses no query, and shows no secret to other processes', async () => {
     const stop = new AbortController();
     const watch = watchProcesses(service.process.pid ?? 0, stop.signal);
     const queries = Promise.all(servers.map((server) => countQueries(server, stop.signal)));
@@ -88,7 +88,7 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
   });
 
   test(
-    'for a server that was down needs one apply after its return, and attempts follow the schedule',
+    'for a server that is down needs one reload after its restart, and attempts follow the schedule',
     async () => {
       const [down, up] = servers;
       if (down === undefined || up === undefined) throw new Error('There are no servers');
@@ -112,7 +112,7 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
       stop.abort();
       const { attempts, waits, longestPendingMs } = await watched;
       const seconds = (performance.now() - stopped) / 1000;
-      // Each attempt is at most 4 s after the one before. A new change starts one after 1 s.
+      // The service waits at most 4 s between attempts, and at most 1 s after a new change.
       expect(attempts).toBeGreaterThan(seconds / 6);
       expect(attempts).toBeLessThan(seconds * 2 + 10);
       for (const [number, ms] of waits)
@@ -138,9 +138,8 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
 });
 
 /**
- * Watches a name server that is down, and another one. Returns the number of failed attempts, and
- * the time that the service waits after each. Also returns the longest time that a change waits for
- * the other name server.
+ * Watches the name servers `down` and `up`. Returns the failed attempts for `down` and the waits
+ * after them. Also returns the longest time that a change waited for `up`.
  */
 async function watchFailure(client: Client, down: string, up: string, signal: AbortSignal) {
   const waits = new Map<number, number>();
@@ -161,7 +160,7 @@ async function watchFailure(client: Client, down: string, up: string, signal: Ab
   return { attempts, waits, longestPendingMs };
 }
 
-/** Sends about 200 queries per second until the signal, and counts those without a response. */
+/** Sends about 200 queries per second until the signal. Counts the queries without a response. */
 async function countQueries({ address }: DeliveryServer, signal: AbortSignal) {
   const counts = { sent: 0, lost: 0 };
   const waiting: Promise<void>[] = [];

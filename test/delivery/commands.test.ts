@@ -17,7 +17,7 @@ afterAll(async () => {
 const run = (...argv: string[]): Promise<Ended> =>
   tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);
 
-test('a key of a pool without a name server is created at once, and the reason is reported', async () => {
+test('tsigkey create --wait does not wait for a pool without name servers, and prints the reason', async () => {
   const created = await run('tsigkey', 'create', 'alone', '--wait');
   expect([created.status, created.err]).toEqual([
     0,
@@ -26,7 +26,7 @@ test('a key of a pool without a name server is created at once, and the reason i
   expect((await run('tsigkey', 'status', 'alone')).status).toBe(0);
 });
 
-test('without a process that serves the name server, the commands fail with the reason', async () => {
+test('if no process delivers to the name server, the commands exit with 1 and print the reason', async () => {
   expect(
     (await run('nameserver', 'create', 'ns1', '--driver', 'bind', '--address', '192.0.2.53'))
       .status,

@@ -25,13 +25,13 @@ beforeEach(async () => {
 });
 afterEach(() => delivery.close());
 
-/** Returns the keys that the database has: name -> version. */
+/** Returns the versions of the keys in the database, by the name of the key. */
 async function wanted(): Promise<Record<string, number>> {
   const rows = await opened.database.reads.all('SELECT name_key, version FROM tsigkeys', []);
   return Object.fromEntries(rows.map((row) => [String(row.name_key), Number(row.version)]));
 }
 
-/** Returns `parts` whose calls fail from call number `last` on, as in a process that has ended. */
+/** Returns `parts` whose calls fail after `counter.left` calls, as if the process had ended. */
 function endingAfter<T extends object>(parts: T, counter: { left: number }): T {
   return new Proxy(parts, {
     get(target, name) {
@@ -59,9 +59,9 @@ test('after a process ends between any two steps of a pass, the next one complet
       driver: endingAfter(folder.driver, counter),
     });
     await makePass(dying, server).catch(() => undefined);
-    hasEnded = counter.left === 0; // the last round has calls left, so its pass is complete
+    hasEnded = counter.left === 0; // calls are left only after a complete pass
     await opened.database.write(async (sql) => {
-      await sql.run('UPDATE nameservers SET lease_until = 0', []); // the lease expires
+      await sql.run('UPDATE nameservers SET lease_until = 0', []); // expires the lease
     });
     await makePass(passDependencies(delivery, { holder: 'next' }), server);
     expect([calls, folder.keys()]).toEqual([calls, await wanted()]);
@@ -71,7 +71,7 @@ test('after a process ends between any two steps of a pass, the next one complet
   }
 });
 
-test('several reconcilers never work on a name server at once, and lose no change', async () => {
+test('several reconcilers never change a name server at the same time, and lose no change', async () => {
   let concurrent = 0;
   let most = 0;
   const fences: number[] = [];

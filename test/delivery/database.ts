@@ -26,28 +26,28 @@ const SETTINGS = {
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const CONTEXT = { caller: { ...CALLER, projectId: 'project' } };
 
-/** An open database, and changes of its resources as a caller makes them. */
+/** An open database, with functions that change its resources as a caller would. */
 export interface DeliveryDatabase {
   readonly url: string;
   readonly database: Database;
   readonly store: Store;
   readonly clock: Clock;
   readonly dependencies: Dependencies;
-  /** Returns the statements of transactions so far. */
+  /** Returns the statements of all write transactions so far. */
   statements(): readonly string[];
-  /** Returns the members of a key with this name in the default pool. */
+  /** Returns the members of a new key with this name for the default pool. */
   key(name: string): Readonly<Record<string, unknown>>;
-  /** Creates a resource, and returns its id. */
+  /** Creates a resource and returns its id. */
   create(collection: string, body: object): Promise<string>;
   update(collection: string, id: string, body: object): Promise<void>;
   remove(collection: string, id: string): Promise<void>;
   import(collection: string, items: readonly unknown[]): Promise<void>;
-  /** Returns the version of a key. */
+  /** Returns the version of a key, which delivery compares. */
   version(id: string): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Opens a new database of the kind that the run tests, or the one at `url`. */
+/** Opens the database at `url`. By default, opens a new database of the kind under test. */
 export async function openDeliveryDatabase(url?: string): Promise<DeliveryDatabase> {
   const folder = temporaryFolder();
   const location = url ?? (await testDatabase(folder));

@@ -31,11 +31,11 @@ import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-sys
 import { startTestService, type TestService } from '../harness/service.ts';
 import { IS_TIMED } from '../harness/sizes.ts';
 
-/** A fault of a name server. */
+/** A fault that the test causes in a name server. */
 interface Fault {
   readonly name: string;
   readonly brands?: (brand: Brand) => boolean;
-  /** The codes that the status may show. */
+  /** The error codes that the status may show during the fault. */
   readonly codes: readonly string[];
   begin(server: DeliveryServer): unknown;
   end(server: DeliveryServer): unknown;
@@ -108,7 +108,7 @@ const FAULTS: readonly Fault[] = [
 
 const CAN_MOUNT = canMount((parent) => mountMemory(parent, '1m'), 'A memory file system');
 
-/** Returns a brand whose file of keys is on a small disk. */
+/** Returns the brand with its key file on a disk of 64 kB. Adds the disk to `disks`. */
 function onSmallDisk(brand: Brand, disks: SmallFileSystem[]): Brand {
   if (!hasFile(brand) || !CAN_MOUNT) return brand;
   return {
@@ -123,10 +123,12 @@ function onSmallDisk(brand: Brand, disks: SmallFileSystem[]): Brand {
   };
 }
 
-/** The time for a key that does not wait for a failing server. Short runs share the processor. */
+/**
+ * The time limit in milliseconds for a key on the working server. Short runs share the processor.
+ */
 const AT_ONCE_MS = IS_TIMED ? 1000 : 4000;
 
-/** Returns the median. */
+/** Returns the median, or infinity for an empty list. */
 function median(times: readonly number[]): number {
   return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? Infinity;
 }
@@ -134,7 +136,7 @@ function median(times: readonly number[]): number {
 // A short run tests one brand, because the reconciler is the same for all.
 const TESTED = IS_TIMED ? BRANDS : BRANDS.filter(({ name }) => name === 'BIND');
 
-describe.each(TESTED)('a service with a $name server that fails, and another one', (brand) => {
+describe.each(TESTED)('a service with a failing $name server and a working server', (brand) => {
   let server: DeliveryServer;
   let other: DeliveryServer;
   let service: TestService;
@@ -154,11 +156,11 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
     await other.remove();
   });
 
-  /** Returns the state of a key on one of the servers. */
+  /** Returns the delivery state of a key on a server. */
   const stateOn = async ({ name }: DeliveryServer, { id }: CreatedKey) =>
     (await deliveries(service, id, 0)).servers.find((each) => each.name_server === name)?.state;
 
-  /** Creates a key, and waits until the other server has it. Returns both, with the time. */
+  /** Creates a key and waits until the working server has the key. Returns the key and the time. */
   const createdWithin = async (name: string) => {
     const began = performance.now();
     const key = await createKey(service, name);
@@ -170,7 +172,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
 
   const faults = FAULTS.filter(({ brands }) => brands?.(brand) ?? true);
   test.each(faults)(
-    'that $name: the status shows it, the other one gets keys at once, and it recovers in 5 s',
+    'that $name: the status shows the fault, the working server gets keys, recovery takes 5 s at most',
     async (fault) => {
       const slug = fault.name.replaceAll(' ', '-');
       const before = (await createdWithin(`${slug}-before`)).key;
@@ -207,7 +209,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
     },
   );
 
-  test('that restarts during changes, or is slow, gets all keys', async () => {
+  test('that restarts during changes or is slow gets all keys', async () => {
     const slow = setInterval(() => {
       server.signal('SIGSTOP');
       setTimeout(() => server.signal('SIGCONT'), 80);
@@ -233,7 +235,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
     for (const key of keys) expect(await verdictOf(server, key)).toBe('good');
   });
 
-  test('whose keys an operator edits or deletes is repaired, and each drift is counted once', async () => {
+  test('repairs keys that an operator edits or deletes on the server, and counts each drift once', async () => {
     const [removed, changed] = [
       (await createdWithin('edit-removed')).key,
       (await createdWithin('edit-changed')).key,

@@ -6,23 +6,23 @@ import type { Failure } from '../../src/domain/delivery/ports.ts';
 import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 
-/** A name server that is a folder: one file for each key. */
+/** A fake name server: a folder with one file for each key. */
 export interface FolderServer {
   readonly folder: string;
   readonly driver: Driver;
-  /** Verifies against the files. */
+  /** Verifies keys by the files in the folder. */
   readonly verify: Verify;
-  /** The number of applies that changed something. */
+  /** Returns the number of applies that changed a file. */
   applies(): number;
-  /** Returns the keys on the name server: name -> version. */
+  /** Returns the versions of the keys on the name server, by the name of the key. */
   keys(): Readonly<Record<string, number>>;
-  /** Makes the next applies fail with this error, or work again. */
+  /** Makes the next applies fail with this error, or succeed if it is undefined. */
   fail(error: DriverError | undefined): void;
-  /** Runs inside each apply, before it changes anything. */
+  /** Sets the work that each apply does before it changes a file. */
   onApply(work: () => Promise<void>): void;
 }
 
-/** Creates a name server in a folder. */
+/** Creates a fake name server in a folder. Each apply takes `applyMs` milliseconds. */
 export function folderServer(folder: string, applyMs = 0): FolderServer {
   mkdirSync(folder, { recursive: true });
   let applies = 0;

@@ -51,8 +51,8 @@ describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers ke
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('continues after each start, until every name server has the keys of the database', async () => {
-    /** The keys that were created and not deleted, and those that were deleted. */
+  test('continues the delivery after each start, until every name server has the keys of the database', async () => {
+    // A deletion without a response moves a key out of `present`, but not into `deleted`.
     const present = new Map<string, CreatedKey>();
     const deleted: CreatedKey[] = [];
     for (let round = 0; round < sizeOf('deliveryKills'); round += 1) {
@@ -65,7 +65,7 @@ describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers ke
           if (index % 3 === 2 && victim !== undefined) {
             const ended = await service.delete(`/v2/tsigkeys/${victim.id}`).catch(() => undefined);
             present.delete(victim.id);
-            // Without a response, the key may exist or not.
+            // Without a response, the test does not know whether the key exists.
             if (ended?.status === 204) deleted.push(victim);
           }
           await pause(randomInt(30));
@@ -83,7 +83,7 @@ describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers ke
     await untilLive(service, ...servers.map(({ name }) => name));
     for (const server of servers) {
       await server.stop();
-      await server.start(); // its configuration is valid
+      await server.start(); // fails if the configuration is invalid
       for (const key of keys)
         expect([key.name, await verdictOf(server, key)]).toEqual([key.name, 'good']);
       // PowerDNS rejects an unknown key without a reason.

@@ -27,7 +27,7 @@ import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 import { openFolderDelivery, passDependencies, startFolderReconciler } from './set-up.ts';
 
-/** The limits of a pass with 10,000 keys. Short runs share the processor. */
+/** The time limits of a pass, with 10,000 keys in a timed run. Short runs share the processor. */
 const LIMITS = IS_TIMED ? { passMs: 2000, blockedMs: 50 } : { passMs: 10_000, blockedMs: 1000 };
 
 const AT = '2026-01-02T03:04:05.000006';
@@ -45,7 +45,7 @@ async function openWithKeys(count: number) {
   return delivery;
 }
 
-test('an idle reconciler writes nothing but heartbeats', async () => {
+test('an idle reconciler writes heartbeats only', async () => {
   const delivery = await openWithKeys(100);
   startFolderReconciler(delivery);
   const { opened, folder } = delivery;
@@ -63,7 +63,7 @@ test('an idle reconciler writes nothing but heartbeats', async () => {
   else expect(others).toEqual([]);
 }, 90_000);
 
-/** Returns the seconds for which a process has run on a processor, with all its threads. */
+/** Returns the CPU time that all threads of a process have used, in seconds. */
 function processorSeconds(pid: number): number {
   const folder = `/proc/${pid}/task`;
   const threads = readdirSync(folder).map((id) =>
@@ -73,7 +73,7 @@ function processorSeconds(pid: number): number {
 }
 
 test.runIf(knot.installed)(
-  'an idle service with three name servers commits heartbeats only, and uses less than 0.5 % of a processor',
+  'an idle service with three name servers writes almost only heartbeats, with below 0.5 % of a processor',
   async () => {
     const folder = temporaryFolder();
     const names = ['one', 'two', 'three'];
@@ -87,7 +87,7 @@ test.runIf(knot.installed)(
     await createZones(service);
     for (let index = 0; index < 100; index += 1) await createKey(service, `k${index}`);
     await untilLive(service, ...names);
-    await pause(3000); // until the audit trail is sealed
+    await pause(3000); // waits until the service has sealed the audit trail
     const commits = async () =>
       Number(
         /^tsigil_database_commit_duration_seconds_count (\d+)/m.exec(
@@ -102,7 +102,8 @@ test.runIf(knot.installed)(
     const committed = (await commits()) - before;
     const percent = (used / elapsed) * 100;
     if (IS_TIMED) process.stderr.write(`idle: ${percent.toFixed(2)} % CPU, ${committed} commits\n`);
-    // A heartbeat every 10 s, the last use of the token, and two for each regular check.
+    // One commit every 10 s for the heartbeat, one for the last use of the token, two for each
+    // check.
     expect(committed).toBeLessThanOrEqual(elapsed / 10 + 2 + (IS_TIMED ? 12 : 0));
     if (IS_TIMED) expect(percent).toBeLessThan(0.5);
   },
@@ -110,7 +111,7 @@ test.runIf(knot.installed)(
 );
 
 describe.runIf(bind.installed)('a pass for a BIND server with many keys', () => {
-  test('takes less than 2 s, and blocks the event loop for a short time only', async () => {
+  test('takes less than 2 s for 10,000 keys, and blocks the event loop for less than 50 ms', async () => {
     const count = sizeOf('manyKeys');
     const delivery = await openWithKeys(count);
     const { opened, server } = delivery;
@@ -158,7 +159,7 @@ describe.runIf(bind.installed)('a pass for a BIND server with many keys', () => 
   }, 120_000);
 });
 
-test('PowerDNS: the keys of a zone are compared in time proportional to their number', async () => {
+test('the PowerDNS driver compares the keys of a zone in time proportional to their number', async () => {
   const make = (count: number): Plan => {
     const named = Array.from({ length: count }, (_, index) => `k${index}`);
     const keys = named.map((name) => ({

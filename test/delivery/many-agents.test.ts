@@ -11,7 +11,7 @@ import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { IS_TIMED } from '../harness/sizes.ts';
 import { folderServer } from './folder-driver.ts';
 
-/** Returns the processor seconds and the megabytes of memory of a process. */
+/** Returns the CPU time and the resident memory of a process. */
 function loadOf(pid: number): { readonly seconds: number; readonly megabytes: number } {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -21,7 +21,7 @@ function loadOf(pid: number): { readonly seconds: number; readonly megabytes: nu
   };
 }
 
-test('many agents on one service get a change, and verify it, in less than 2 s', async () => {
+test('20 or more agents of one service get and verify a change in less than 2 s', async () => {
   const count = IS_TIMED ? 200 : 20;
   const folder = temporaryFolder();
   const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:t.db' });

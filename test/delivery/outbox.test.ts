@@ -18,7 +18,7 @@ async function rows(id: string): Promise<number> {
   return (await createDeliveryStore(database, store, clock).outbox(id)).length;
 }
 
-test('a key adds one row for each name server of its pool, at creation, change and deletion', async () => {
+test('each creation, change and deletion of a key adds one row for each name server of the pool', async () => {
   const [one, two] = [
     await opened.create('nameservers', SERVER),
     await opened.create('nameservers', { ...SERVER, name: 'ns2' }),
@@ -33,7 +33,7 @@ test('a key adds one row for each name server of its pool, at creation, change a
   expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([3, 3, 0]);
 });
 
-test('a key that moves to another pool affects the name servers of both pools', async () => {
+test('a key that moves to another pool adds one row for the name servers of both pools', async () => {
   const other = await opened.create('pools', { name: 'other' });
   const one = await opened.create('nameservers', SERVER);
   const apart = await opened.create('nameservers', { ...SERVER, name: 'ns3', pool_id: other });
@@ -43,12 +43,12 @@ test('a key that moves to another pool affects the name servers of both pools', 
   expect(await Promise.all([one, apart].map(rows))).toEqual(before.map((count) => count + 1));
 });
 
-test('zones of a pool, and keys of such a zone, affect the name servers of the pool', async () => {
+test('changes of a zone and of its keys add rows for the name servers of the pool', async () => {
   const one = await opened.create('nameservers', SERVER);
   const before = await rows(one);
   const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
   await opened.create('tsigkeys', { ...opened.key('k'), scope: 'ZONE', resource_id: zone });
-  await opened.update('zones', zone, { ttl: 60 }); // keys do not depend on it
+  await opened.update('zones', zone, { ttl: 60 }); // delivery does not depend on the TTL
   await opened.remove('zones', zone);
   expect(await rows(one)).toBe(before + 3);
 });
@@ -91,7 +91,7 @@ test('without name servers, a change runs no statement for the outbox', async ()
   expect(await rows(one)).toBe(empty + 1);
 });
 
-test('the version of a key grows with every change that name servers need, and with no other', async () => {
+test('the version of a key increases only if the name, the algorithm or the secret changes', async () => {
   const key = await opened.create('tsigkeys', opened.key('k'));
   const versions = [await opened.version(key)];
   for (const change of [
@@ -106,7 +106,7 @@ test('the version of a key grows with every change that name servers need, and w
   expect(versions).toEqual([1, 2, 2, 3, 4]);
 });
 
-test('deleting a name server removes its outbox and its deliveries', async () => {
+test('the deletion of a name server removes its outbox rows', async () => {
   const one = await opened.create('nameservers', SERVER);
   await opened.create('tsigkeys', opened.key('k'));
   await opened.remove('nameservers', one);

@@ -36,7 +36,7 @@ afterEach(() => delivery.close());
 const dependencies = (changes?: Partial<PassDependencies>) => passDependencies(delivery, changes);
 const pass = (changes: Partial<PassDependencies> = {}) => makePass(dependencies(changes), server);
 
-/** Returns the state of a key, as callers see it. */
+/** Returns the delivery state of a key, as the API shows the state. */
 async function stateOf(id: string): Promise<string> {
   const key = await opened.store.get(tsigkey, id);
   if (key === undefined) return 'deleted';
@@ -44,7 +44,7 @@ async function stateOf(id: string): Promise<string> {
   return deliveriesOf(key, await status.ofKey(key)).state;
 }
 
-/** Returns the name server, as callers see it. */
+/** Returns the name server with its state, as the API shows both. */
 async function shownServer() {
   const status = createDeliveryStatus(opened.database, opened.store);
   const found = await opened.store.get(nameServer, server);
@@ -75,7 +75,7 @@ describe('a pass', () => {
     expect(await dependencies().store.deliveries(server)).toEqual([]);
   });
 
-  test('neither claims nor writes anything without work', async () => {
+  test('claims and writes nothing without work', async () => {
     await pass();
     const before = opened.statements().length;
     expect(await dependencies().store.due([server])).toEqual([]);
@@ -83,7 +83,7 @@ describe('a pass', () => {
     expect(await pass()).toBeUndefined();
   });
 
-  test('reads a change that commits during the pass, or leaves its outbox row', async () => {
+  test('removes no outbox row of a change that is committed during the pass', async () => {
     await opened.create('tsigkeys', opened.key('first'));
     folder.onApply(async () => {
       folder.onApply(() => Promise.resolve());
@@ -97,7 +97,7 @@ describe('a pass', () => {
     expect(await dependencies().store.outbox(server)).toEqual([]);
   });
 
-  test('delivers the keys of zones of the pool, and not those of other pools', async () => {
+  test('delivers the keys of zones of the pool, but no keys of other pools', async () => {
     const other = await opened.create('pools', { name: 'other' });
     const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
     await opened.create('tsigkeys', { ...opened.key('zonal'), scope: 'ZONE', resource_id: zone });
@@ -109,7 +109,7 @@ describe('a pass', () => {
     expect(folder.keys()).toEqual({});
   });
 
-  test('leaves out a key that no name server could use, with the reason, and delivers the others', async () => {
+  test('delivers all keys apart from a key that no name server can use', async () => {
     const bad = await opened.create('tsigkeys', { ...opened.key('bad'), secret: 'no base64!' });
     const good = await opened.create('tsigkeys', opened.key('good'));
     await dependencies().store.seen([server]);
@@ -125,7 +125,7 @@ describe('a pass', () => {
     expect(await stateOf(bad)).toBe('delivered');
   });
 
-  test('leaves a key on the name server whose secret cannot be decrypted, and delivers the others', async () => {
+  test('does not remove a key whose secret cannot be decrypted, and delivers the other keys', async () => {
     const [kept, unknown] = [
       await opened.create('tsigkeys', opened.key('kept')),
       await opened.create('tsigkeys', opened.key('unknown')),
@@ -156,7 +156,7 @@ describe('a pass', () => {
       expect.arrayContaining(['unreadable_secret']),
     );
     expect((await shownServer()).state).toBe('live');
-    // It can be decrypted again.
+    // From here on, the secret is readable.
     await opened.database.write(async (sql) => {
       await sql.run('UPDATE tsigkeys SET secret_key = NULL WHERE id = ?', [unknown]);
     });
@@ -168,7 +168,7 @@ describe('a pass', () => {
     expect(Object.keys(folder.keys()).sort()).toEqual(['good', 'unknown']);
   });
 
-  test('does not deliver the random secret that replaced a lost one, until the key gets a new one', async () => {
+  test('does not deliver the random secret that replaced a lost secret', async () => {
     const key = await opened.create('tsigkeys', opened.key('lost'));
     await dependencies().store.seen([server]);
     await pass();
@@ -192,7 +192,7 @@ describe('a pass', () => {
     expect([folder.keys(), await stateOf(key)]).toEqual([{ lost: 2 }, 'delivered']);
   });
 
-  test('verifies a fifteenth of all keys each minute, at most 20 in one second, the oldest first', async () => {
+  test('verifies a fifteenth of all keys per minute, at most 20 per second, the least recently verified first', async () => {
     for (let index = 0; index < 150; index += 1)
       await opened.create('tsigkeys', opened.key(`k${index}`));
     await pass();
@@ -214,7 +214,7 @@ describe('a pass', () => {
     }
   });
 
-  test('ends the verification of all keys early when a change waits', async () => {
+  test('ends a scheduled verification early if a change waits', async () => {
     for (let index = 0; index < 150; index += 1)
       await opened.create('tsigkeys', opened.key(`k${index}`));
     await pass();
@@ -235,7 +235,7 @@ describe('a pass', () => {
     expect(await pass()).toMatchObject({ added: ['waits'] });
   });
 
-  test('that fails keeps the outbox, shows the reason, and is repeated later or after a change', async () => {
+  test('removes no outbox rows if it fails, shows the reason, and is repeated after a change', async () => {
     await dependencies().store.seen([server]);
     const key = await opened.create('tsigkeys', opened.key('k'));
     folder.fail(new DriverError('unreachable', 'Nothing listens.'));
@@ -256,7 +256,7 @@ describe('a pass', () => {
     ]);
   });
 
-  test('does not count a key as delivered that the verification refuses', async () => {
+  test('does not mark a key as delivered if the verification fails', async () => {
     await dependencies().store.seen([server]);
     const key = await opened.create('tsigkeys', opened.key('k'));
     const failures = new Map([[key, { code: 'not_verified', message: 'refused' }]]);
@@ -269,7 +269,7 @@ describe('a pass', () => {
     expect([await stateOf(key), (await shownServer()).state]).toEqual(['failed', 'open']);
   });
 
-  test('of a holder that was paused beyond its lease applies and records nothing', async () => {
+  test('applies and records nothing if the lease expired during a pause of the process', async () => {
     await opened.create('tsigkeys', opened.key('k'));
     const { store } = dependencies();
     const paused = dependencies({
@@ -289,11 +289,12 @@ describe('a pass', () => {
     expect(folder.applies()).toBe(1);
   });
 
-  test('of a holder that loses its claim during the apply makes the next pass due at once', async () => {
+  test('makes the next pass due at once if the process loses its lease during the apply', async () => {
     await opened.create('tsigkeys', opened.key('k'));
     folder.onApply(async () => {
       folder.onApply(() => Promise.resolve());
-      // The process is suspended after it has checked its claim. Another one applies a later state.
+      // The process is suspended after it has checked its lease. Another process applies a later
+      // state.
       await opened.create('tsigkeys', opened.key('later'));
       await opened.database.write(async (sql) => {
         await sql.run('UPDATE nameservers SET lease_until = 0, check_at = 0', []);
@@ -308,7 +309,7 @@ describe('a pass', () => {
     expect(folder.keys()).toEqual({ k: 1, later: 1 });
   });
 
-  test('of a holder that loses its claim during the apply removes again what it has added', async () => {
+  test('removes an added key again if the process loses its lease during the apply', async () => {
     const key = await opened.create('tsigkeys', opened.key('k'));
     folder.onApply(async () => {
       folder.onApply(() => Promise.resolve());
@@ -330,7 +331,7 @@ describe('a pass', () => {
     expect([folder.keys(), await store.deliveries(server)]).toEqual([{}, []]);
   });
 
-  test('replaces a deleted key by a new one with its name, even if it never knew the old secret', async () => {
+  test('replaces a deleted key by a new key with the same name, even if it never read the old secret', async () => {
     await dependencies().store.seen([server]);
     const old = await opened.create('tsigkeys', opened.key('k'));
     await pass();
@@ -341,7 +342,7 @@ describe('a pass', () => {
     expect(rows.map(({ keyId, state }) => [keyId, state])).toEqual([[key, 'delivered']]);
   });
 
-  test('stops before it removes more than ten keys and more than half, until an operator confirms', async () => {
+  test('removes more than ten keys and more than half of all keys only after an operator confirms', async () => {
     await dependencies().store.seen([server]);
     const ids = [];
     for (let index = 0; index < 20; index += 1)
@@ -358,7 +359,7 @@ describe('a pass', () => {
     expect([Object.keys(folder.keys()).length, (await shownServer()).state]).toEqual([9, 'live']);
   });
 
-  test('repairs what another program changed, or only reports it', async () => {
+  test('repairs or only reports a change by another program, as onDrift sets', async () => {
     await dependencies().store.seen([server]);
     await opened.create('tsigkeys', opened.key('k'));
     await pass();
@@ -377,14 +378,14 @@ describe('a pass', () => {
     expect([folder.keys(), (await shownServer()).state]).toEqual([{ k: 1 }, 'live']);
   });
 
-  test('is not made while the name server is paused', async () => {
+  test('does nothing while the name server is paused', async () => {
     await opened.update('nameservers', server, { paused: true });
     await opened.create('tsigkeys', opened.key('k'));
     expect([await pass(), (await shownServer()).state]).toEqual([undefined, 'paused']);
   });
 });
 
-test('a name server is not live if no process serves it', async () => {
+test('a name server is failed if no process delivers to it', async () => {
   const key = await opened.create('tsigkeys', opened.key('k'));
   await pass();
   expect(await shownServer()).toMatchObject({ state: 'failed', error_code: 'no_process' });
@@ -392,7 +393,7 @@ test('a name server is not live if no process serves it', async () => {
 });
 
 describe('the reconciler', () => {
-  test('delivers within a second, and a burst of changes in few applies', async () => {
+  test('delivers a burst of 300 keys in at most 20 applies', async () => {
     startFolderReconciler(delivery);
     const began = performance.now();
     await Promise.all(
@@ -425,7 +426,7 @@ describe('the reconciler', () => {
       .toEqual({ k: 1, l: 1 });
   });
 
-  test('releases its claims when it stops', async () => {
+  test('releases its leases when it stops', async () => {
     const reconciler = startFolderReconciler(delivery);
     await opened.create('tsigkeys', opened.key('k'));
     await expect.poll(() => folder.keys(), { timeout: 5000, interval: 10 }).toEqual({ k: 1 });

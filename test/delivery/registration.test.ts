@@ -7,7 +7,7 @@ const serverOf = (name: string, file: string) => ({
   local: { file, mode: '0640', controlHost: '127.0.0.1', controlPort: 953 },
 });
 
-test('two name servers of the configuration cannot have the same name or the same file', () => {
+test('two configured name servers cannot have the same name or the same file', () => {
   expect(localProblems([serverOf('ns1', '/a'), serverOf('ns2', '/b')])).toEqual([]);
   expect(localProblems([serverOf('ns1', '/a'), serverOf('NS1', '/b')])).toEqual([
     "'nameServers': the name 'NS1' is given twice. Use each name and each file only once",
@@ -17,7 +17,7 @@ test('two name servers of the configuration cannot have the same name or the sam
   ]);
 });
 
-test('a pool that does not exist is reported with the setting and what to do', async () => {
+test('the error for a pool that does not exist names the setting and a remedy', async () => {
   const started = startTestService({
     TSIGIL_NAME_SERVERS: JSON.stringify([{ ...serverOf('ns1', '/a'), pool: 'edge' }]),
   });

@@ -27,7 +27,7 @@ describe.runIf(brand.installed)('deleted keys that are still on a name server', 
     return runInside({ variables }, 'nameserver', 'show', 'ns1');
   };
 
-  test('200 with a deleted key until the name server refuses it, and without it afterwards', async () => {
+  test('200 with a deleted key until the name server refuses the key, then without the key', async () => {
     const created = await service.post('/v2/tsigkeys', {
       ...{ name: 'Leaving.', algorithm: 'hmac-sha256', scope: 'POOL' },
       resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
@@ -55,7 +55,7 @@ describe.runIf(brand.installed)('deleted keys that are still on a name server', 
     expect(await show()).toMatchObject({ status: 0, err: '' });
   });
 
-  test.each(['', '?state=delivered'])('400 for another state: %j', async (query) => {
+  test.each(['', '?state=delivered'])('400 for a state other than removing: %j', async (query) => {
     expect((await service.get(`/v2/deliveries${query}`)).status).toBe(400);
   });
 });

@@ -41,13 +41,13 @@ const FORMS: readonly ((secret: string) => string | Buffer)[] = [
   (secret) => Buffer.from(secret, 'base64'),
 ];
 
-/** Returns which secrets a text has in any form. */
+/** Returns the secrets that a text contains in any form. */
 function found(text: Buffer | string, secrets: readonly string[]): string[] {
   const bytes = Buffer.from(text);
   return secrets.filter((secret) => FORMS.some((write) => bytes.includes(write(secret))));
 }
 
-/** Returns the paths of all files below folders. */
+/** Returns the paths of all files below these folders. */
 function filesIn(...folders: readonly string[]): string[] {
   return folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -59,7 +59,7 @@ function filesIn(...folders: readonly string[]): string[] {
 const optionsFile = (options: Record<string, unknown> | undefined) =>
   String(options?.controlKeyFile ?? options?.apiKeyFile);
 
-/** Makes the name server refuse the control key, until the returned function runs. */
+/** Replaces the control key by a wrong key, until the returned function runs. */
 function withWrongKey(server: DeliveryServer): () => void {
   const file = optionsFile(server.brand.options(server));
   copyFileSync(file, `${file}.right`);
@@ -67,7 +67,7 @@ function withWrongKey(server: DeliveryServer): () => void {
   return () => renameSync(`${file}.right`, file);
 }
 
-/** Removes the folder of the keys, until the returned function runs. */
+/** Renames the folder of the keys, until the returned function runs. */
 function withoutFolder({ folder }: DeliveryServer): () => void {
   const keys = join(folder, 'keys');
   renameSync(keys, `${keys}.away`);
@@ -75,7 +75,7 @@ function withoutFolder({ folder }: DeliveryServer): () => void {
 }
 
 test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
-  'with $name, no secret is in any output, file or process besides the files of the name server',
+  "with $name, only the name server's files contain secrets: no output, process or other file does",
   async (brand) => {
     const [folder, temporary] = [temporaryFolder(), temporaryFolder()];
     for (const each of [folder, temporary])
@@ -165,7 +165,8 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
       0,
     );
 
-    // The search finds the present keys where they must be, and no removed or former one.
+    // The files of the name server contain the secrets of current keys only. This also tests the
+    // search.
     const own = servers.map((server) =>
       brand.include === undefined
         ? join(server.folder, 'pdns.sqlite3')
@@ -197,12 +198,12 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
   },
 );
 
-/** Returns the content of a file, and of the WAL if it is a database. */
+/** Returns the content of a file, followed by its WAL if the file is a database. */
 function contentOf(file: string): Buffer {
   return Buffer.concat([file, `${file}-wal`].filter(existsSync).map((each) => readFileSync(each)));
 }
 
-/** Returns the secrets in files of control keys. */
+/** Returns the secrets in these files of control keys or API keys. */
 function controlSecrets(files: readonly string[]): string[] {
   return files.flatMap((file) => {
     const text = readFileSync(file, 'utf8').trim();

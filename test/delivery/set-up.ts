@@ -14,7 +14,7 @@ import { folderServer, type FolderServer } from './folder-driver.ts';
 export const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 export const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
 
-/** A database with one name server, which is a folder. */
+/** A database with one name server, whose driver writes to a folder. */
 export interface FolderDelivery {
   readonly opened: DeliveryDatabase;
   readonly folder: FolderServer;
@@ -23,7 +23,7 @@ export interface FolderDelivery {
   close(): Promise<void>;
 }
 
-/** Opens a new database with one name server. */
+/** Opens a new database and creates the name server `ns1` in it. */
 export async function openFolderDelivery(): Promise<FolderDelivery> {
   const opened = await openDeliveryDatabase();
   const folder = folderServer(temporaryFolder());
@@ -37,7 +37,7 @@ export async function openFolderDelivery(): Promise<FolderDelivery> {
   };
 }
 
-/** Returns what a pass for the name server needs. */
+/** Returns the dependencies of a pass for the name server. */
 export function passDependencies(
   { opened, folder }: FolderDelivery,
   changes: Partial<PassDependencies> = {},
@@ -56,7 +56,7 @@ export function passDependencies(
   };
 }
 
-/** Starts a reconciler, which stops when the test has finished. */
+/** Starts a reconciler, which stops at the end of the test. */
 export function startFolderReconciler(
   { opened, folder, server }: FolderDelivery,
   changes: Partial<ReconcilerDependencies> = {},

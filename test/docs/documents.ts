@@ -1,28 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folder of the checkout. */
+/** The root folder of the checkout. */
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** One document of the project, by its path from the root. */
+/** A document of the project. The path is relative to the root. */
 export interface Document {
   readonly path: string;
   readonly text: string;
 }
 
-/** One fenced block. */
+/** A fenced block of a document. */
 export interface Block {
   readonly language: string;
   readonly content: string;
 }
 
-/** One command of a `console` block and its expected output. */
+/** A command of a `console` block, with the expected output. */
 export interface Example {
   readonly command: string;
   readonly expected: string;
 }
 
-/** Returns every document that ships: the Markdown files at the root and below docs. */
+/** Returns every document of the project: the Markdown files in the root folder and below docs. */
 export function readDocuments(): Document[] {
   const atRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
   const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })

@@ -12,9 +12,9 @@ const SHOWN_PORTS = ['5300', '5301'];
 const SEPARATOR = '\u001e';
 
 /**
- * Runs `commands` in one bash, in `folder`, as a reader in a checkout would. It replaces the
- * address of documents with `url`, and the ports of name servers with `ports`. Returns the output
- * of each command, including errors. Stops servers whose `.pid` files are in `folder`.
+ * Runs `commands` in one bash in `folder`. Replaces the documented address of the service by `url`
+ * and the documented ports of name servers by `ports`. Returns the output of each command,
+ * including errors. Afterwards stops servers whose `.pid` files are in `folder`.
  */
 export function runCommands(
   commands: readonly string[],
@@ -52,7 +52,10 @@ function stopServers(folder: string): void {
     spawnSync('kill', [readFileSync(join(folder, name), 'utf8').trim()]);
 }
 
-/** Returns `text` with everything that differs between runs replaced by a placeholder. */
+/**
+ * Replaces tokens, secrets, ids, serials and timestamps by placeholders, because they differ
+ * between runs.
+ */
 export function normalise(text: string): string {
   return text
     .replaceAll(/tsigil_[\w-]{43}/g, '(token)')
@@ -65,7 +68,9 @@ export function normalise(text: string): string {
     .trimEnd();
 }
 
-/** Makes `tsigil` run the built program, and returns the folder to put on PATH. */
+/**
+ * Creates the command `tsigil`, which runs the built program. Returns the folder to add to PATH.
+ */
 function installProgram(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });

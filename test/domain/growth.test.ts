@@ -19,13 +19,12 @@ import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
 import { sizeOf } from '../harness/sizes.ts';
 
 /**
- * The largest body of an ordinary request, and more than heads may have unless configured
- * otherwise.
+ * The maximum size of an ordinary body, and more than the default maximum size of a head, in bytes.
  */
 const BODY = 114_688;
 const HEAD = 256 * 1024;
 
-/** The largest list, or a part of it in a short run. */
+/** The maximum size of a list in bytes, or a part of this size in a short run. */
 const LIST_BYTES = MAX_LIST_BYTES / sizeOf('jsonBodyDivisor');
 
 const RESTRICTED = {
@@ -74,7 +73,7 @@ describe('the time to parse a text grows no faster than its length', () => {
     await eachText(label, BODY, work);
   });
 
-  test('in a body that must parse as JSON', async () => {
+  test('in a body that is parsed as JSON', async () => {
     for (const wrap of [
       JSON.stringify,
       (text: string) => `{"a":${JSON.stringify(text)},"b:":${JSON.stringify(text)}}`,
@@ -155,7 +154,7 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
 );
 
 describe('the time for a request with many items grows no faster than its body', () => {
-  test('in the names of a check', async () => {
+  test('in the names that a caller checks', async () => {
     await eachText('a name', BODY, (text) =>
       readActionBody(NAMES_BODY, { names: [text] }).names.map(zoneNameProblem),
     );

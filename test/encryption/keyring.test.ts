@@ -32,7 +32,7 @@ function flipped(text: string, index: number): string {
 
 describe('the cipher of a column', () => {
   test.each([SECRET, '', 'ä\u{1f511}', 'x'.repeat(255)])(
-    'decrypts what it encrypted: %j',
+    'decrypts a text that it encrypted: %j',
     (text) => {
       const cipher = keyring.cipherOf('tsigkeys', 'secret');
       const stored = cipher.encrypt('a', text);
@@ -63,7 +63,7 @@ describe('the cipher of a column', () => {
     }
   });
 
-  test('refuses every shorter tag, and texts that are too short for one', () => {
+  test('refuses every truncated ciphertext', () => {
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
     const stored = cipher.encrypt('a', SECRET);
     const octets = Buffer.from(stored.text, 'base64url');
@@ -73,7 +73,7 @@ describe('the cipher of a column', () => {
     }
   });
 
-  test('refuses a ciphertext of another row, column or table, even if both rows are cached', () => {
+  test('refuses the ciphertext of another row, column or table, even if both rows are cached', () => {
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
     const [a, b] = [cipher.encrypt('a', SECRET), cipher.encrypt('b', 'other')];
     expect(() => cipher.decrypt('a', b)).toThrow();
@@ -83,7 +83,7 @@ describe('the cipher of a column', () => {
     expect([cipher.decrypt('a', a), cipher.decrypt('b', b)]).toEqual([SECRET, 'other']);
   });
 
-  test('refuses a ciphertext of another data key', () => {
+  test('refuses the ciphertext of another data key', () => {
     const second = { ...keyring.newDataKey(2, 'secrets', NOW) };
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
     const { text } = cipher.encrypt('a', SECRET);
@@ -97,7 +97,7 @@ describe('the cipher of a column', () => {
     expect(cold.cipherOf('tsigkeys', 'secret').decrypt('a', { text, keyNumber: 1 })).toBe(SECRET);
   });
 
-  test('stores secrets in clear without a data key, and accepts them until they are refused', () => {
+  test('stores secrets in clear text without a data key, and accepts clear text until encryption is required', () => {
     const clear = createKeyring([]);
     const cipher = clear.cipherOf('tsigkeys', 'secret');
     expect(cipher.encrypt('a', SECRET)).toEqual({ text: SECRET, keyNumber: null });
@@ -106,7 +106,7 @@ describe('the cipher of a column', () => {
     expect(() => cipher.decrypt('a', { text: SECRET, keyNumber: null })).toThrow('not encrypted');
   });
 
-  test('its errors state the row and the data key, and no secret or ciphertext', () => {
+  test('states the row and the data key in errors, but no secret or ciphertext', () => {
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
     const { text } = cipher.encrypt('a', SECRET);
     const failure = (() => {
@@ -120,7 +120,7 @@ describe('the cipher of a column', () => {
     expect(failure).not.toContain(text);
   });
 
-  test('counts each unreadable row once, until it has a readable secret', () => {
+  test('counts each unreadable row once, until the row has a readable secret', () => {
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
     const stored = cipher.encrypt('a', SECRET);
     for (const id of ['b', 'b', 'c']) expect(() => cipher.decrypt(id, stored)).toThrow();
@@ -129,7 +129,7 @@ describe('the cipher of a column', () => {
     expect(keyring.unreadable()).toBe(1);
   });
 
-  test('decrypts correctly with more rows than it caches', () => {
+  test('decrypts correctly even with more rows than it caches', () => {
     const cipher = keyring.cipherOf('tsigkeys', 'secret');
     const rows = Array.from({ length: 4500 }, (_, index) => {
       const id = `row-${index}`;
@@ -141,7 +141,7 @@ describe('the cipher of a column', () => {
 });
 
 describe('data keys', () => {
-  test('stay open when the master keys are replaced by others', () => {
+  test('remain usable after the master keys are replaced', () => {
     const ring = createKeyring([master]);
     const kept = ring.newDataKey(1, 'secrets', NOW);
     ring.load([kept]);
@@ -154,7 +154,7 @@ describe('data keys', () => {
     expect(column.encrypt('b', SECRET).keyNumber).toBe(1);
   });
 
-  test('that no master key unwraps never lead to a secret in clear', () => {
+  test('that no master key unwraps prevent encryption, and no secret is stored in clear text', () => {
     const ring = createKeyring([master]);
     ring.load([createKeyring([masterKeyOf(randomBytes(32))]).newDataKey(1, 'secrets', NOW)]);
     expect(() => ring.cipherOf('tsigkeys', 'secret').encrypt('a', SECRET)).toThrow(
@@ -162,7 +162,7 @@ describe('data keys', () => {
     );
   });
 
-  test('are not loaded with another master key, and are reported', () => {
+  test('cannot be used with another master key, and are reported', () => {
     const other = createKeyring([masterKeyOf(randomBytes(32))]);
     expect(other.load([first])).toEqual([first]);
     expect(other.isLoaded(1)).toBe(true);
@@ -172,7 +172,7 @@ describe('data keys', () => {
   });
 
   test.each(['number', 'wrapped'] as const)(
-    'are not loaded if the column %s was changed',
+    'are reported as not unwrapped if the column %s was changed',
     (column) => {
       const changed = {
         ...first,
@@ -182,7 +182,7 @@ describe('data keys', () => {
     },
   );
 
-  test('unwrap with any of several master keys, and are wrapped again by the first', () => {
+  test('can be unwrapped by any of several master keys, and are wrapped again by the first master key', () => {
     const newer = masterKeyOf(randomBytes(32));
     const ring = createKeyring([newer, master]);
     expect(ring.load([first])).toEqual([]);

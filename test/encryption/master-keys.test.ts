@@ -36,7 +36,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a text of master keys', () => {
-  test('has one key a line, comments and empty lines', () => {
+  test('has one key per line, and may have comments and empty lines', () => {
     const text = `# new\n${formatMasterKey(one)} # first\r\n\n  ${formatMasterKey(two)}\n`;
     expect(parseMasterKeys(text)).toEqual({ keys: [one, two] });
   });
@@ -53,7 +53,7 @@ describe('a text of master keys', () => {
     formatMasterKey(one).slice(0, -1),
     `${formatMasterKey(one)}A`,
     'password',
-  ])('an error names the line of %s and does not quote it', (line) => {
+  ])('the error for %s states the line and does not quote the text', (line) => {
     const parsed = parseMasterKeys(`${formatMasterKey(two)}\n${line}\n`);
     expect(parsed).toEqual({
       problem: expect.stringMatching(/^line 2 is not a master key/) as string,
@@ -74,7 +74,7 @@ describe('a file of master keys', () => {
     expect(readdirSync(folder)).toEqual(['master.key']);
   });
 
-  test('gets a new first line and keeps the others and its mode', () => {
+  test('gets a new first line; its other lines and its mode do not change', () => {
     const first = createMasterKeyFile(file);
     const before = readFileSync(file, 'utf8');
     chmodSync(file, 0o640);
@@ -84,7 +84,7 @@ describe('a file of master keys', () => {
     expect(statSync(file).mode & 0o777).toBe(0o640);
   });
 
-  test('that does not exist is created with its first key', () => {
+  test('that does not exist is created with a new key', () => {
     const key = addMasterKey(file);
     expect(readMasterKeyFile(file).keys).toEqual([key]);
   });
@@ -139,7 +139,7 @@ describe('a file of master keys', () => {
 });
 
 describe('the master keys of a service', () => {
-  test('come from the setting, then from the file, then from beside the database', () => {
+  test('come from masterKey, else from masterKeyFile, else from the file beside the database', () => {
     const beside = createMasterKeyFile(join(folder, 'beside.key'));
     const inFile = createMasterKeyFile(file);
     const settings = { masterKey: formatMasterKey(one), masterKeyFile: file };
@@ -151,7 +151,7 @@ describe('the master keys of a service', () => {
     expect(findMasterKeys({}, undefined)).toBeUndefined();
   });
 
-  test('a file that is set and missing is not replaced by the one beside the database', () => {
+  test('do not come from the file beside the database if the file in masterKeyFile is missing', () => {
     createMasterKeyFile(file);
     expect(findMasterKeys({ masterKeyFile: join(folder, 'nosuch') }, file)?.problem).toContain(
       'no such file',

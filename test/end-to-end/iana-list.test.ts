@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The IANA list as A-labels. */
+/** The names of the IANA list as A-labels. */
 const NAMES = tlds
   .map((name) => (/^[a-z0-9-]+$/.test(name) ? name : (toAsciiName(name) ?? '')))
   .sort();
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('the API stores the whole IANA list and returns it page by page unchanged', async () => {
+test('the API stores the whole IANA list and returns it unchanged in pages', async () => {
   expect(NAMES.length).toBeGreaterThan(1400);
   expect(new Set(NAMES).size).toBe(NAMES.length);
 
@@ -45,7 +45,10 @@ test('the API stores the whole IANA list and returns it page by page unchanged',
   );
 });
 
-/** Runs `work` for every item, at most `width` at a time. */
+/**
+ * Runs `work` for every item, for at most `width` items at the same time. Returns the results in
+ * order.
+ */
 async function inTurns<T, R>(
   items: readonly T[],
   width: number,

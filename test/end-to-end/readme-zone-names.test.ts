@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The rows of the table of zone names in README.md: a name, the status, and the reason. */
+/** The rows of the table of zone names in README.md. Each has a name, the status and the reason. */
 const ROWS = [
   ...readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').matchAll(
     /^\| `(\S+\.)` \| (\d{3})(?: `(\w+)`)? \| (.+) \|$/gm,
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('README.md shows ten names, some created and some refused', () => {
+test('README.md shows ten names: at least four with 201 and at least three with 400', () => {
   expect(ROWS).toHaveLength(10);
   expect(new Set(ROWS.map(({ name }) => name)).size).toBe(10);
   expect(ROWS.filter(({ status }) => status === 201).length).toBeGreaterThan(3);
@@ -41,16 +41,19 @@ describe('the zone names of README.md, with the IANA list and co.uk as entries',
     else expect(response.body.message).toContain(why);
   });
 
-  test.each(ROWS)('the check returns the same for $name', async ({ name, status }) => {
-    const { body } = await service.post('/v2/tlds/check', { names: [name] });
-    expect(body.checks[0].allowed).toBe(status === 201);
-  });
+  test.each(ROWS)(
+    'POST /v2/tlds/check returns the same verdict for $name',
+    async ({ name, status }) => {
+      const { body } = await service.post('/v2/tlds/check', { names: [name] });
+      expect(body.checks[0].allowed).toBe(status === 201);
+    },
+  );
 
   test.each(
     ROWS.flatMap(({ name, why }) =>
       [...why.matchAll(/`(\S+)` is an entry/g)].map(([, entry = '']) => ({ name, entry })),
     ),
-  )('$entry is an entry, as stated for $name', async ({ entry }) => {
+  )('$entry is a TLD entry, as README.md states for $name', async ({ entry }) => {
     const { body } = await service.get(`/v2/tlds?name=${entry}`);
     expect(body.tlds).toHaveLength(1);
   });

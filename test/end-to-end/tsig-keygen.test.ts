@@ -14,7 +14,7 @@ describe.runIf(hasProgram('tsig-keygen', 'bind9'))('keys from tsig-keygen', () =
   afterAll(() => service.close());
 
   test.each(Object.keys(ALGORITHMS))(
-    'the API stores and returns a %s key as the tool printed it',
+    'the API stores and returns a %s key as tsig-keygen printed it',
     async (algorithm) => {
       const name = `xfr.${algorithm}.example.`;
       const printed = execFileSync('tsig-keygen', ['-a', algorithm, name], {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { startTestService, temporaryFolder, type TestService } from './service.ts';
 import type { ServiceDependencies } from '../../src/service.ts';
 
-/** A token, as the response to its creation shows it. */
+/** A created token, as the response shows it. */
 export interface CreatedToken {
   readonly id: string;
   readonly name: string;
@@ -10,8 +10,8 @@ export interface CreatedToken {
 }
 
 /**
- * Starts a service whose only administrators have stored tokens, and returns those tokens, in the
- * order of `bodies`.
+ * Starts a service without `adminToken`, whose tokens are created from `bodies`. Returns the tokens
+ * in the same order.
  */
 export async function startWithTokens(
   bodies: readonly object[],

@@ -19,17 +19,17 @@ export interface TestAgent {
   pid(): number;
   /** Everything that the agent has printed. */
   output(): string;
-  /** Starts a process. `wrapper` is a command that runs it. */
+  /** Starts the agent as a new process. `wrapper` is a command that runs the process. */
   start(wrapper?: readonly string[]): void;
   /** Continues a process that SIGSTOP stopped. */
   continue(): void;
-  /** Sends a signal, and returns the exit code. Null if the signal ended the process. */
+  /** Sends a signal and returns the exit code, or null if the signal ended the process. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
- * Creates the name server in a service, a token for its agent, and the configuration of the agent.
- * `url` is where the agent reaches the service.
+ * Creates a name server in a service, a token for its agent, and the configuration of the agent.
+ * `url` is the address that the agent uses for the service.
  */
 export async function createAgent(
   admin: Client,
@@ -55,7 +55,7 @@ export async function createAgent(
   return agentProcess({ id, config, tokenFile });
 }
 
-/** Returns an agent with this configuration, which is not running. */
+/** Returns an agent with this configuration. The agent is not running yet. */
 export function agentProcess({
   id,
   config,

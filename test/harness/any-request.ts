@@ -3,9 +3,9 @@ import { sendRequest, type WireResponse } from './wire.ts';
 import type { Client } from './client.ts';
 import type { Sample } from './samples.ts';
 
-/** Arbitrary requests, and what must hold for the response to each. */
+/** Sends arbitrary requests and checks what must hold for every response. */
 
-/** Returns everything that the service stores. */
+/** Returns all TLD entries, keys and tokens of the service as text. */
 async function everything(service: Client): Promise<string> {
   const lists = await Promise.all(
     ['/v2/tlds', '/v2/tsigkeys', '/v2/tokens'].map((path) => service.get(path)),
@@ -14,8 +14,8 @@ async function everything(service: Client): Promise<string> {
 }
 
 /**
- * Sends a request on a new connection. Checks that the response arrives in time and is not a 5xx.
- * If it is an error, it states what is wrong, and the service has changed nothing.
+ * Sends a request on a new connection. Expects a response in time that is not a 5xx. Expects an
+ * error to state what is wrong and to change nothing.
  */
 export async function sendAny(
   service: Client,
@@ -30,7 +30,7 @@ export async function sendAny(
   return response;
 }
 
-/** Checks the format of a response, which has no body if the method was HEAD. */
+/** Checks the format of a response. `withoutBody` is true for the method HEAD. */
 export function expectResponse({ status, headers, body }: WireResponse, withoutBody = false): void {
   expect(status).toBeGreaterThanOrEqual(200);
   expect(status).toBeLessThan(500);
@@ -41,7 +41,7 @@ export function expectResponse({ status, headers, body }: WireResponse, withoutB
   expect(message ?? error?.message).toMatch(/./);
 }
 
-/** The headers of a valid request, without those for its body. */
+/** Returns the headers of a valid request without a body. */
 export const usual = (service: Client) => ['Host: dns.example', `X-Auth-Token: ${service.token}`];
 
 /** Returns the headers of a valid request with this body. */
@@ -51,6 +51,6 @@ export const withBody = (service: Client, body: string | Uint8Array) => [
   `Content-Length: ${Buffer.byteLength(body)}`,
 ];
 
-/** Returns the path of a collection, or a path below it. */
+/** Returns the path of a collection, followed by the segments in `rest`. */
 export const pathOf = ({ collection }: Sample, ...rest: string[]) =>
   ['/v2', collection, ...rest].join('/');

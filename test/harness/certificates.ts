@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A certificate and its key, in PEM. */
+/** A certificate and its key in PEM format. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
 }
 
 /**
- * Creates a certificate authority with openssl. Its certificate is `name.pem` in `folder`. Returns
- * the path of the certificate.
+ * Creates a certificate authority with openssl. Writes the certificate to `name.pem` in `folder`
+ * and returns its path.
  */
 export function createAuthority(folder: string, name: string): string {
   const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', `${name}.key`, '-out', `${name}.pem`];
@@ -21,7 +21,7 @@ export function createAuthority(folder: string, name: string): string {
   return join(folder, `${name}.pem`);
 }
 
-/** Creates a certificate for 127.0.0.1, issued by an authority in the same folder. */
+/** Creates a certificate for 127.0.0.1, which an authority in the same folder issues. */
 export function createCertificate(folder: string, authority: string): Certificate {
   const openssl = (...words: string[]) =>
     execFileSync('openssl', words, { cwd: folder, stdio: 'ignore' });

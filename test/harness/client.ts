@@ -11,13 +11,13 @@ export interface ApiResponse {
 }
 
 /**
- * Sends requests to one service with one token. Records its output for the search for secrets at
- * the end of the run.
+ * A client that sends requests to one service with one token. It records responses for the search
+ * for secrets at the end of the run.
  */
 export interface Client {
   readonly url: string;
   readonly token: string;
-  /** `body` is sent as JSON. Text and bytes are sent unchanged, with the media type of JSON. */
+  /** Sends `body` as JSON. Sends text and bytes unchanged, with the media type of JSON. */
   call(
     method: string,
     path: string,
@@ -69,8 +69,8 @@ export function createClient(url: string, token: string): Client {
 }
 
 /**
- * Waits for the end of the turn. A service in this process then has logged the request and counted
- * it in its metrics.
+ * Waits for the end of the turn. By then, a service in this process has logged and counted the
+ * request.
  */
 export function endOfTurn(): Promise<void> {
   return new Promise((resume) => setImmediate(resume));

@@ -4,7 +4,7 @@ import { get as getSecurely } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A loopback address that the harness does not use. */
+/** A loopback address that only attackers use. */
 export const ATTACKER = '127.0.0.2';
 
 /** The behaviour of a group of connections. */
@@ -17,7 +17,7 @@ export interface Behaviour {
   readonly address?: string;
 }
 
-/** Opens connections to the service at `url`, which the client never closes. */
+/** Opens connections to the service at `url`. The client never closes them. */
 export async function openConnections(
   url: string,
   count: number,
@@ -52,7 +52,10 @@ export async function getOnce(
   return { headers: response.headers, text: await text(response) };
 }
 
-/** Returns one series of the metrics of the service at `url`, or 0 if it is missing. */
+/**
+ * Returns the value of a series in the metrics of the service at `url`, or 0 if the series is
+ * missing.
+ */
 export async function readMetric(url: string, series: string): Promise<number> {
   const { text: page } = await getOnce(`${url}/metrics`);
   const line = page.split('\n').find((each) => each.startsWith(`${series} `));

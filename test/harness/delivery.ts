@@ -13,11 +13,11 @@ export interface DeliveryServer extends DrivenServer {
   readonly name: string;
   readonly brand: Brand;
   readonly rights: readonly Right[];
-  /** Its entry in the setting `nameServers`. */
+  /** The entry of the server in the setting `nameServers`. */
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** Starts a name server of a brand for the delivery by a service. */
+/** Starts a name server to which a service can deliver keys. */
 export async function startDeliveryServer(brand: Brand, name = 'ns1'): Promise<DeliveryServer> {
   const server = await startDrivenServer(brand);
   const rights = DRIVERS[brand.driver]?.rights ?? [];
@@ -31,7 +31,7 @@ export async function startDeliveryServer(brand: Brand, name = 'ns1'): Promise<D
   };
 }
 
-/** Returns the variable with the setting `nameServers`. */
+/** Returns the environment variable that configures `nameServers`. */
 export function delivering(...servers: readonly Pick<DeliveryServer, 'entry'>[]) {
   return { TSIGIL_NAME_SERVERS: JSON.stringify(servers.map(({ entry }) => entry)) };
 }
@@ -39,7 +39,7 @@ export function delivering(...servers: readonly Pick<DeliveryServer, 'entry'>[])
 /** A key that the service has created. */
 export type CreatedKey = Pick<DesiredKey, 'id' | 'name' | 'algorithm' | 'secret'>;
 
-/** The status of a key, as the service shows it. */
+/** The delivery status of a key, as the API returns it. */
 export interface ShownKey {
   readonly state: string;
   readonly version: number;
@@ -51,7 +51,7 @@ export interface ShownKey {
   }[];
 }
 
-/** A name server, as the service shows it. */
+/** A name server, as the API returns it. */
 export interface ShownServer {
   readonly id: string;
   readonly name: string;
@@ -67,14 +67,14 @@ export interface ShownServer {
   readonly verified_at: string | null;
 }
 
-/** Creates the zones of the name servers in a service. */
+/** Creates the zones in `ZONES` in a service. */
 export async function createZones({ with: as, token }: Client): Promise<void> {
   const project = as(token);
   for (const zone of ZONES)
     await project.post('/v2/zones', { name: `${zone}.`, email: 'hostmaster@a.test' });
 }
 
-/** Creates a key for all zones of the default pool, or with a scope of `more`. */
+/** Creates a key for all zones of the default pool. `more` adds or replaces members. */
 export async function createKey(client: Client, name: string, more: object = {}) {
   const { status, body, text } = await client.post('/v2/tsigkeys', {
     ...{ name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: DEFAULT_POOL },
@@ -84,7 +84,7 @@ export async function createKey(client: Client, name: string, more: object = {})
   return body as CreatedKey;
 }
 
-/** Returns the members of a key for one zone. */
+/** Returns the members that a key for one zone needs: `scope` and `resource_id`. */
 export async function inZone(client: Client, zone: string): Promise<object> {
   const { body } = await client.get(`/v2/zones?name=${zone}.`, { 'x-auth-all-projects': 'true' });
   return {
@@ -93,12 +93,14 @@ export async function inZone(client: Client, zone: string): Promise<object> {
   };
 }
 
-/** Returns where a key is, at once or after `wait` seconds without a result. */
+/**
+ * Returns the delivery status of a key as soon as it is final, at the latest after `wait` seconds.
+ */
 export async function deliveries(client: Client, id: string, wait = 10): Promise<ShownKey> {
   return (await client.get(`/v2/tsigkeys/${id}/deliveries?wait=${wait}`)).body as ShownKey;
 }
 
-/** Returns a name server of a service. */
+/** Returns a name server of a service by its name. */
 export async function shownServer(client: Client, name = 'ns1'): Promise<ShownServer> {
   const { body } = await client.get(`/v2/nameservers?name=${name}`);
   const [found] = (body as { nameservers: ShownServer[] }).nameservers;
@@ -106,7 +108,7 @@ export async function shownServer(client: Client, name = 'ns1'): Promise<ShownSe
   return found;
 }
 
-/** Returns the verdict about a key on a name server. */
+/** Sends a signed request to a name server and returns the verdict about the key. */
 export async function verdictOf(
   { address }: Pick<DrivenServer, 'address'>,
   key: CreatedKey,
@@ -115,7 +117,7 @@ export async function verdictOf(
   return (await probeKey(key, right, { server: address, zone }, Date.now)).verdict;
 }
 
-/** Waits until name servers have all their keys. */
+/** Waits until the service reports these name servers as live. By default, waits for `ns1`. */
 export async function untilLive(client: Client, ...names: readonly string[]): Promise<void> {
   for (const name of names.length === 0 ? ['ns1'] : names)
     await vi.waitFor(

@@ -31,7 +31,7 @@ export const CALLER: Caller = {
   allProjects: false,
 };
 
-/** Returns what operations on `store` depend on, with `others` instead of the usual parts. */
+/** Returns the dependencies of operations on `store`. `others` replaces the default parts. */
 export function dependenciesOn(store: Store, others: Partial<Dependencies> = {}): Dependencies {
   return {
     store,
@@ -47,8 +47,8 @@ export function dependenciesOn(store: Store, others: Partial<Dependencies> = {})
 }
 
 /**
- * Returns what the HTTP server depends on, without the parts that only actions use. Requests for
- * these actions get 500.
+ * Returns the dependencies of the HTTP server, without the parts that only actions use. Requests
+ * that need such a part get 500.
  */
 export function serverDependenciesOn(
   store: Store,

@@ -18,7 +18,10 @@ export async function readDocument({ get }: Client): Promise<ApiDocument> {
   return (await get('/openapi.json')).body as ApiDocument;
 }
 
-/** Returns the operation of a method and a path template of the document. */
+/**
+ * Returns the operation for a method and a path template in the document. Throws if the document
+ * has no such operation.
+ */
 export function operationAt(document: ApiDocument, path: string, method: string): OperationObject {
   const operation =
     document.paths[path]?.[method.toLowerCase() as (typeof DOCUMENTED_METHODS)[number]];
@@ -27,8 +30,8 @@ export function operationAt(document: ApiDocument, path: string, method: string)
 }
 
 /**
- * Returns the response that the document describes for an operation and a status. Throws if there
- * is none.
+ * Returns the response that the document describes for an operation and a status. Throws if the
+ * document describes none.
  */
 export function responseTo(
   document: ApiDocument,
@@ -48,7 +51,9 @@ export function examplesOf(content: Content | undefined): Record<string, unknown
   );
 }
 
-/** Returns the violations of the document's JSON schemas in `value`. */
+/**
+ * Returns the errors of `value` against a JSON Schema of the document, or undefined if it is valid.
+ */
 function complaints(document: ApiDocument, schema: object, value: unknown): unknown {
   let validate = validators.get(schema);
   if (validate === undefined) {
@@ -58,7 +63,7 @@ function complaints(document: ApiDocument, schema: object, value: unknown): unkn
   return validate(value) ? undefined : validate.errors;
 }
 
-/** The compiled schemas, cached because compiling one takes longer than many validations. */
+/** The compiled schemas, cached because compiling a schema takes longer than many validations. */
 const validators = new WeakMap<object, ValidateFunction>();
 
 function compile(document: ApiDocument, schema: object): ValidateFunction {
@@ -95,8 +100,8 @@ export function expectDocumented(
 }
 
 /**
- * Expects `response` to be the error of this type in the document. Compares the message only if it
- * does not depend on the request.
+ * Expects `response` to equal the document's example for this error type. Compares the message only
+ * if it does not depend on the request.
  */
 export function expectPromised(
   document: ApiDocument,
@@ -129,7 +134,7 @@ const VARYING = new Set([
   'request_too_large',
 ]);
 
-/** Settings that make `stranger` the name of a role, with no right to any operation. */
+/** Settings that make `stranger` a known role without the right to any operation. */
 export const KNOWN_STRANGER = {
   TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'stranger'] }),
 };

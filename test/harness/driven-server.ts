@@ -18,11 +18,11 @@ export const ZONES = ['a.test', 'b.test'] as const;
 /** A running name server whose keys a driver manages. */
 export interface DrivenServer {
   readonly address: NameServer;
-  /** The folder with its configuration and data. */
+  /** The folder with the configuration and the data of the server. */
   readonly folder: string;
-  /** The port of its control channel or API. */
+  /** The port of the control channel or the API. */
   readonly controlPort: number;
-  /** Everything that it has printed. */
+  /** Returns everything that the server has printed. */
   output(): string;
   /** Sends a signal to the process. */
   signal(name: NodeJS.Signals): void;
@@ -32,18 +32,20 @@ export interface DrivenServer {
   remove(): Promise<void>;
 }
 
-/** How to configure and run a name server program. */
+/** The configuration and the command of a name server program. */
 export interface ServerRecipe {
   readonly name: string;
   /**
-   * Writes the configuration with some zones, or with `ZONES`. `folder`/keys is the folder for the
+   * Writes the configuration with `zones`, by default `ZONES`. `folder`/keys is the folder for the
    * driver's file.
    */
   configure(folder: string, port: number, controlPort: number, zones?: readonly string[]): void;
   command(folder: string): [string, ...string[]];
-  /** The socket of the control channel in `folder`. Without it, the channel is at `controlPort`. */
+  /**
+   * The socket of the control channel in `folder`. If undefined, the channel uses `controlPort`.
+   */
   readonly controlSocket?: string | undefined;
-  /** Runs after each start, when the control channel accepts connections. */
+  /** Completes a start once the control channel accepts connections. */
   ready?(folder: string, controlPort: number): Promise<void>;
 }
 
@@ -57,8 +59,8 @@ ns A 192.0.2.1
 }
 
 /**
- * Configures a name server in a temporary folder, starts it, and waits until it responds. `zones`
- * must include `ZONES`.
+ * Configures a name server in a temporary folder, starts the server, and waits until it responds.
+ * `zones` must include `ZONES`.
  */
 export async function startDrivenServer(
   recipe: ServerRecipe,
@@ -88,7 +90,7 @@ export async function startDrivenServer(
       });
     }
     await responds(address, started, () => output);
-    // Knot DNS answers queries a moment before it opens its control socket.
+    // Knot DNS responds to queries before it opens its control socket.
     await accepts(
       recipe.controlSocket === undefined
         ? { host: '127.0.0.1', port: controlPort }
@@ -162,7 +164,7 @@ function refuseIfEnded(server: ChildProcess, output: () => string): void {
     throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
 }
 
-/** Returns the content of a file, or undefined if there is none. */
+/** Returns the content of a file, or undefined if the file cannot be read. */
 export function contentOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

@@ -1,5 +1,4 @@
 import { ERRORS, type ErrorCode } from '../../src/domain/model/errors.ts';
 
-/** All codes of errors. */
-// the keys of the table are the codes
+/** All error codes, which are the keys of the table. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];

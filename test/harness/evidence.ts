@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { SHORTEST_SECRET } from './secret-search.ts';
 
 /**
- * Collects the output of services, and the secrets and tokens that they received. A search at the
- * end of the run uses both.
+ * Collects the output of services, and the secrets and tokens in requests. A test at the end of the
+ * run searches the output for the secrets.
  */
 
-/** The folder of this run. */
+/** Returns the folder of this run. Throws outside of vitest. */
 export function runFolder(): string {
   const folder = process.env.TEST_RUN_FOLDER;
   if (folder === undefined)
@@ -17,7 +17,7 @@ export function runFolder(): string {
 
 const files = new Map<string, number>();
 
-/** Appends a line to a file of this process. The file stays open, because tests log many lines. */
+/** Appends a line to a file of this process. Keeps the file open, because tests log many lines. */
 function append(name: string, line: string): void {
   let file = files.get(name);
   if (file === undefined) {
@@ -33,8 +33,8 @@ export function recordShown(kind: 'log' | 'error' | 'metrics' | 'output', text: 
 }
 
 /**
- * Records a secret or token that must not appear in any output. Short ones are ignored, because
- * they could appear by chance.
+ * Records a secret or token that must not appear in any output. Ignores secrets below 16
+ * characters, because they could appear by chance.
  */
 export function recordSecret(secret: unknown): void {
   if (typeof secret === 'string' && secret.length >= SHORTEST_SECRET && new Set(secret).size >= 8) {
@@ -42,7 +42,7 @@ export function recordSecret(secret: unknown): void {
   }
 }
 
-/** Returns all output, by file, and all secrets. */
+/** Returns the recorded output by file, and all recorded secrets. */
 export function readEvidence(): { shown: Map<string, string>; secrets: string[] } {
   const files = readdirSync(runFolder());
   const read = (name: string) => readFileSync(join(runFolder(), name), 'utf8');

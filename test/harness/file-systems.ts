@@ -18,8 +18,8 @@ function run(...command: [string, ...string[]]): boolean {
 }
 
 /**
- * Mounts a memory file system of `size` (`2m`) at `parent`/memory. Returns undefined if this user
- * may not mount.
+ * Mounts a memory file system of `size`, such as `2m`, at `parent`/memory. Returns undefined if
+ * this user may not mount.
  */
 export function mountMemory(parent: string, size: string): SmallFileSystem | undefined {
   const folder = join(parent, 'memory');
@@ -55,7 +55,10 @@ function mounted(folder: string): SmallFileSystem {
   };
 }
 
-/** Returns whether this user can mount small file systems, and prints a warning if not. */
+/**
+ * Returns whether `mount` succeeds for this user. Treats a failure as `hasProgram` treats a missing
+ * program.
+ */
 export function canMount(
   mount: (parent: string) => SmallFileSystem | undefined,
   what: string,
@@ -67,7 +70,7 @@ export function canMount(
   return isMet(probe !== undefined, 'mount', `${what} cannot be mounted by this user`);
 }
 
-/** Fills a file system to the last byte with one file. */
+/** Writes to one file until the file system has no space left. */
 export function fillWith(file: string): void {
   const descriptor = openSync(file, 'w');
   try {

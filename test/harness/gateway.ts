@@ -9,7 +9,7 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A forwarded request. */
+/** A request that the gateway received. */
 export interface Passed {
   /** The method and the path, without the query. */
   readonly what: string;
@@ -17,25 +17,23 @@ export interface Passed {
 }
 
 /**
- * A gateway between a service and its Keystone. It forwards and counts requests, or responds as a
- * proxy whose Keystone is unavailable.
+ * A gateway between a service and its Keystone. It records and forwards requests, or responds as a
+ * proxy does when Keystone is unavailable.
  */
 export interface Gateway {
   readonly url: string;
   readonly passed: Passed[];
-  /** Returns the number of requests of a kind: `GET /v3/auth/tokens`. */
+  /** Returns the number of requests with this method and path, such as `GET /v3/auth/tokens`. */
   count(what: string): number;
   /**
-   * Sets what happens to later requests. A status is the gateway's response, `silence` sends none,
-   * and `pass` forwards them.
+   * Sets what the gateway does with later requests. It responds with a status, sends no response
+   * for `silence`, and forwards for `pass`.
    */
   behave(decide: () => number | 'silence' | 'pass'): void;
   close(): Promise<void>;
 }
 
-/**
- * Starts a gateway to the HTTP server at `target`. It uses HTTPS if it has a key and a certificate.
- */
+/** Starts a gateway to the HTTP server at `target`. With `tls`, the gateway uses HTTPS. */
 export async function startGateway(
   target: string,
   tls?: { key: string; cert: string },

@@ -1,20 +1,23 @@
 import { expect } from 'vitest';
 
-/** The number of repetitions of each measurement. The fastest counts. */
+/** The maximum number of measurements. The fastest one counts. */
 const TRIES = 6;
 
-/** The time in milliseconds below which the largest input passes, whatever the growth. */
+/** The test passes if the large input takes less than this time in milliseconds. */
 const HARMLESS_MS = 25;
 
-/** Measurements above this time in milliseconds are not repeated. */
+/** The time in milliseconds above which a measurement is not repeated. */
 const HOPELESS_MS = 2000;
 
-/** The largest allowed ratio of times for four times the input: 4 is linear, 16 is quadratic. */
+/**
+ * The limit for the ratio of times if the input is four times as long. Linear growth has the ratio
+ * 4, quadratic growth 16.
+ */
 const MAX_RATIO = 10;
 
 /**
- * Expects that the CPU time of `work` grows no faster than the size of its input from `make`.
- * `work` may throw.
+ * Expects that the CPU time of `work` grows no faster than its input, which `make` creates. `work`
+ * may throw.
  */
 export async function expectLinear<T>(
   label: string,
@@ -41,7 +44,7 @@ export async function expectLinear<T>(
   ).toBeLessThan(MAX_RATIO);
 }
 
-/** Returns the CPU time of `work`, which depends little on other programs. */
+/** Returns the CPU time of `work` in milliseconds. Other programs hardly affect this time. */
 async function milliseconds<T>(work: (input: T) => unknown, input: T): Promise<number> {
   const began = process.cpuUsage();
   try {
@@ -53,7 +56,7 @@ async function milliseconds<T>(work: (input: T) => unknown, input: T): Promise<n
   return (user + system) / 1000;
 }
 
-/** Returns many different characters outside ASCII. */
+/** Returns text of `size` characters outside ASCII, with 20,000 different characters at most. */
 function differentCharacters(size: number): string {
   return Array.from({ length: size }, (_, index) =>
     String.fromCharCode(
@@ -72,9 +75,7 @@ function once<T>(make: (size: number) => T): (size: number) => T {
   };
 }
 
-/**
- * Functions that return a text of any length that is slow for a matcher, conversion or comparison.
- */
+/** Functions that return text of a given length that may be slow to match, convert or compare. */
 export const HARD_TEXTS: Readonly<Record<string, (size: number) => string>> = Object.fromEntries(
   Object.entries(hardTexts()).map(([kind, make]) => [kind, once(make)]),
 );
@@ -146,7 +147,7 @@ function hardTexts(): Record<string, (size: number) => string> {
   };
 }
 
-/** Functions that return a slow value of any size that is not text. */
+/** Functions that return a value other than text, of a given size, that may be slow to parse. */
 export const HARD_VALUES: Readonly<Record<string, (size: number) => unknown>> = Object.fromEntries(
   Object.entries(hardValues()).map(([kind, make]) => [kind, once(make)]),
 );

@@ -1,6 +1,6 @@
 /**
- * Returns a function that creates jobs, which run until they are released. Also returns the names
- * of the jobs in the order in which they began.
+ * Returns `job`, which creates jobs that run until `release`. `began` has the names of started jobs
+ * in order.
  */
 export function heldJobs() {
   const began: string[] = [];

@@ -4,8 +4,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 const FIRST = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.split(/(?=.)/);
 
 /**
- * Labels that have a special meaning in some configuration syntax, or that a careless parser could
- * misread.
+ * Labels with a special meaning in a configuration syntax, or that a careless parser could misread.
  */
 const NASTY_LABELS = [
   ...[
@@ -49,7 +48,7 @@ const label = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Names that fit into a DNS message, with and without a final dot, up to the maximum length. */
+/** Names up to the maximum length of a DNS message, with and without a final dot. */
 export const keyNames = fc.oneof(
   fc
     .tuple(fc.array(label, { minLength: 1, maxLength: 4 }), fc.constantFrom('', '.'))
@@ -66,11 +65,11 @@ export const keySecrets = fc
   )
   .map((bytes) => Buffer.from(bytes).toString('base64'));
 
-/** Valid keys with one of these algorithms. */
+/** Returns a generator of valid keys with one of these algorithms. */
 export const keysWith = (algorithms: readonly string[]): fc.Arbitrary<Key> =>
   fc.record({ name: keyNames, algorithm: fc.constantFrom(...algorithms), secret: keySecrets });
 
-/** Text that attempts an injection, in one syntax or another. */
+/** Texts that attempt an injection. Each one is harmful in at least one format. */
 export const INJECTIONS = [
   ...[
     'a"; }; include "/etc/passwd',

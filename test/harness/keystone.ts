@@ -7,34 +7,38 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { recordSecret } from './evidence.ts';
 
-/** The scope of a token: a project by its name, the default domain, the whole system, or none. */
+/**
+ * The scope of a token: a project by its name, the default domain, the whole system, or unscoped.
+ */
 export type TokenScope = { readonly project: string } | 'domain' | 'system' | 'nothing';
 
-/** A real Keystone for the tests, on a free port, with its data in a temporary folder. */
+/** A real Keystone on a free port, with its data in a temporary folder. */
 export interface Keystone {
   readonly url: string;
   /**
-   * Starts it again after a stop, with the same data on the same port. Later tokens are valid for
+   * Starts Keystone again with the same data on the same port. New tokens are valid for
    * `tokenSeconds`.
    */
   start(tokenSeconds?: number): Promise<void>;
   stop(): Promise<void>;
-  /** Stops it and removes its data. */
+  /** Stops Keystone and removes its data. */
   remove(): Promise<void>;
   /** Creates a project and returns its id. */
   createProject(name: string): Promise<string>;
   createRole(name: string): Promise<void>;
   /**
-   * Creates a user of the default domain with a role and returns the password. A further call for
-   * the user assigns a further role.
+   * Creates a user of the default domain with a role and returns the password. If the user exists,
+   * assigns the role to this user.
    */
   createUser(name: string, role: string, scope: TokenScope): Promise<string>;
-  /** Issues a token for a user created here, or for the first administrator, `admin`. */
+  /**
+   * Issues a token for a user that `createUser` created, or for the first administrator, `admin`.
+   */
   token(user: string, scope: TokenScope): Promise<string>;
   revoke(token: string): Promise<void>;
   /**
-   * Creates an application credential of a user for a project, for all requests or with access
-   * rules.
+   * Creates an application credential of a user for a project. Without access rules, it permits all
+   * requests.
    */
   createApplicationCredential(
     user: string,
@@ -50,8 +54,8 @@ const DEFAULT_DOMAIN = 'default';
 const run = promisify(execFile);
 
 /**
- * Creates a Keystone: a schema in SQLite, keys for tokens, a first administrator. Its first tokens
- * are valid for `tokenSeconds`.
+ * Creates and starts a Keystone with a SQLite database, keys for tokens and a first administrator.
+ * Tokens are valid for `tokenSeconds`.
  */
 export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-keystone-'));
@@ -90,7 +94,7 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     ]);
     complaints = '';
     child.stderr.on('data', (text: Buffer) => (complaints += text.toString()));
-    process.once('exit', () => child.kill()); // for a failed test that does not stop it
+    process.once('exit', () => child.kill()); // stops Keystone if a failed test does not
     const ended = once(child, 'exit').then(([code]) =>
       Promise.reject(new Error(`Keystone ended with ${code}: ${complaints}`)),
     );
@@ -237,8 +241,8 @@ function newPassword(): string {
 }
 
 /**
- * Puts everything in one folder, without a cache that would hide a revocation, and with the fastest
- * password hashes.
+ * Returns a configuration with all files in one folder. It disables the cache, which would hide
+ * revocations, and uses the fastest password hashes.
  */
 function configuration(folder: string, tokenSeconds: number): string {
   return `[DEFAULT]

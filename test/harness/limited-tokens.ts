@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LIMIT_KINDS, type LimitKind } from '../../src/domain/model/caller.ts';
 import type { Client } from './client.ts';
 
-/** Resources inside and outside the limits of tokens, by what they are. */
+/** The ids of resources inside and outside the limits of tokens, by type. */
 export interface Estate {
   readonly pools: readonly [inside: string, outside: string];
   readonly zones: readonly [inside: string, outside: string];
@@ -17,7 +17,10 @@ export interface Estate {
 /** The project of the zones. */
 export const PROJECT = 'project-of-limits';
 
-/** Creates a pool, a zone and two keys inside the limits of tokens, and the same outside. */
+/**
+ * Creates a pool, a zone, two keys and a name server inside the limits of tokens, and as many
+ * outside.
+ */
 export async function createEstate(admin: Client): Promise<Estate> {
   const make = async (path: string, body: object) => {
     const response = await admin.post(path, body, { 'x-auth-sudo-project-id': PROJECT });
@@ -55,7 +58,9 @@ export async function createEstate(admin: Client): Promise<Estate> {
   };
 }
 
-/** Returns the members of a token that a limit of each kind gives. */
+/**
+ * Returns, for each kind of limit, the member of a token that limits it to the resources inside.
+ */
 export function limitsTo({
   pools,
   zones,
@@ -70,7 +75,10 @@ export function limitsTo({
   };
 }
 
-/** Returns a client with a new token with these members. Its role is `admin` by default. */
+/**
+ * Returns a client with a new token. `members` are members of the token; the default role is
+ * `admin`.
+ */
 export async function tokenWith(admin: Client, members: object): Promise<Client> {
   const body = { name: randomUUID(), roles: ['admin'], project_id: PROJECT, ...members };
   const response = await admin.post('/v2/tokens', body);

@@ -22,26 +22,26 @@ const ZONE_FILE = `$TTL 60
 ns A 192.0.2.1
 ${Array.from({ length: 1500 }, (_, index) => `t${index} TXT "${'text '.repeat(40)}"\n`).join('')}`;
 
-/** The number of records in the zone. A transfer of them takes several messages. */
+/** The number of records in the zone. The transfer of so many records takes several messages. */
 export const ZONE_RECORDS = 1503;
 
 /** The keys in the configuration of a server. */
 export interface ServerKeys {
-  /** These keys may transfer the zone, and update it if the server supports updates. */
+  /** The key that may transfer the zone, and update it if the server supports updates. */
   readonly allowed: Key;
-  /** The server has these keys, but they lack all authorisation. */
+  /** The keys that the server knows, but that have no right. */
   readonly others: readonly Key[];
 }
 
 /**
- * A real name server for the tests. It uses a free port, stores its data in a temporary folder, and
- * requires a key.
+ * A real name server on a free port, with its data in a temporary folder. It requires a key for
+ * transfers and updates.
  */
 export interface NameServer {
   readonly port: number;
-  /** The folder with its configuration and data. */
+  /** The folder with the configuration and the data of the server. */
   readonly folder: string;
-  /** The URL of the API of PowerDNS. */
+  /** The URL and the key of the PowerDNS API. Undefined for other name servers. */
   readonly api?: { readonly url: string; readonly key: string };
   stop(): Promise<void>;
 }
@@ -53,15 +53,15 @@ export interface NameServerKind {
   start(keys: ServerKeys): Promise<NameServer>;
 }
 
-/** How to configure and run one program. */
+/** The configuration and the command of a name server program. */
 interface Recipe {
   readonly command: (folder: string) => [string, ...string[]];
   readonly configure: (folder: string, port: number, keys: ServerKeys) => void;
-  /** What to do once it responds. */
+  /** Completes the start once the server responds. Returns its API, if it has one. */
   readonly finish?: (port: number, keys: ServerKeys) => Promise<NameServer['api']>;
 }
 
-/** All name servers for which keys are exported. */
+/** All name servers for which the service exports keys. */
 export const NAME_SERVERS: readonly NameServerKind[] = [
   kind('BIND', hasProgram('named', 'bind9'), {
     command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
@@ -216,7 +216,8 @@ function configurePowerdns(folder: string, port: number): void {
     guardian: 'no',
     api: 'yes',
     'api-key': API_KEY,
-    // The port is free on every loopback address: the API listens on another address than DNS.
+    // The port is free on every loopback address. The API listens on another address than the DNS
+    // server.
     'webserver-address': '127.0.0.2',
     'webserver-port': port,
     'webserver-allow-from': '127.0.0.0/8',
@@ -279,7 +280,10 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Runs a program to its end and returns its output. Throws with the output if it fails. */
+/**
+ * Runs a program to its end and returns its output. Throws an error with the output if the program
+ * fails.
+ */
 export function run(folder: string, program: string, ...parameters: string[]): string {
   const { status, stdout, stderr } = spawnSync(program, parameters, {
     cwd: folder,
@@ -302,7 +306,7 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Waits until the server responds to a query for its zone, because it does not announce that it is
+ * Waits until the server responds to a query for its zone. Servers do not announce that they are
  * ready.
  */
 async function answers(port: number, server: ChildProcess, output: () => string): Promise<void> {

@@ -6,33 +6,37 @@ import { TOOL_ENVIRONMENT } from './tools.ts';
 
 /** A network namespace, with a link to the namespace of the tests. */
 export interface Namespace {
-  /** The address of the tests on the link, and that of the namespace. */
+  /** The address of the tests on the link. */
   readonly outside: string;
+  /** The address of the namespace on the link. */
   readonly inside: string;
-  /** The command that runs another one inside. That one ends with the tests. */
+  /**
+   * The prefix of a command that runs inside the namespace. Such a command ends when the tests end.
+   */
   readonly wrapper: readonly string[];
-  /** Runs a command inside, and returns its output. */
+  /** Runs a command inside the namespace and returns its output. Throws if the command fails. */
   run(...words: readonly string[]): string;
-  /** Returns the sockets inside. */
+  /** Returns the sockets of all processes inside the namespace. */
   sockets(table: 'tcp' | 'udp'): Socket[];
   /** Deletes the link and the namespace. */
   remove(): Promise<void>;
 }
 
-/** A socket in a table of Linux. */
+/** A socket in a table of the Linux kernel. */
 export interface Socket {
-  /** `ADDRESS:PORT`, where an address of IPv6 is in hexadecimal. */
+  /** The local end as `ADDRESS:PORT`. IPv6 addresses are 32 hexadecimal digits. */
   readonly local: string;
   readonly remote: string;
   readonly isListening: boolean;
 }
 
 /**
- * Creates a network namespace. Returns undefined where that is not permitted, or where the programs
- * for it are missing. The namespace and its link end with the tests, even if these are killed.
+ * Creates a network namespace. Returns undefined if this user may not create one, or if `unshare`
+ * or `ip` is missing. The namespace and its link disappear when the tests end, even if a signal
+ * kills the tests.
  */
 export async function createNamespace(): Promise<Namespace | undefined> {
-  // A namespace exists as long as a process in it, and `cat` ends when the tests do.
+  // A namespace exists while a process is in it. `cat` ends when the tests end.
   const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo ready; exec cat'], {
     env: TOOL_ENVIRONMENT,
     stdio: ['pipe', 'pipe', 'ignore'],

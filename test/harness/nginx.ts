@@ -5,12 +5,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A reverse proxy before several services. */
+/** A reverse proxy for several services. */
 export interface Nginx {
   readonly url: string;
   /**
-   * Removes the upstream at this index from the rotation and adds all others. Resolves when no
-   * request uses it.
+   * Sends new requests to all upstreams apart from the one at this index. Resolves when the old
+   * requests have responses.
    */
   takeOut(index: number | undefined): Promise<void>;
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ export async function startNginx(
   });
   while (!(await listens(port))) {
     if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
-    await pause(20); // polls, because nginx does not announce that it is ready
+    await pause(20); // nginx does not announce that it is ready
   }
   return {
     url: `http://127.0.0.1:${port}`,
@@ -40,8 +40,7 @@ export async function startNginx(
       const before = workersOf(child);
       configure(index);
       child.kill('SIGHUP');
-      // The workers with the old configuration exit when the last request that they forwarded has a
-      // response.
+      // Workers with the old configuration exit when their last request has a response.
       while (workersOf(child).length === 0 || workersOf(child).some((pid) => before.includes(pid)))
         await pause(20);
     },
@@ -53,7 +52,10 @@ export async function startNginx(
   };
 }
 
-/** A reload closes keep-alive connections of clients, so there are none. */
+/**
+ * Returns a configuration without keep-alive, because a reload would close idle connections of
+ * clients.
+ */
 function configuration(
   folder: string,
   port: number,

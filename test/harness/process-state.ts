@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Returns the initial environment of a process, which its user can read at any time (Linux). */
+/**
+ * Returns the environment with which a process started. Its user can read this environment at any
+ * time (Linux).
+ */
 export function initialEnvironment(pid: number): string[] {
   return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
 }
@@ -25,7 +28,7 @@ export function listeningPorts(pid: number): number[] {
   return ports.sort((one, other) => one - other);
 }
 
-/** A descriptor may close while the list is read. */
+/** Returns the target of a link, or an empty string if the descriptor was closed meanwhile. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { recordShown } from './evidence.ts';
 
 /**
- * Reads the arguments and the environment of a process and of its children, as `ps` does, until the
- * signal aborts. Records both for the search for secrets. Returns the number of processes (Linux).
+ * Reads the arguments and the environments of a process and its children, as `ps` does, until the
+ * signal aborts. Records them for the search for secrets. Returns the number of processes (Linux).
  */
 export async function watchProcesses(pid: number, signal: AbortSignal): Promise<number> {
   const seen = new Set<number>();
@@ -16,7 +16,7 @@ export async function watchProcesses(pid: number, signal: AbortSignal): Promise<
     }
     await pause(5);
   }
-  // The variable with the token is set by the test.
+  // The test itself sets the variable with the administrator token.
   for (const text of texts)
     recordShown('output', text.replaceAll(/TSIGIL_ADMIN_TOKEN=[^\0]*/g, '').replaceAll('\0', ' '));
   return seen.size;
@@ -27,23 +27,23 @@ function childrenOf(pid: number): number[] {
   try {
     tasks = readdirSync(`/proc/${pid}/task`);
   } catch {
-    return []; // it has ended
+    return []; // the process has ended
   }
   return tasks.flatMap((task) =>
     textOf(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean).map(Number),
   );
 }
 
-/** How often the descendants of this process are read. */
+/** The time in milliseconds between two samples. */
 const SAMPLE_MS = 25;
 
-/** What any user of the machine, and root, can see of processes. */
+/** Samples of what any user of the machine, and root, can see of processes. */
 export interface ProcessSamples {
-  /** Ends the sampling. Returns the arguments and environments of all processes so far. */
+  /** Ends the sampling. Returns the arguments and environments of all sampled processes. */
   stop(): Promise<readonly string[]>;
 }
 
-/** Reads the arguments and the environments of all processes that this one starts, until `stop`. */
+/** Reads the arguments and the environments of all descendants of this process, until `stop`. */
 export function sampleDescendants(): ProcessSamples {
   const samples = new Set<string>();
   const stopping = new AbortController();
@@ -75,14 +75,14 @@ export function sampleDescendants(): ProcessSamples {
   };
 }
 
-/** Returns whether this process, or one that it started, started a process. */
+/** Returns whether the process `pid` is a descendant of this process. */
 function descends(parents: ReadonlyMap<number, number>, pid: number): boolean {
   for (let each = parents.get(pid); each !== undefined; each = parents.get(each))
     if (each === process.pid) return true;
   return false;
 }
 
-/** Returns the content of a file; empty if the process has ended. */
+/** Returns the content of a file in /proc, or an empty string if the process has ended. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1');

@@ -5,7 +5,8 @@ import { isMet } from './tools.ts';
 export const PUBLIC_SUFFIX_LIST = '/usr/share/publicsuffix/public_suffix_list.dat';
 
 /**
- * Returns whether the Public Suffix List is installed, and treats its absence as `hasProgram` does.
+ * Returns whether the Public Suffix List is installed. Treats a missing list as `hasProgram` treats
+ * a missing program.
  */
 export function hasPublicSuffixList(): boolean {
   return isMet(

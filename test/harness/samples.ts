@@ -6,7 +6,7 @@ export interface Sample {
   readonly collection: 'tlds' | 'tsigkeys';
   readonly noun: string;
   readonly title: string;
-  /** The members of a resource, in the order of responses. */
+  /** The members of a resource, in the order in which responses have them. */
   readonly members: readonly string[];
   readonly required: readonly string[];
   /** Returns a body that creates a resource with this name. */
@@ -15,12 +15,12 @@ export interface Sample {
   readonly change: Readonly<Record<string, unknown>>;
 }
 
-/** A secret as from `tsig-keygen`. */
+/** A secret as `tsig-keygen` prints it. */
 export const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 export const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-/** The members of a new key for the default pool, besides its name. */
+/** The members of a new key for the default pool, apart from the name. */
 export const KEY_MEMBERS = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
-/** An id of no resource. */
+/** An id that no resource has. */
 export const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 
 export const TLDS: Sample = {
@@ -61,7 +61,7 @@ export const TSIGKEYS: Sample = {
 
 export const SAMPLES = [TLDS, TSIGKEYS];
 
-/** Creates a resource and returns it; fails the test if the service refuses. */
+/** Creates a resource and returns it. Fails the test if the service refuses to create it. */
 export async function create(client: Client, sample: Sample, name: string): Promise<Resource> {
   const response = await client.post(`/v2/${sample.collection}`, sample.body(name));
   expect(response.status, response.text).toBe(201);
@@ -87,8 +87,8 @@ export function itemsOf(
 }
 
 /**
- * Expects an error in the service's own format, with the request id of the header, and returns its
- * message.
+ * Expects an error in the service's own format, with the same request id in the header and the
+ * body. Returns the message of the error.
  */
 export function expectError(response: ApiResponse, status: number, type: string): string {
   expect(
@@ -107,7 +107,7 @@ export function expectError(response: ApiResponse, status: number, type: string)
   return message;
 }
 
-/** Returns the paths and broken rules of an `invalid_object` response. */
+/** Returns the path and the violated rule of each error in an `invalid_object` response. */
 export function problemsOf(response: ApiResponse): string[] {
   expectError(response, 400, 'invalid_object');
   const { errors } = (

@@ -4,11 +4,11 @@ import { cleanEnvironment } from './service.ts';
 
 /** A real terminal of a given size that runs a program. */
 export interface Screen {
-  /** Types text, and keys by their names: `Enter`, `Tab`, `C-c`. */
+  /** Types text. Presses keys that are given by their names, such as `Enter`, `Tab` or `C-c`. */
   type(...keys: string[]): void;
-  /** Returns the screen, without blanks at the ends of lines and empty lines at the end. */
+  /** Returns the text on the screen, without trailing blanks and empty lines. */
   read(): string;
-  /** Waits until the screen matches, and returns it. */
+  /** Waits until the text on the screen matches, and returns the text. */
   waitFor(pattern: RegExp): Promise<string>;
   close(): void;
 }

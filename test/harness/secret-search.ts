@@ -1,16 +1,16 @@
-/** The search finds only secrets of at least this length. */
+/** The minimum length of a secret that the search can find, in characters. */
 export const SHORTEST_SECRET = 16;
 
 /**
- * A text with 16 consecutive characters of a secret also contains one of its blocks: 8 characters
- * at a multiple of 8.
+ * The length of a block. Any 16 consecutive characters of a text contain a whole block, which
+ * begins at a multiple of 8.
  */
 const BLOCK = SHORTEST_SECRET / 2;
 
 /**
- * Returns a function that lists the secrets in a text. It reads every text once, for any number of
- * secrets. It looks up each block of 8 characters, and compares the whole secret only at a match.
- * Throws a RangeError for a secret that is too short.
+ * Returns a function that lists the secrets in a text. The function reads a text once, for any
+ * number of secrets. It compares a whole secret only where a block of 8 characters matches. Throws
+ * a RangeError for a secret that is too short.
  */
 export function secretSearch(secrets: readonly string[]): (text: string) => string[] {
   const candidates = new Map<string, { secret: string; at: number }[]>();
@@ -19,7 +19,7 @@ export function secretSearch(secrets: readonly string[]): (text: string) => stri
       throw new RangeError(
         `A secret has ${secret.length} characters. The search needs ${SHORTEST_SECRET}.`,
       );
-    // The end of a secret, because many secrets begin with the same words.
+    // Blocks from the end of the secret, because many secrets begin with the same words.
     for (let at = secret.length - SHORTEST_SECRET; at < secret.length - BLOCK; at += 1) {
       const block = secret.slice(at, at + BLOCK);
       const others = candidates.get(block);

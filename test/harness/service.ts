@@ -12,19 +12,18 @@ import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
 
 /**
- * A service as it ships, with a separate database in a temporary folder, and a client with its
- * administrator token.
+ * A service with a separate database, and a client with the administrator token of this service.
  */
 export interface TestService extends Client {
   readonly folder: string;
-  /** The log so far. */
+  /** The log lines so far. */
   readonly log: string[];
   close(): Promise<void>;
 }
 
 /**
- * Returns the database URL of a test: a file in `folder`, or a database of this run's PostgreSQL
- * server.
+ * Returns the database URL of a test: a file in `folder`, or a database on the PostgreSQL server of
+ * this run.
  */
 export async function testDatabase(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL;
@@ -39,8 +38,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Starts a service inside this process. `variables` are environment variables as an operator would
- * set them. With `folder`, it continues with the database of an earlier service.
+ * Starts a service inside this process. `variables` are its environment variables. With the
+ * `folder` of an earlier service, the service uses the same database.
  */
 export async function startTestService(
   variables: Record<string, string> = {},
@@ -79,10 +78,10 @@ export async function startTestService(
   };
 }
 
-/** A service in a separate process, as `npm start` runs it. */
+/** A service that runs as a separate process of the built program. */
 export interface ServiceProcess extends Client {
   readonly process: ChildProcess;
-  /** The output so far. */
+  /** Returns everything that the process has printed. */
   output(): string;
   /**
    * Sends a signal and waits for the exit. Returns the exit code, or null if the signal ended the
@@ -94,15 +93,15 @@ export interface ServiceProcess extends Client {
 /** The built program. `npm test` builds it first. */
 export const PROGRAM = join(import.meta.dirname, '../../dist/main.js');
 
-/** Returns the environment of this process without the settings of any service. */
+/** Returns the environment of this process without `TSIGIL_` variables, and with `variables`. */
 export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TSIGIL_'));
   return { ...Object.fromEntries(own), ...variables };
 }
 
 /**
- * Starts the built program in `folder` and waits until it listens. Rejects with its output if it
- * exits instead. `limits` are options of `ulimit`, such as `-n 64`.
+ * Starts the built program in `folder` and waits until it listens. Rejects with the output if the
+ * program exits instead. `limits` are options of `ulimit`, such as `-n 64`.
  */
 export async function startServiceProcess(
   folder: string,
@@ -132,7 +131,7 @@ export async function startServiceProcess(
         output += text;
         recordShown('output', text);
         const listening = /"url":"([^"]+)".*"msg":"listening"/.exec(output);
-        // After what the process wrote to its other stream before this line.
+        // Deferred, so that earlier output on the other stream is read first.
         if (listening?.[1] !== undefined) setImmediate(resolve, listening[1]);
       });
     }

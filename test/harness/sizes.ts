@@ -1,15 +1,15 @@
 /**
- * The sizes of the tests that could run for any length of time. `npm test` uses the short sizes and
- * `.ci/run` sets TEST_LONG=1 for the long ones. A short test checks the same guarantee with fewer
- * attempts.
+ * The sizes of tests that could run for any length of time. `npm test` uses the short sizes.
+ * `.ci/run` sets TEST_LONG=1 and uses the long sizes. A short test checks the same guarantee with
+ * fewer attempts.
  */
 
 /** Whether this run uses the long sizes. */
 export const IS_LONG = process.env.TEST_LONG === '1';
 
 /**
- * Whether this run measures the delivery to name servers on a machine that does nothing else. It
- * uses the long sizes of the delivery, and fails if the delivery takes too long.
+ * Whether this run measures the delivery to name servers, which requires an otherwise idle machine.
+ * Such a run uses the `timed` sizes, and fails if the delivery takes too long.
  */
 export const IS_TIMED = process.env.TEST_TIMED === '1';
 
@@ -17,7 +17,7 @@ export const IS_TIMED = process.env.TEST_TIMED === '1';
 export const IS_QUICK = process.env.TEST_QUICK === '1';
 
 /**
- * The files that `npm run test:quick` leaves out: they measure time, or send many requests.
+ * The files that `npm run test:quick` leaves out, because they measure time or send many requests.
  */
 export const NOT_QUICK = [
   ...[
@@ -29,43 +29,43 @@ export const NOT_QUICK = [
   'test/store/sqlite.test.ts',
 ];
 
-/** The size in a short run, and the size in a long run or a run that measures the delivery. */
+/** The size in a short run, with the size in a long run or in a run that measures the delivery. */
 type Size = { short: number } & ({ long: number } | { timed: number });
 
 const SIZES = {
-  /** Seconds during which services and databases are killed. */
+  /** Seconds during which a test kills services and databases. */
   chaosSeconds: { short: 20, long: 180 },
   /** Seconds during which 64 callers create TLD entries and zones. */
   contentionSeconds: { short: 4, long: 60 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
   killRounds: { short: 4, long: 20 },
-  /**
-   * Keys whose secrets no file may contain, and keys that an upgrade encrypts while it is killed.
-   */
+  /** Keys whose secrets no file may contain. */
   keysSearched: { short: 200, long: 1000 },
+  /** Keys that an upgrade encrypts while a test kills it. */
   keysUpgraded: { short: 300, long: 1000 },
-  /** A test that kills at many points in time uses only each nth of them. */
+  /** The step between the points in time at which a test kills: 2 uses every second point. */
   killTimeStep: { short: 2, long: 1 },
-  /** Records of an audit trail that is verified within a time limit. */
+  /** Records of an audit trail that the service must verify within a time limit. */
   auditRecordsVerified: { short: 100_000, long: 1_000_000 },
   /** Rounds of five concurrent races for a database with two names. */
   hardLinkRounds: { short: 1, long: 4 },
-  /** Keys that a driver creates and removes one after the other, to measure the time. */
+  /** Keys that a driver creates and removes one after another, to measure the time. */
   driverRounds: { short: 10, long: 50 },
-  /** Keys that a service delivers and removes one after the other, to measure the time. */
+  /** Keys that a service delivers and removes one after another, to measure the time. */
   deliveryRounds: { short: 5, timed: 50 },
   /** Kinds of name servers that the demo runs. */
   demoServers: { short: 1, long: 4 },
-  /** Kinds of name servers whose files, outputs and processes are searched for secrets. */
+  /** Kinds of name servers whose files, output and processes a test searches for secrets. */
   searchedServers: { short: 1, long: 4 },
-  /** Keys that are created at once, to count the applies and the lost queries. */
+  /** Keys that callers create at the same time, to count the reloads and the lost queries. */
   burstKeys: { short: 300, timed: 1000 },
-  /** Seconds for which a name server is down while those keys are created. */
+  /** Seconds for which a name server is down while callers create keys. */
   downSeconds: { short: 6, timed: 600 },
   /** Kills of a service while it delivers keys. */
   deliveryKills: { short: 3, timed: 20 },
-  /** Keys on one name server, and seconds without a change. */
+  /** Keys on one name server. */
   manyKeys: { short: 2000, timed: 10_000 },
+  /** Seconds without a change. */
   idleSeconds: { short: 2, timed: 60 },
   /** Seconds of changes while services, name servers and the database fail. */
   deliveryChaosSeconds: { short: 20, timed: 300 },
@@ -73,9 +73,9 @@ const SIZES = {
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */
   differentLists: { short: 1000, long: 4000 },
-  /** The length of a text that a reader of key files must parse in linear time. */
+  /** The length of a key file that a reader must parse in linear time, in bytes. */
   keyFileBytes: { short: 250_000, long: 1_000_000 },
-  /** The body that must parse in linear time is the largest allowed one, divided by this. */
+  /** The divisor of the maximum body size, for the body that must parse in linear time. */
   jsonBodyDivisor: { short: 4, long: 1 },
 } as const satisfies Record<string, Size>;
 
@@ -88,7 +88,7 @@ export function sizeOf(name: keyof typeof SIZES): number {
 
 /**
  * Returns how many random cases a property test tries in this run. `long` is the number in a long
- * run; a short one tries a fifth, and `npm run test:quick` a twentieth.
+ * run. A short run tries a fifth, `npm run test:quick` a twentieth.
  */
 export function randomCases(long: number): number {
   return IS_LONG ? long : Math.ceil(long / (IS_QUICK ? 20 : 5));

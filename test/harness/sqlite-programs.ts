@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PROGRAM } from './service.ts';
 
-// A separate process, because the driver keeps the locks of a closed connection until
-// its statements are garbage-collected.
+// Tests use a separate process for such access, because the driver keeps the locks of a closed
+// connection until its statements are garbage-collected.
 
 /** Another program that has a SQLite database open. */
 export interface ForeignProgram {
@@ -50,7 +50,7 @@ const QUERY = `
   process.stdout.write(JSON.stringify(rows));
 `;
 
-/** Returns the rows of `statement` in the database file `path`, read by another program. */
+/** Runs `statement` on the database file `path` in another program and returns the rows. */
 export function queryByAnotherProgram(path: string, statement: string): unknown[] {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', QUERY, path, statement], {
     encoding: 'utf8',
@@ -75,9 +75,9 @@ const OPEN = `
   });
 `;
 
-/** A process that is ready to open a database as the service does. */
+/** A process that can open a database as the service does. */
 export interface Opener {
-  /** Returns `open`, or the message of the refusal. */
+  /** Opens the database. Returns `open`, or the message of the error. */
   open(path: string): Promise<string>;
   /** Closes the database and waits for the process to exit. */
   close(): Promise<void>;

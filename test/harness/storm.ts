@@ -1,10 +1,14 @@
 import { expect } from 'vitest';
 import type { Client } from './client.ts';
 
-/** The possible states of one resource. An acknowledged write leaves exactly one. */
+/**
+ * The possible states of one resource. After an acknowledged write, exactly one state is possible.
+ */
 export interface Expected {
   readonly collection: string;
-  /** The resource's members as JSON, or undefined for a resource that does not exist. */
+  /**
+   * Each state is the resource's members as JSON, or undefined for a resource that does not exist.
+   */
   possible: (string | undefined)[];
 }
 
@@ -32,10 +36,7 @@ function comparable(resource: Record<string, unknown>): string {
   return JSON.stringify({ ...resource, links: undefined });
 }
 
-/**
- * Returns the members that a caller sent or received, without those that only a missing response
- * would have contained.
- */
+/** Returns the members without `updated_at`, which a caller knows only from a response. */
 function withoutUpdatedAt(json: string): string {
   return JSON.stringify({ ...(JSON.parse(json) as object), updated_at: undefined });
 }
@@ -54,9 +55,9 @@ async function send(client: Client, method: string, path: string, body?: object)
 }
 
 /**
- * Creates, changes and deletes resources whose names begin with `prefix`, one after the other.
- * `next` returns the client for each of them, or undefined to stop. Its argument is whether all
- * requests for the previous resource got a response. Returns the number of acknowledged writes.
+ * Creates, changes and deletes resources whose names begin with `prefix`, one resource after
+ * another. `next` returns the client for a resource, or undefined to stop. Its argument is whether
+ * all requests for the previous resource got a response. Returns the number of acknowledged writes.
  * Throws if a response is wrong.
  */
 export async function storm(
@@ -140,8 +141,8 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
   for (const [id, entry] of ledger.resources) {
     const there = found.get(id);
     const actual = there === undefined ? undefined : comparable(there.resource);
-    // One possible state: the write was acknowledged, and the row must match exactly. Two: the
-    // complete row before or after the write.
+    // With one possible state, the write was acknowledged and the row must match exactly. With two
+    // states, the row must be complete as before or after the write.
     if (entry.possible.length === 1)
       expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
     else

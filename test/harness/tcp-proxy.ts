@@ -5,14 +5,14 @@ import { connect, createServer, type Socket } from 'node:net';
 export interface TcpProxy {
   readonly port: number;
   /**
-   * `pass` forwards. `stall` keeps connections open and drops all bytes. `cut` closes connections
-   * and refuses new ones. `stall-marked` and `cut-marked` do so with marked connections, and accept
-   * new ones.
+   * `pass` forwards all bytes. `stall` keeps connections open and drops all bytes. `cut` closes all
+   * connections and refuses new connections. `stall-marked` and `cut-marked` affect only marked
+   * connections, and accept new connections.
    */
   behave(how: Behaviour): void;
   /**
-   * Closes the next connection on which the service sends these bytes, after it has sent `first`.
-   * Closes it before or after the bytes reach the database.
+   * Closes the next connection on which the service sends `first` and then `bytes`. Closes it
+   * before or after `bytes` reaches the database.
    */
   cutAt(first: string, bytes: string, when: 'before' | 'after'): void;
   close(): Promise<void>;
@@ -21,8 +21,8 @@ export interface TcpProxy {
 type Behaviour = 'pass' | 'stall' | 'cut' | 'stall-marked' | 'cut-marked';
 
 /**
- * Forwards connections on a free local port to `port` on this machine. Connections on which the
- * service sends `mark` are marked.
+ * Forwards connections on a free local port to `port` on this machine. Marks connections on which
+ * the service sends `mark`.
  */
 export async function startTcpProxy(port: number, mark?: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();

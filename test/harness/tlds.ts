@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ApiResponse, Client } from './client.ts';
 
-/** The common parts of suites about many TLD entries. */
+/** Functions for suites that use many TLD entries. */
 
 /** An entry, as a list response shows it. */
 export interface Entry {
@@ -12,7 +12,7 @@ export interface Entry {
   readonly updated_at: string | null;
 }
 
-/** Returns all entries, in order of creation. */
+/** Reads all pages and returns all entries in order of creation. */
 export async function allEntries(client: Client): Promise<Entry[]> {
   const all: Entry[] = [];
   let path: string | undefined = '/v2/tlds';
@@ -26,16 +26,16 @@ export async function allEntries(client: Client): Promise<Entry[]> {
 
 /** Returns the names in sorted order. */
 export const namesOf = (entries: readonly Entry[]) => entries.map(({ name }) => name).sort();
-/** Returns entries with these names. */
+/** Returns the bodies of entries with these names. */
 export const named = (...names: string[]) => names.map((name) => ({ name }));
-/** Returns this many entries with different names. */
+/** Returns the bodies of `count` entries with different names. */
 export const numbered = (count: number, prefix = 'name') =>
   Array.from({ length: count }, (_, index) => ({ name: `${prefix}-${index}` }));
 /** Returns the outcome of each entry, in the order of the list. */
 export const outcomesOf = ({ body }: ApiResponse) =>
   (body.results as { outcome: string }[]).map(({ outcome }) => outcome);
 
-/** Returns the response if it has this status, and otherwise fails the test. */
+/** Returns the response if it has this status. Otherwise fails the test. */
 export function expectStatus(response: ApiResponse, status: number): ApiResponse {
   expect(response.status, response.text.slice(0, 2000)).toBe(status);
   return response;

@@ -7,8 +7,9 @@ export const TOOL_ENVIRONMENT: NodeJS.ProcessEnv = {
 };
 
 /**
- * Returns whether a program is installed, for suites that need one. If it is missing, prints a
- * warning, and throws if the environment variable REQUIRE names the program or is `all`.
+ * Returns whether a program is installed, for suites that need it. If the program is missing,
+ * prints a warning. Throws instead if the environment variable REQUIRE contains the program's name
+ * or `all`.
  */
 export function hasProgram(name: string, debianPackage: string): boolean {
   const found =
@@ -17,8 +18,8 @@ export function hasProgram(name: string, debianPackage: string): boolean {
 }
 
 /**
- * Returns `met`, a requirement of a suite, and treats its absence as `hasProgram` does. `name` is
- * what REQUIRE may list.
+ * Returns `met`: whether a requirement of a suite is met. If not, prints `absence` as a warning, or
+ * throws if REQUIRE contains `name` or `all`.
  */
 export function isMet(met: boolean, name: string, absence: string): boolean {
   if (met) return true;

@@ -6,13 +6,16 @@ import { insertRecords } from '../../src/store/sql/audit-records.ts';
 import type { Database, Sql } from '../../src/store/sql/sql.ts';
 import { SELECT_RECORDS, storedRecord } from '../../src/store/audit/read.ts';
 
-/** An HMAC key, as the service gives one to the trail. */
+/** An HMAC key for the MACs of batches. */
 export interface TestKey {
   readonly number: number;
   hmac(text: string): string;
 }
 
-/** Runs `work` on the database of a URL, with the newest schema, before a service uses it. */
+/**
+ * Opens the database at `url`, migrates the schema and runs `work`. No service may use the
+ * database.
+ */
 export async function withDatabase<T>(
   url: string,
   work: (database: Database) => Promise<T>,
@@ -36,7 +39,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Returns an event with a name and other changes. */
+/** Returns an audit entry for a resource with this name. `changes` replaces members. */
 export function entry(name: string, changes: Partial<AuditEntry> = {}): AuditEntry {
   return {
     at: '2026-11-21T09:30:00.000000',
@@ -66,7 +69,9 @@ export async function addRecords(
   await database.write((sql) => insertRecords(sql, entries));
 }
 
-/** Seals up to `size` records as a batch, as the service does. Returns their number. */
+/**
+ * Seals up to `size` records as a batch, as the service does. Returns the number of sealed records.
+ */
 export async function seal(
   database: Database,
   size = 2000,
@@ -103,8 +108,8 @@ async function writeHead(sql: Sql, number: number, hash: string): Promise<void> 
 }
 
 /**
- * Writes `count` records with the names `0`, `1` and so on, in batches of `size`. `changes` are the
- * other values of each record.
+ * Writes `count` records with the names `0`, `1` and so on, in batches of `size`. `changes`
+ * replaces members of each record.
  */
 export async function seed(
   database: Database,

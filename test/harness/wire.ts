@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 
-/** The maximum time in milliseconds for which a service may leave a request without a response. */
+/** The maximum time in milliseconds between two parts of a response. */
 const TIMEOUT_MS = 10_000;
 
-/** A response as received. Header names are in lower case. */
+/** A received response. Header names are in lower case. */
 export interface WireResponse {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -11,9 +11,9 @@ export interface WireResponse {
 }
 
 /**
- * Sends raw bytes, for requests that no HTTP client would send, and reads until the service closes
- * the connection. Rejects if the service does not close it, so a request to which the service may
- * respond should include `Connection: close`.
+ * Sends raw bytes, for requests that no HTTP client would send. Reads until the service closes the
+ * connection. Rejects if the connection is idle for 10 s, so include `Connection: close` in valid
+ * requests.
  */
 export function sendBytes(
   url: string,
@@ -38,7 +38,7 @@ export function sendBytes(
 }
 
 /**
- * Sends one request on a new connection. `head` is its request line and headers, without
+ * Sends one request on a new connection. `head` has the request line and the headers, without
  * `Connection` and the blank line.
  */
 export async function sendRequest(
@@ -67,7 +67,7 @@ export function parseResponse(text: string): WireResponse {
   };
 }
 
-/** Parses all responses in `text`, in order. Each needs a `Content-Length`. */
+/** Parses all responses in `text`, in order. Each response must have a `Content-Length`. */
 export function parseResponses(text: string): WireResponse[] {
   const responses = [];
   for (let rest = text; rest !== '';) {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ApiResponse, Client } from './client.ts';
 
-/** The members of a zone, in the order of responses. */
+/** The members of a zone, in the order in which responses have them. */
 export const ZONE_MEMBERS = [
   ...[
     'id',
@@ -44,7 +44,7 @@ export function secondary(
   return { name, type: 'SECONDARY', masters: ['192.0.2.1'], ...members };
 }
 
-/** Creates a zone and returns it; fails the test if the service refuses. */
+/** Creates a zone and returns it. Fails the test if the service refuses to create it. */
 export async function createZone(client: Client, body: Record<string, unknown>): Promise<Zone> {
   const response = await client.post('/v2/zones', body);
   expect(response.status, response.text).toBe(201);
@@ -57,14 +57,14 @@ export function zonesOf(response: ApiResponse): Zone[] {
   return (response.body as { zones: Zone[] }).zones;
 }
 
-/** Returns the names of the zones of a list response, in its order. */
+/** Returns the names of the zones in a list response, in the same order. */
 export function zoneNamesOf(response: ApiResponse): string[] {
   return zonesOf(response).map(({ name }) => name);
 }
 
 let tokens = 0;
 
-/** Returns a client with a new token with these roles in this project. */
+/** Returns a client with a new token, which has these roles in this project. */
 export async function clientFor(
   admin: Client,
   roles: string[],
@@ -90,7 +90,7 @@ export async function createTlds(client: Client, ...names: string[]): Promise<Ma
   return ids;
 }
 
-/** Returns the result of the name check for each name: the rule that refuses it, or `ok`. */
+/** Checks names with the API. Returns for each name the rule that refuses the name, or `ok`. */
 export async function checkNames(client: Client, names: readonly string[]): Promise<string[]> {
   const response = await client.post('/v2/tlds/check', { names });
   expect(response.status, response.text).toBe(200);

@@ -38,7 +38,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A slicer whose slices end when `isOver` returns true, and the number of its yields. */
+/** Returns a slicer whose slices end when `isOver` returns true. `turns` counts its yields. */
 function slicer(isOver = () => false): Slicer & { turns: number } {
   const own = {
     isOver,
@@ -50,8 +50,8 @@ function slicer(isOver = () => false): Slicer & { turns: number } {
 }
 
 /**
- * Applies a list, and calls `meanwhile` between the planning and the transaction. Returns the
- * outcomes, and the number of reads of entries in the transaction.
+ * Applies a list. Calls `meanwhile` after the list is planned and before the transaction. Returns
+ * the outcomes and the number of queries for entries in the transaction.
  */
 async function apply(body: object, meanwhile: (entries: Dependencies) => Promise<unknown>) {
   let readInTransaction = 0;
@@ -85,7 +85,7 @@ const stored = async () =>
   );
 
 describe('a list that is planned before its transaction', () => {
-  test('is written without another query when no entry changed meanwhile', async () => {
+  test('is written without another query if no entry changed before the transaction', async () => {
     await create('com', 'old');
     expect(await apply(LIST, async () => undefined)).toEqual({
       outcomes: ['updated', 'added'],
@@ -97,7 +97,7 @@ describe('a list that is planned before its transaction', () => {
     ]);
   });
 
-  test('is planned again when an entry was created meanwhile', async () => {
+  test('is planned again if an entry was created before the transaction', async () => {
     expect(await apply(LIST, () => create('org', 'mine'))).toEqual({
       outcomes: ['added', 'unchanged'],
       readInTransaction: 1,
@@ -108,7 +108,7 @@ describe('a list that is planned before its transaction', () => {
     ]);
   });
 
-  test('is planned again when an entry was renamed, updated or deleted meanwhile', async () => {
+  test('is planned again if an entry was renamed, updated or deleted before the transaction', async () => {
     const [com, org] = [await create('com', 'new'), await create('org')];
     const change = async () => {
       await updateResource(dependencies, tld, CONTEXT, com.id, { name: 'net' });
@@ -121,7 +121,7 @@ describe('a list that is planned before its transaction', () => {
   test('is planned again if an earlier write of the same transaction changed an entry', async () => {
     const { id } = await create('com', 'old');
     let renamed: Promise<unknown> | undefined;
-    // Not awaited: both writes then share a transaction, and this one is the first.
+    // Not awaited, so that both writes share a transaction and the update comes first.
     const { outcomes } = await apply(LIST, async () => {
       renamed = updateResource(dependencies, tld, CONTEXT, id, { name: 'net' });
     });
@@ -135,15 +135,15 @@ describe('a list that is planned before its transaction', () => {
   });
 });
 
-test('yields at every entry and stage once its slice is over', async () => {
+test('a bulk request yields at every entry and stage once its slice is over', async () => {
   const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
   const often = slicer(() => true);
   await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: entries }), often);
-  // Checking, matching and stamping take one step for each entry, and there are a few more stages.
+  // Several stages yield once for each entry: they check, match and stamp the entries.
   expect(often.turns).toBeGreaterThan(4 * entries.length);
 });
 
-test('a list that yields many times is still atomic for readers, and other writes wait for it', async () => {
+test('a list that yields many times is atomic for readers, and other writes wait for the list', async () => {
   const isUnderWay = { value: true };
   const yielding: Slicer = {
     isOver: () => true,
@@ -154,7 +154,7 @@ test('a list that yields many times is still atomic for readers, and other write
   const waited: number[] = [];
   const write: Store['write'] = (work) => {
     const result = store.write(work);
-    // Arrives in a later turn, so that it is not part of the same transaction.
+    // This write begins in a later turn, so that it is not part of the same transaction.
     setTimeout(
       () => void store.write(async (writer) => waited.push(await writer.count(tld, []))),
       5,

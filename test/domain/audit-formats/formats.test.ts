@@ -14,7 +14,7 @@ function write(format: string, changes: Partial<AuditRecord> = {}): string {
   return AUDIT_FORMATS[format]?.write({ ...RECORD, ...changes }, '0.4.0') ?? '';
 }
 
-/** The whole line of each format for the example. */
+/** The line that each format writes for the example record. */
 const WRITTEN: Readonly<Record<string, string>> = {
   jsonl: JSON.stringify(RECORD),
   cef: `CEF:0|Tsigil|Tsigil|0.4.0|tsigkeys:update|tsigkeys:update|3|rt=1795253400123 cat=audit externalId=7-42 outcome=success suid=${RECORD.actor_id} suser=terraform spriv=keymanager,reader src=192.0.2.7 cs1=tsigkeys cs1Label=resourceType cs2=${RECORD.resource_id} cs2Label=resourceId cs3=transfer.example. cs3Label=resourceName cs5=${RECORD.request_id} cs5Label=requestId cs6={"changes":{"algorithm":["hmac-sha1","hmac-sha256"]}} cs6Label=detail flexString1=token flexString1Label=actorKind`,
@@ -60,14 +60,14 @@ describe('formats of audit records', () => {
     });
   });
 
-  test('cadf gives a record the same id each time, and other records other ids', () => {
+  test('cadf always gives a record the same id, and different records different ids', () => {
     const idOf = (changes?: Partial<AuditRecord>) =>
       (JSON.parse(write('cadf', changes)) as { id: string }).id;
     expect(idOf()).toBe(idOf());
     expect(idOf({ seq: 43 })).not.toBe(idOf());
   });
 
-  /** The action, outcome and target of CADF for other records. */
+  /** Changes to the example record, with the members that CADF then has. */
   test.each<[Partial<AuditRecord>, object]>([
     [{ action: 'tlds:list' }, { action: 'read/list' }],
     [{ action: 'tsigkeys:reveal' }, { action: 'read' }],
@@ -80,22 +80,22 @@ describe('formats of audit records', () => {
       { resource_id: null, resource_name: null },
       { target: { id: 'tsigkeys', typeURI: 'service/dns/tsigkeys' } },
     ],
-  ])('cadf of %j has %j', (changes, members) => {
+  ])('cadf for a record with %j contains %j', (changes, members) => {
     expect(JSON.parse(write('cadf', changes))).toMatchObject(members);
   });
 
-  test('a refused request has a higher severity', () => {
+  test('a refused request has a higher severity than a successful request', () => {
     expect(write('cef', { outcome: 'denied' })).toContain('|6|');
     expect(write('syslog', { outcome: 'denied' })).toMatch(/^<108>1 /);
   });
 
-  test('an IPv6 address is in the field that CEF has for it', () => {
+  test('cef writes an IPv6 address to the field for IPv6 addresses', () => {
     const line = write('cef', { source: '2001:db8::7' });
     expect(line).toContain(' c6a2=2001:db8::7 c6a2Label=sourceAddress ');
     expect(line).not.toContain(' src=');
   });
 
-  /** A hostile name, and how CEF and syslog write it. */
+  /** Hostile names, and the text that CEF and syslog write for each name. */
   test.each([
     ['line feed', 'a\nb', 'a\\nb', 'a\\\\u000ab'],
     ['carriage return', 'a\rb', 'a\\rb', 'a\\\\u000db'],
@@ -118,7 +118,7 @@ describe('formats of audit records', () => {
     expect(write('cef', { action: 'a|b\nc' })).toContain('|a\\|b\\\\u000ac|a\\|b\\\\u000ac|3|rt=');
   });
 
-  test('a very long name fits the fields of CEF, and stays whole in the other formats', () => {
+  test('cef cuts a very long name to the limit of a field, and the other formats write the whole name', () => {
     const name = '\u{1f600}'.repeat(5000);
     expect(readCef(write('cef', { resource_name: name })).get('cs3')).toHaveLength(4000);
     for (const format of ['jsonl', 'cadf', 'syslog'])
@@ -126,7 +126,7 @@ describe('formats of audit records', () => {
   });
 });
 
-/** Parses the extension of a CEF line as its readers do. */
+/** Parses the extension of a CEF line as log collectors do. */
 function readCef(line: string): Map<string, string> {
   const header = /^CEF:0(?:\|(?:[^|\\]|\\[|\\])*){6}\|/.exec(line)?.[0] ?? '';
   expect(header).not.toBe('');
@@ -166,7 +166,10 @@ const hostile = fc.string({
   maxLength: 60,
 });
 
-/** Returns text with unprintable characters as exports show them. */
+/**
+ * Returns text with unprintable characters escaped, apart from the line breaks that `lineBreaks`
+ * matches.
+ */
 function shown(text: string, lineBreaks: RegExp | undefined): string {
   return Array.from(text)
     .map((character) =>
@@ -179,7 +182,7 @@ function shown(text: string, lineBreaks: RegExp | undefined): string {
     .join('');
 }
 
-describe('records that an attacker has chosen', () => {
+describe('records with values that an attacker has chosen', () => {
   const records = fc.record({
     actor_name: hostile,
     resource_name: hostile,
@@ -200,7 +203,7 @@ describe('records that an attacker has chosen', () => {
     );
   });
 
-  test('are read back from JSON unchanged', () => {
+  test('are unchanged after jsonl and cadf are parsed as JSON', () => {
     fc.assert(
       fc.property(records, (record) => {
         expect(JSON.parse(write('jsonl', record))).toEqual({ ...RECORD, ...record });
@@ -210,7 +213,7 @@ describe('records that an attacker has chosen', () => {
     );
   });
 
-  test('change no other field of a CEF line', () => {
+  test('do not change other fields of a CEF line', () => {
     const printable = hostile.filter((text) => /^[^\p{Cs}]*$/u.test(text));
     fc.assert(
       fc.property(printable, (name) => {
@@ -221,7 +224,7 @@ describe('records that an attacker has chosen', () => {
     );
   });
 
-  test('change no other parameter of a syslog message', () => {
+  test('do not change other parameters of a syslog message', () => {
     const printable = hostile.filter((text) => /^[^\p{Cs}]*$/u.test(text));
     fc.assert(
       fc.property(printable, (name) => {

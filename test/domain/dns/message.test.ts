@@ -57,7 +57,7 @@ describe('encodeName and decodeName', () => {
     ['a\\.b.', '03612e6200'],
     ['\\000\\255.', '0200ff00'],
     ['\\\\.', '015c00'],
-  ])('encodes %j as %s', (text, octets) => {
+  ])('encodes the name %j as %s', (text, octets) => {
     expect(encodeName(text).toString('hex')).toBe(octets);
     expect(encodeName(decodeName(Buffer.from(octets, 'hex'), 0).name).toString('hex')).toBe(octets);
   });
@@ -69,7 +69,7 @@ describe('encodeName and decodeName', () => {
     `${'l'.repeat(63)}.`.repeat(4),
     '\\256.',
     'é'.repeat(32),
-  ])('refuses to encode %j', (text) => {
+  ])('throws WireError for the invalid name %j', (text) => {
     expect(() => encodeName(text)).toThrow(WireError);
   });
 
@@ -79,12 +79,12 @@ describe('encodeName and decodeName', () => {
     expect(() => encodeName(`${longest}l`)).toThrow(WireError);
   });
 
-  test('folds only ASCII letters to lower case', () => {
+  test('foldedName converts only ASCII letters to lower case', () => {
     expect(foldedName('ExAmPlE.Com')).toBe('example.com.');
     expect(foldedName('\\195\\137')).toBe('\\195\\137.');
   });
 
-  test('decodes compression pointers only if each points further back', () => {
+  test('decodes compression pointers only if each pointer points further back', () => {
     const octets = Buffer.from('0161000162c000c003c00bc00d', 'hex');
     expect(decodeName(octets, 3)).toEqual({ name: 'b.a.', end: 7 });
     expect(decodeName(octets, 7)).toEqual({ name: 'b.a.', end: 9 });
@@ -133,7 +133,10 @@ describe('arbitrary octets', () => {
   const valid = fc.constantFrom(
     ...VECTORS.flatMap(({ request, answers }) => [request, ...answers.map(({ octets }) => octets)]),
   );
-  /** Messages with changed, removed and added octets, so that every part of the decoder runs. */
+  /**
+   * Generates messages with changed, removed and added octets, so that every part of the decoder
+   * runs.
+   */
   const damaged = fc
     .tuple(
       valid,
@@ -147,7 +150,7 @@ describe('arbitrary octets', () => {
       return Buffer.concat([octets.subarray(0, Math.max(12, length)), added]);
     });
 
-  test('decode to a message or throw WireError, and decoding always ends', () => {
+  test('are decoded to a message or throw WireError', () => {
     const octets = fc.oneof(
       fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),
       damaged,
@@ -170,7 +173,7 @@ describe('arbitrary octets', () => {
     );
   });
 
-  test('ends within 5 s for a message of the maximum size with nested pointers', () => {
+  test('are decoded within 5 s even for a message of the maximum size with nested pointers', () => {
     const octets = Buffer.alloc(65_535, 0);
     octets.writeUInt16BE(0xffff, 4);
     for (let index = 12; index + 6 <= 16_000; index += 6)

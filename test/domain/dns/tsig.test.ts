@@ -26,7 +26,7 @@ const keyOf = ({ key }: Vector): SigningKey => ({
   secret: Buffer.from(key.secret, 'base64'),
 });
 
-/** A signed message without its TSIG record: the octets that were signed. */
+/** Returns a signed message without its TSIG record: the octets that the signature covers. */
 function unsign(octets: Buffer): Buffer {
   const message = decodeMessage(octets);
   const found = findTsig(octets, message);
@@ -36,8 +36,8 @@ function unsign(octets: Buffer): Buffer {
 }
 
 /**
- * Returns octets with the algorithm's name in lower case. Its letters may have either case, and
- * this signer writes lower case.
+ * Returns octets with the algorithm's name in lower case. Implementations may write either case,
+ * and signMessage writes lower case.
  */
 const inLowerCase = (octets: Buffer) =>
   octets.toString('latin1').replaceAll(/HMAC-MD5|SIG-ALG|REG|INT/g, (name) => name.toLowerCase());
@@ -117,12 +117,12 @@ describe.each(VECTORS)('$name', (vector) => {
       }
       const caseBit =
         changed.toString('latin1').toLowerCase() === octets.toString('latin1').toLowerCase();
-      const idBit = bit < 16; // the record contains the id that was signed
+      const idBit = bit < 16; // the TSIG record contains the original id, so the header's id is not signed
       if (outcome === 'good') expect(caseBit || idBit, `bit ${bit}`).toBe(true);
     }
   });
 
-  test('refuses another secret, a missing request, another request and a time outside the fudge', () => {
+  test('refuses another secret, a missing request MAC, another request MAC and a time outside the fudge', () => {
     const [answer] = vector.answers;
     const octets = hex(answer?.octets ?? '');
     const time = answer?.time ?? 0;
@@ -140,7 +140,7 @@ describe.each(VECTORS)('$name', (vector) => {
       expect(verifyMessage(octets, key, requestMac, time + off).outcome).toBe('good');
   });
 
-  test('reports another name or algorithm as another key, and a response without a TSIG record as unsigned', () => {
+  test("reports another name or algorithm as 'other key', and a response without a TSIG record as 'unsigned'", () => {
     const octets = hex(vector.answers[0]?.octets ?? '');
     expect(verifyMessage(octets, { ...key, name: 'other.' }, requestMac, 0).outcome).toBe(
       'other key',
@@ -185,7 +185,7 @@ describe('a TSIG record', () => {
     }
   });
 
-  test('with an empty MAC counts as unsigned', () => {
+  test('with an empty MAC makes the message unsigned', () => {
     const message = decodeMessage(hex(ONE.request));
     const { mac, ...tsig } = findTsig(hex(ONE.request), message)?.tsig ?? { mac: Buffer.alloc(0) };
     expect(mac).toHaveLength(32);
@@ -241,8 +241,8 @@ describe('message streams', () => {
     encodeMessage({ ...decodeMessage(QUERY), id, flags: FLAGS.response });
 
   /**
-   * Signs and verifies a stream of `count` messages, of which `isSigned` selects the signed ones.
-   * Returns the outcomes.
+   * Signs and verifies a stream of `count` messages. `isSigned` selects the messages to sign.
+   * Returns the outcome of each verification.
    */
   function outcomes(count: number, isSigned: (index: number) => boolean): string[] {
     const verify = createStreamVerifier(key, requestMac);
@@ -261,15 +261,17 @@ describe('message streams', () => {
     });
   }
 
-  /** Signs as a server does: over the previous MAC and all unsigned messages since. */
+  /**
+   * Signs as a server does: the MAC covers the previous MAC and all unsigned messages since then.
+   */
   function signLater(
     octets: Buffer,
     options: { priorMac?: Buffer; later?: boolean; unsignedBefore?: Buffer },
   ) {
     const { unsignedBefore, ...rest } = options;
     if (unsignedBefore === undefined) return signMessage(octets, key, { timeSigned: 100, ...rest });
-    // A prior MAC is prefixed with its length in two octets, so the unsigned messages can be
-    // appended to it.
+    // `unsignedBefore` is the length of the prior MAC in two octets, the MAC, and the unsigned
+    // messages.
     const length = unsignedBefore.readUInt16BE(0);
     return signMessage(octets, key, {
       timeSigned: 100,
@@ -279,7 +281,7 @@ describe('message streams', () => {
     });
   }
 
-  test('cover unsigned messages with the next signature', () => {
+  test('can contain unsigned messages, which the next signature covers', () => {
     expect(outcomes(7, (index) => index % 3 === 0)).toEqual([
       'good',
       'unsigned',
@@ -291,7 +293,7 @@ describe('message streams', () => {
     ]);
   });
 
-  test('accept 99 unsigned messages in a row, and no more', () => {
+  test('can have at most 99 unsigned messages in a row', () => {
     expect(outcomes(101, (index) => index === 0 || index === 100).at(-1)).toBe('good');
     expect(outcomes(102, (index) => index === 0 || index === 101).at(-1)).toBe('wrong signature');
   });
@@ -314,7 +316,7 @@ describe('message streams', () => {
   });
 });
 
-test('verifyMessage accepts every message from signMessage, for any name, secret, algorithm and time', () => {
+test('verifyMessage accepts every message that signMessage signed, with any name, secret, algorithm and time', () => {
   const keys = fc.record({
     name: keyNames,
     algorithm: fc.constantFrom(...Object.keys(ALGORITHMS)),

@@ -1,12 +1,12 @@
-/** Messages signed by an independent implementation, with their key and the time of signing. */
+/** Messages that an independent implementation signed, with the key and the times of signing. */
 export interface Vector {
   readonly name: string;
   readonly key: { readonly name: string; readonly algorithm: string; readonly secret: string };
-  /** Seconds since 1970. */
+  /** The time at which the request was signed, in seconds since 1970. */
   readonly requestTime: number;
   readonly request: string;
   readonly requestMac: string;
-  /** The response, or the messages of a stream: the time of signing, the octets and the MAC. */
+  /** The response, or the messages of a stream. `time` is in seconds since 1970. */
   readonly answers: readonly {
     readonly time: number;
     readonly octets: string;

@@ -21,7 +21,7 @@ const KEY: Key = {
 };
 const K = KEY.secret;
 
-/** Examples from the consumers' manuals, for one key. */
+/** The text that each consumer's manual prescribes for the example key. */
 const WRITTEN: Readonly<Record<string, string>> = {
   bind: `key "transfer.example" {\n\talgorithm hmac-sha256;\n\tsecret "${K}";\n};\n`,
   knot: `key:\n  - id: "transfer.example."\n    algorithm: hmac-sha256\n    secret: "${K}"\n`,
@@ -44,8 +44,8 @@ const WRITTEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parses an exported text by the name of its format. Uses the service's reader, or a parser of the
- * consumer's language.
+ * For each format, a function that parses an exported text. It is the service's reader, or a parser
+ * of the consumer's language.
  */
 const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
   bind: readWith('bind'),
@@ -137,9 +137,7 @@ function only(keys: readonly Partial<Key>[]): Partial<Key> {
   return keys[0] ?? {};
 }
 
-/**
- * Reads a key file as plugin/tsig/setup.go of CoreDNS does: by lines and words, without comments.
- */
+/** Reads a key file like plugin/tsig/setup.go of CoreDNS: by lines and words, without comments. */
 function readCoredns(text: string): Partial<Key>[] {
   const keys: Record<string, string>[] = [];
   for (const line of text.split('\n').filter((each) => each !== '')) {
@@ -153,8 +151,7 @@ function readCoredns(text: string): Partial<Key>[] {
 }
 
 /**
- * Reads a provider block as UnmarshalCaddyfile in module.go of caddy-dns/rfc2136 does: one value
- * for each property.
+ * Reads a provider block like UnmarshalCaddyfile of caddy-dns/rfc2136: one value for each property.
  */
 function readCaddyfile(text: string): Partial<Key> {
   const lines = text.split('\n').filter((line) => line !== '' && !/^\s*#/.test(line));
@@ -183,7 +180,7 @@ function readKeyring(text: string): Partial<Key>[] {
   );
 }
 
-/** Parses the text of several keys, by the name of the format. */
+/** For each format that can hold several keys, a function that parses the keys. */
 const READ_ALL_BACK: Readonly<Record<string, (text: string) => Partial<Key>[]>> = {
   bind: readAllWith('bind'),
   knot: readAllWith('knot'),
@@ -218,7 +215,7 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
     });
   });
 
-  test('exports every supported key so that it parses to the same key', () => {
+  test('exports every supported key as text that parses to the same key', () => {
     fc.assert(
       fc.property(keysWith(writer.algorithms), (key) => {
         const { text, fileName } = exportKey(format, key);
@@ -230,7 +227,7 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
   });
 
   test.each(INJECTIONS)(
-    'refuses a key with the name %j or such a secret, and does not quote the secret',
+    'refuses %j as the name or the secret of a key, and does not quote the secret',
     (text) => {
       expect(refusalOf(format, { ...KEY, name: text })).toBe('not_exportable');
       expect(refusalOf(format, { ...KEY, secret: text })).toBe('not_exportable');
@@ -238,7 +235,7 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
     },
   );
 
-  test('refuses arbitrary names and secrets, or exports them so that they parse to the same key', () => {
+  test('refuses arbitrary names and secrets, or exports text that parses to the same key', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (name, secret) => {
         for (const key of [
@@ -260,7 +257,7 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
   });
 
   test.each(Object.keys(ALGORITHMS))(
-    'exports %s if the consumer supports it, and otherwise names it in the error',
+    'exports %s if the consumer supports this algorithm, and otherwise names the algorithm in the error',
     (algorithm) => {
       const key = { ...KEY, algorithm };
       if (writer.algorithms.includes(algorithm))
@@ -274,7 +271,7 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
 describe.each(Object.entries(READ_ALL_BACK))('several keys for %s', (format, read) => {
   const algorithms = EXPORT_FORMATS[format]?.algorithms ?? [];
 
-  test('are one text that parses to the same keys in the same order', () => {
+  test('are exported as one text that parses to the same keys in the same order', () => {
     fc.assert(
       fc.property(fc.array(keysWith(algorithms), { minLength: 2, maxLength: 20 }), (keys) => {
         const back = read(exportKeys(format, keys)) as Key[];
@@ -285,7 +282,7 @@ describe.each(Object.entries(READ_ALL_BACK))('several keys for %s', (format, rea
     );
   });
 
-  test('are refused if one of them is invalid', () => {
+  test('are refused if one of the keys is invalid', () => {
     expect(() => exportKeys(format, [KEY, { ...KEY, name: 'two words' }])).toThrow(
       'the name must be a domain name',
     );
@@ -354,7 +351,7 @@ test.each([
     'not_exportable',
     'the algorithm must be one of hmac-md5',
   ],
-])('exportKey refuses %s and names the reason', (_case, format, key, code, message) => {
+])('exportKey refuses %s and states the reason', (_case, format, key, code, message) => {
   expect(refusalOf(format, key)).toBe(code);
   expect(() => exportKey(format, key)).toThrow(message);
 });

@@ -69,7 +69,7 @@ zone:
 const PDNSUTIL = `one.example. hmac-sha256. ${K}\ntwo. hmac-md5.sig-alg.reg.int. ${MD5}\n`;
 const LINES = `# for kdig\nhmac-sha256:one.example.:${K}\r\n\n  hmac-md5:two:${MD5}\n`;
 
-/** Each text contains the keys one.example. and two on these lines. */
+/** For each format, a text with the keys one.example. and two, and the lines of both keys. */
 const TEXTS: Readonly<Record<string, readonly [text: string, lines: readonly [number, number]]>> = {
   bind: [NAMED_CONF, [6, 12]],
   knot: [KNOT_CONF, [5, 10]],
@@ -84,12 +84,12 @@ const problemsOf = (format: string, text: string): string[] =>
     'problem' in entry ? `${entry.line}: ${entry.problem}` : `${entry.line}: fine`,
   );
 
-test('every import format has a sample in this file', () => {
+test('every import format has a sample text in this file', () => {
   expect(Object.keys(TEXTS)).toEqual(Object.keys(IMPORT_FORMATS));
 });
 
 describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => {
-  test('reads keys with their lines, between comments and other statements', () => {
+  test('reads the keys and their lines between comments and other statements', () => {
     const [one, two, ...others] = read(format, text);
     expect(one).toEqual({
       line: first,
@@ -170,7 +170,7 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
     );
   });
 
-  test('reads any long text within seconds, in time proportional to its length', () => {
+  test('reads any long text within 10 s', () => {
     for (const piece of [
       '"',
       '\\"',
@@ -199,7 +199,7 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
   });
 });
 
-test('an import reads several exported keys from one text, in order', () => {
+test('the import formats read several exported keys from one text in order', () => {
   const forms = { bind: 'bind', knot: 'knot', nsd: 'nsd', knsupdate: 'lines' };
   fc.assert(
     fc.property(
@@ -241,7 +241,7 @@ test.each([
     `a:${K}\nhmac-sha9:a:AA==`,
     ['1: the line must be `algorithm:name:secret`', '2: the algorithm must be one of hmac-md5'],
   ],
-])('%s reports the problem of a key with its line: %j', (format, text, expected) => {
+])('%s reports each problem of a key with the line: %j', (format, text, expected) => {
   const problems = problemsOf(format, text);
   expect(problems).toHaveLength(expected.length);
   for (const [index, problem] of expected.entries()) expect(problems[index]).toContain(problem);
@@ -258,7 +258,7 @@ test.each([
   ['knot', 'key:\n    algorithm: hmac-sha256\n', 'line 2: the first line of a key'],
   ['nsd', 'key:\n  name: "a\n', 'line 2: the quotation mark'],
   ['nsd', 'key:\n  name: a\n  colour: red', 'line 3: '],
-])('%s refuses invalid syntax with its line: %j', (format, text, message) => {
+])('%s refuses invalid syntax and states the line: %j', (format, text, message) => {
   expect(() => read(format, text)).toThrow(KeyFileError);
   expect(() => read(format, text)).toThrow(message);
 });

@@ -209,7 +209,7 @@ describe('a timestamp field', () => {
     expect(outcome(timestamp(), given)).toBe('format');
   });
 
-  test('stores every JavaScript date to the millisecond', () => {
+  test('parses every JavaScript date exactly', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
@@ -233,7 +233,7 @@ describe('a list of objects', () => {
   );
   const server = { host: 'ns1', port: 53, protocol: 'udp' };
 
-  test('has the type of its members', () => {
+  test('parses to a value whose type has the members of the objects', () => {
     const parsed = servers.parse([server]);
     const ports: number[] = 'value' in parsed ? parsed.value.map(({ port }) => port) : [];
     expect(ports).toEqual([53]);
@@ -271,7 +271,7 @@ describe('a map', () => {
     [null, 'type'],
   ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
 
-  test('names every key that is invalid or has an invalid value, and truncates long keys', () => {
+  test('names every invalid key and every key with an invalid value, and truncates long keys', () => {
     expect(kind.parse({ c: 1, a: 0 })).toMatchObject({
       problem: "key 'c' must be one of a, b; value of 'a' must be an integer from 1 to 9",
     });
@@ -337,7 +337,7 @@ describe('an object with optional members', () => {
     expect(problems[0]?.message).toBe("'port' must be an integer from 1 to 9");
   });
 
-  test('has a schema with its defaults and its required members', () => {
+  test('has a JSON Schema with the defaults and the required members', () => {
     expect(described(kind, 'A server.').schema).toMatchObject({
       required: ['host'],
       additionalProperties: false,
@@ -347,14 +347,14 @@ describe('an object with optional members', () => {
   });
 });
 
-test('the schema of an object in a response allows further members, which parsing drops', () => {
+test('an object in a response may have further members, which parsing removes', () => {
   const kind = responseObject({ items: sequence(integer(1)) });
   expect(kind.parse({ items: [1, 2], more: true })).toEqual({ value: { items: [1, 2] } });
   expect(outcome(kind, { items: [0] })).toBe('type');
   expect(kind.schema).not.toHaveProperty('additionalProperties');
 });
 
-test('an unparsed list checks only its length', () => {
+test('an unparsed list is checked only for its length', () => {
   const kind = unparsedList(integer(1), 1, 2, 'numbers');
   expect([['a'], [], [1, 2, 3], 1].map((value) => outcome(kind, value))).toEqual([
     { value: ['a'] },
@@ -365,7 +365,7 @@ test('an unparsed list checks only its length', () => {
   expect(kind.schema).toMatchObject({ items: { type: 'integer' }, minItems: 1, maxItems: 2 });
 });
 
-test('the schema of a nullable enumeration allows null', () => {
+test('the JSON Schema of a nullable enumeration allows null', () => {
   expect(nullable(enumeration(['a', 'b'])).schema).toEqual({
     type: ['string', 'null'],
     enum: ['a', 'b', null],

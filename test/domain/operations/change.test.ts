@@ -51,7 +51,7 @@ afterEach(async () => {
 const slicer = () => createSlicer(() => performance.now());
 
 /**
- * Adds a rule to a resource type until the end of the test. It refuses every change for which
+ * Adds a rule to a resource type until the end of the test. The rule refuses every change for which
  * `refuses` returns true.
  */
 function addRule(type: ResourceType, refuses: (change: Change) => boolean): void {
@@ -68,7 +68,7 @@ function addRule(type: ResourceType, refuses: (change: Change) => boolean): void
   });
 }
 
-describe('a rule that is added to a resource type', () => {
+describe('a rule for the changes of a resource type', () => {
   const WAYS: Record<string, (id: string) => Promise<unknown>> = {
     create: () => createResource(dependencies, tld, CONTEXT, { name: 'org' }),
     update: (id) => updateResource(dependencies, tld, CONTEXT, id, { description: 'changed' }),
@@ -110,7 +110,7 @@ describe('a rule that is added to a resource type', () => {
     },
   };
 
-  test.each(Object.keys(WAYS))('refuses %s, and nothing changes', async (way) => {
+  test.each(Object.keys(WAYS))('can refuse %s, and nothing changes', async (way) => {
     const com = await createResource(dependencies, tld, CONTEXT, { name: 'com' });
     await createResource(dependencies, tld, CONTEXT, { name: 'net' });
     const before = await list();
@@ -124,7 +124,7 @@ describe('a rule that is added to a resource type', () => {
     expect(await list()).toEqual(before);
   });
 
-  test('refuses the first token', async () => {
+  test('can refuse the first token', async () => {
     addRule(token, () => true);
     await expect(createFirstToken(dependencies, join(folder, 'admin.token'))).rejects.toMatchObject(
       { code: 'forbidden' },
@@ -132,7 +132,7 @@ describe('a rule that is added to a resource type', () => {
     expect(await store.exists(token, [])).toBe(false);
   });
 
-  test('can change the stored resource, also in a bulk request', async () => {
+  test('can change the resource before it is stored, also in a bulk request', async () => {
     RULES.set(tld, {
       admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }),
     });
@@ -172,7 +172,7 @@ describe('warnings', () => {
   });
 
   test('are logged once for an import whose transaction is repeated', async () => {
-    // Simulates PostgreSQL for conflicting transactions: the first run is rolled back.
+    // Rolls back the first run of the transaction, as PostgreSQL does after a conflict.
     const write: Store['write'] = async (work) => {
       const rollback = new Error('rolled back');
       const first = store.write(async (writer) => {

@@ -17,7 +17,7 @@ const withRoles = (...roles: string[]): Caller => ({
 
 describe('the default policy', () => {
   test.each(Object.keys(DEFAULT_POLICY))(
-    'grants %s to administrators, and to no unknown role',
+    'grants %s to the role admin in any case, and to no unknown role',
     (right) => {
       expect(may(DEFAULT_POLICY, withRoles('admin'), right)).toBe(true);
       expect(may(DEFAULT_POLICY, withRoles('member', 'ADMIN'), right)).toBe(true);
@@ -53,7 +53,7 @@ describe('a configured policy', () => {
   });
 });
 
-test('every right except those on tokens is configurable', () => {
+test('every right is configurable, apart from the rights on tokens', () => {
   const fixed = Object.keys(DEFAULT_POLICY).filter((right) => !CONFIGURABLE_RIGHTS.includes(right));
   expect(fixed.toSorted()).toEqual(['tokens:create', 'tokens:delete', 'tokens:get', 'tokens:list']);
   for (const right of ['tlds:list', 'tsigkeys:create', 'use_sudo', 'all_projects'])

@@ -8,7 +8,10 @@ import { findTldEntries, findZoneNameRefusal } from '../../../src/domain/resourc
 
 type Verdict = ZoneNameRefusal['rule'] | 'ok';
 
-/** A reader of TLD entries from a list. It supports only the query of `findTldEntries`. */
+/**
+ * Returns a reader of the TLD entries in a list. The reader supports only the queries of
+ * `findTldEntries`.
+ */
 function readerOf(entries: readonly string[]): IndexReader {
   const refuse = () => Promise.reject(new Error('Only existence and lookups by name are expected'));
   return {
@@ -52,8 +55,8 @@ const NO_ENTRY = 'tld_entry';
 const IS_TLD = 'not_a_tld';
 
 /**
- * Entries, zone name, the verdict by the rule `last-label`, and the verdict by `any-suffix` if it
- * differs.
+ * Each row: the entries, the zone name, the verdict of `last-label`, and a different verdict of
+ * `any-suffix`.
  */
 const VERDICTS: readonly (readonly [
   entries: string,
@@ -61,7 +64,7 @@ const VERDICTS: readonly (readonly [
   lastLabel: Verdict,
   anySuffix?: Verdict,
 ])[] = [
-  // Without entries only the number of labels matters.
+  // Without entries, only the number of labels matters.
   ['', 'example.net.', 'ok'],
   ['', 'a.b.c.d.e.', 'ok'],
   ['', 'com.', SINGLE],
@@ -103,7 +106,7 @@ const VERDICTS: readonly (readonly [
   ['uk CO.uk', 'co.UK.', IS_TLD],
   ['CO.UK', 'a.co.uk.', NO_ENTRY, 'ok'],
 
-  // Internationalised names are A-labels.
+  // Internationalised names have A-labels.
   ['xn--3e0b707e', 'example.xn--3e0b707e.', 'ok'],
   ['xn--3e0b707e', 'example.XN--3E0B707E.', 'ok'],
   ['xn--3e0b707e', 'example.xn--p1ai.', NO_ENTRY],
@@ -128,7 +131,7 @@ const VERDICTS: readonly (readonly [
 ];
 
 describe('zone name check', () => {
-  test('accepts names of the maximum length of a DNS message', () => {
+  test('the longest test names have the maximum length of a name in a DNS message', () => {
     const octets = (name: string) =>
       name.split('.').reduce((sum, label) => sum + label.length + 1, 0);
     expect([MOST_LABELS.length, octets(MOST_LABELS), MOST_LABELS.split('.').length - 1]).toEqual([
@@ -182,7 +185,7 @@ describe('zone name check', () => {
   });
 });
 
-/** The rule stated on plain text, without labels, suffixes or comparison forms. */
+/** Returns the verdict by plain text comparison, without labels, suffixes or comparison forms. */
 function naively(entries: readonly string[], zoneName: string, rule: TldRule): Verdict {
   const name = `.${zoneName.toUpperCase().replace(/\.$/, '')}`;
   const tlds = entries.map((entry) => `.${entry.toUpperCase()}`);
@@ -196,8 +199,7 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
 }
 
 describe('comparison with a naive implementation', () => {
-  // With three letters, names and entries overlap in every way, also in suffixes of text that are
-  // not whole labels.
+  // With three labels, names and entries overlap often, also in suffixes that are not whole labels.
   const label = fc.constantFrom('a', 'B', 'ab');
   const relativeName = (maxLength: number) =>
     fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));
@@ -220,14 +222,14 @@ describe('comparison with a naive implementation', () => {
         ),
         { numRuns: 5000 },
       );
-      // Every verdict occurred.
+      // Every verdict must have occurred.
       for (const outcome of ['ok', SINGLE, NO_ENTRY, IS_TLD] as const)
         expect(seen.get(outcome), outcome).toBeGreaterThan(20);
     },
   );
 
   test.each(TLD_RULES)(
-    'gives many names checked together the same verdicts as one by one, under %s',
+    'gives many names in one check the same verdicts as single names, under %s',
     async (rule) => {
       await fc.assert(
         fc.asyncProperty(

@@ -5,7 +5,7 @@ import { heldJobs } from '../../harness/held-jobs.ts';
 const ROOMY = { concurrency: 1, concurrencyPerOwner: 1, maxWaiting: 100, maxWaitingPerOwner: 100 };
 
 describe('a fair queue', () => {
-  test('runs the first job of another owner before the queued jobs of a busy one', async () => {
+  test('runs the first job of another owner before the queued jobs of a busy owner', async () => {
     const { began, job, release } = heldJobs();
     const queue = createFairQueue(ROOMY);
     const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) =>
@@ -40,7 +40,7 @@ describe('a fair queue', () => {
     expect((await Promise.all(all)).sort()).toEqual(['a1', 'a2', 'b1']);
   });
 
-  test('drops a waiting job when its signal aborts, and runs the next one', async () => {
+  test('drops a waiting job when its signal aborts, and runs the next job', async () => {
     const { began, job, release } = heldJobs();
     const queue = createFairQueue(ROOMY);
     const left = new AbortController();
@@ -81,7 +81,7 @@ describe('a fair queue', () => {
       expect((await Promise.all(all)).sort()).toEqual(['a1', 'a2', 'b1', 'c1', 'c2']);
     });
 
-    test('lets no job overtake one that waits for more slots', async () => {
+    test('does not start a job before an earlier job that waits for more slots', async () => {
       const { began, job, release } = heldJobs();
       const queue = createFairQueue(WEIGHTED);
       const run = (name: string, slots: number) =>
@@ -94,7 +94,7 @@ describe('a fair queue', () => {
       await Promise.all(all);
     });
 
-    test('runs the jobs behind a job whose signal aborts', async () => {
+    test("runs the later jobs if a waiting job's signal aborts", async () => {
       const { began, job, release } = heldJobs();
       const queue = createFairQueue(WEIGHTED);
       const left = new AbortController();

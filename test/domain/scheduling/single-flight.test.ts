@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { cachedFlight, singleFlight } from '../../../src/domain/scheduling/single-flight.ts';
 
-/** Returns a function that starts work, and the runs, which the test resolves or rejects. */
+/**
+ * Returns a function that starts work, and the list of runs. The test resolves or rejects each run.
+ */
 function work() {
   const runs: { resolve: (value: number) => void; reject: (error: Error) => void }[] = [];
   return {
@@ -11,7 +13,7 @@ function work() {
 }
 
 describe('singleFlight', () => {
-  test('runs once for concurrent callers, and again after that', async () => {
+  test('runs the work once for concurrent callers, and again for the next caller', async () => {
     const { runs, begin } = work();
     const share = singleFlight(begin);
     const both = [share(), share()];
@@ -24,7 +26,7 @@ describe('singleFlight', () => {
     expect(await third).toBe(2);
   });
 
-  test('rejects for all callers of the run that failed, and runs again after that', async () => {
+  test('rejects for all callers of a failed run, and runs the work again for the next caller', async () => {
     const { runs, begin } = work();
     const share = singleFlight(begin);
     const both = [share(), share()];
@@ -37,7 +39,7 @@ describe('singleFlight', () => {
 });
 
 describe('cachedFlight', () => {
-  test('runs again when the result reaches its maximum age, counted from the start of the run', async () => {
+  test('runs the work again when the result reaches its maximum age, counted from the start of the run', async () => {
     let now = 0;
     const { runs, begin } = work();
     const read = cachedFlight(15, () => now, begin);

@@ -10,7 +10,7 @@ import {
 } from '../../../src/domain/scheduling/slicer.ts';
 import { checkZoneNames } from '../../../src/domain/actions/zone-name-check.ts';
 
-/** A slicer whose slices end at once, and the number of its yields. */
+/** Returns a slicer whose slices end at once. `turns` returns the number of yields. */
 function impatient(): { slicer: Slicer; turns: () => number } {
   let turns = 0;
   const slicer: Slicer = {
@@ -21,7 +21,7 @@ function impatient(): { slicer: Slicer; turns: () => number } {
   return { slicer, turns: () => turns };
 }
 
-test('a slice is over after 5 ms, and one of a transaction after 15 ms', async () => {
+test('a slice is over after 5 ms, or after 15 ms in a transaction', async () => {
   let now = 100;
   const slicer = createSlicer(() => now);
   now = 104.9;

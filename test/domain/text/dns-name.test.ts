@@ -57,7 +57,7 @@ describe('comparisonForm', () => {
     ['КЛЮЧ', 'ключ'],
   ])('maps %j to %j', (text, form) => expect(comparisonForm(text)).toBe(form));
 
-  test('maps two names to the same form exactly if they differ only in case or a final dot', () => {
+  test('maps two names to the same form only if they differ at most in case or a final dot', () => {
     const names = fc.stringMatching(/^[a-zA-Z0-9_]{1,8}(\.[a-zA-Z0-9_]{1,8}){0,3}$/);
     fc.assert(
       fc.property(names, names, (one, other) => {
@@ -118,7 +118,7 @@ describe('toAsciiName', () => {
     ['a label of 37,000 characters', 'é'.repeat(37_000)],
   ])('does not convert %s', (_label, text) => expect(toAsciiName(text)).toBeUndefined());
 
-  test('converts names and labels whose ASCII form fits, also outside the basic plane', () => {
+  test('converts labels whose ASCII form has at most 63 characters, also outside the basic plane', () => {
     expect(
       toAsciiName(`${'𐍈'.repeat(20)}.${'𐍈'.repeat(20)}`)
         ?.split('.')

@@ -29,11 +29,11 @@ describe('readNetwork', () => {
     ['192.0.2', 'must be an IP address'],
     ['example.org', 'must be an IP address'],
     ['', 'must be an IP address'],
-  ])('rejects %s and states what would be right', (text, problem) => {
+  ])('rejects %s and suggests a correct value or states the rule', (text, problem) => {
     expect(readNetwork(text)).toMatchObject({ problem: expect.stringContaining(problem) });
   });
 
-  test('accepts every network at its first address, which belongs to it', () => {
+  test('accepts every network that is written with its first address', () => {
     const network = fc.oneof(
       fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 })),
       fc.tuple(fc.ipV6(), fc.integer({ min: 0, max: 128 })),
@@ -42,7 +42,7 @@ describe('readNetwork', () => {
       fc.property(network, ([address, prefix]) => {
         const read = readNetwork(`${address}/${prefix}`);
         const suggested = 'value' in read ? read.value : /use '(.*)'$/.exec(read.problem)?.[1];
-        if (suggested === undefined) return; // an IPv4 address in IPv6 form
+        if (suggested === undefined) return; // refused: an IPv4 address in IPv6 form
         expect(readNetwork(suggested)).toEqual({ value: suggested });
         expect(networksOf([suggested]).includes(address)).toBe(true);
         expect(isCovered(suggested, [suggested])).toBe(true);
@@ -51,7 +51,7 @@ describe('readNetwork', () => {
   });
 });
 
-test('isCovered requires one network that has every address', () => {
+test('isCovered requires one network that contains every address', () => {
   expect(isCovered('192.0.2.0/25', ['10.0.0.0/8', '192.0.2.0/24'])).toBe(true);
   expect(isCovered('192.0.2.0/24', ['192.0.2.0/25', '192.0.2.128/25'])).toBe(false);
   expect(isCovered('::1/128', ['0.0.0.0/0'])).toBe(false);

@@ -1,18 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { DrivenServer, ServerRecipe } from '../driven-server.ts';
 
-/** A name server program, and how the driver for it reaches it. */
+/** A name server program, with the options of its driver. */
 export interface Brand extends ServerRecipe {
   /** The name of the driver. */
   readonly driver: string;
   readonly installed: boolean;
-  /** The options of the driver for a server. */
+  /** Returns the driver's options for a server. */
   options(server: Pick<DrivenServer, 'folder' | 'controlPort'>): Record<string, unknown>;
-  /** Options with which the server refuses the control key, or undefined if it has none. */
+  /**
+   * Returns options with a control key that the server refuses. Undefined if the server needs no
+   * control key.
+   */
   wrongKey?(server: DrivenServer): Record<string, unknown>;
   /** Removes a key and changes a secret on the server, as an operator would. */
   edit(server: DrivenServer, removed: string, changed: string): Promise<void>;
-  /** The name of a key that the server has in its configuration. */
+  /** The name of a key in the server's own configuration, which the driver does not manage. */
   readonly foreign: string;
   /** The file that the driver writes. Absent for PowerDNS. */
   readonly include?: IncludedFile;
@@ -20,14 +23,14 @@ export interface Brand extends ServerRecipe {
 
 /** The parts of a configuration that includes the file of a driver. */
 export interface IncludedFile {
-  /** The path of the file, and of the main configuration, from the folder of the server. */
+  /** The paths of the file and of the main configuration, relative to the folder of the server. */
   readonly file: string;
   readonly main: string;
   /** Returns a valid main configuration without the include statement. */
   withoutInclude(text: string): string;
 }
 
-/** Changes a file as an operator would. */
+/** Changes a file as an operator would. Throws if `edit` changes nothing. */
 export function editFile(file: string, edit: (text: string) => string): Promise<void> {
   const text = readFileSync(file, 'utf8');
   const edited = edit(text);

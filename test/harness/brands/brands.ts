@@ -4,7 +4,7 @@ import { knot } from './knot.ts';
 import { nsd } from './nsd.ts';
 import { powerdns } from './powerdns.ts';
 
-/** The name servers that are installed, of all brands that have a driver. */
+/** The installed name servers, of all brands that have a driver. */
 export const BRANDS: readonly Brand[] = [bind, knot, nsd, powerdns].filter(
   ({ installed }) => installed,
 );

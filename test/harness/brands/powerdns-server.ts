@@ -11,7 +11,7 @@ export function moduleFolder(): string {
     try {
       if (readdirSync(folder).length > 0) return folder;
     } catch {
-      // Most folders have no modules.
+      // Most folders in /usr/lib have no modules of PowerDNS.
     }
   }
   return '';

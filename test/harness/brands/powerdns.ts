@@ -11,7 +11,7 @@ import { moduleFolder, SCHEMA } from './powerdns-server.ts';
 
 export const FOREIGN = 'hand-made.example';
 
-/** Sends a request to the API, as another program would. */
+/** Sends a request to the PowerDNS API, as a program other than the driver would. */
 export async function call(
   folder: string,
   controlPort: number,
@@ -32,7 +32,7 @@ export async function call(
   return response.status === 200 ? response.json() : undefined;
 }
 
-/** PowerDNS with SQLite with the zones of `ZONES`. */
+/** PowerDNS on SQLite, with the zones of `ZONES`. */
 export const powerdns: Brand = {
   name: 'PowerDNS',
   driver: 'powerdns',
