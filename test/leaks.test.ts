@@ -3,8 +3,8 @@ import { readEvidence } from './harness/evidence.ts';
 import { secretSearch } from './harness/secret-search.ts';
 
 /**
- * The kinds of output that the suites must have recorded. Otherwise the search would pass without
- * any output.
+ * The kinds of output that the suites must have recorded. Without output, the search would find
+ * nothing.
  */
 const KINDS = ['log', 'error', 'metrics', 'output'];
 

@@ -26,7 +26,7 @@ import {
 import { expectError, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** An action that exists only in this test. */
+/** An action that only this test adds to the service. */
 const repeat = defineAction({
   path: '/v2/tlds/{id}/repeat',
   method: 'POST',
@@ -89,7 +89,7 @@ beforeAll(async () => {
   api = await readDocument(service);
 });
 afterAll(async () => {
-  (ACTIONS as Action[]).pop(); // other files of the same worker test the actions of the service
+  (ACTIONS as Action[]).pop(); // other test files in the same worker use ACTIONS
   await service.close();
 });
 
@@ -104,7 +104,7 @@ describe('a new action', () => {
     ]);
   });
 
-  test('200 with the given parameter and members, in any spelling of the id', async () => {
+  test('200 with the given parameter and members, for any spelling of the id', async () => {
     const path = `/v2/tlds/${UNKNOWN_ID.toUpperCase()}/repeat?order=down&all_projects=false`;
     const { body } = await service.post(path, { loud: false, note: 3, numbers: [1, 2] });
     expect(body).toEqual({ id: UNKNOWN_ID, loud: false, numbers: [{ number: 2 }, { number: 1 }] });
@@ -154,7 +154,7 @@ describe('a new action', () => {
     );
   });
 
-  test('is in the OpenAPI document, with the schemas of its field types', () => {
+  test('is in the OpenAPI document with the JSON Schemas of its fields', () => {
     const operation = operationAt(api, repeat.path, 'POST');
     expect(operation).toMatchObject({
       operationId: 'repeat_tld',
@@ -194,7 +194,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
   );
   const url = `${path.replace('{id}', UNKNOWN_ID)}?${query.join('&')}`;
 
-  test('4xx as documented', async () => {
+  test('4xx responses are as documented', async () => {
     const powerless = await holder(service, `powerless for ${path}`, 'stranger');
     expectPromised(
       api,
@@ -236,7 +236,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
     }
   });
 
-  test('has examples that its parsers accept', () => {
+  test('the documented examples are valid', () => {
     const bodies = Object.values(body?.examples ?? {}).map(({ value }) => body?.kind.parse(value));
     const responses =
       'response' in action

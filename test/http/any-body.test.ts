@@ -14,7 +14,7 @@ import {
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** Tests of requests with any body. */
+/** Tests requests with arbitrary bodies. */
 
 let service: TestService;
 let targets: Map<Sample, Resource>;
@@ -25,17 +25,17 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Removes what a request created, so that the database stays small. */
+/** Deletes a resource that a request created, so that the database stays small. */
 async function forget(sample: Sample, { id }: Resource): Promise<void> {
   expect((await service.delete(pathOf(sample, id))).status).toBe(204);
 }
 
 const sample = fc.constantFrom(...SAMPLES);
-/** Any sequence of UTF-16 units, including lone surrogates. */
+/** Generates sequences of UTF-16 units, including lone surrogates. */
 const units = fc.array(fc.oneof(fc.nat(0xffff), fc.nat(0x7f), fc.constantFrom(0, 0xd800, 0xdfff)), {
   maxLength: 12,
 });
-/** A JSON string with every unit as an escape sequence. */
+/** Generates JSON strings in which every unit is an escape sequence. */
 const escaped = units.map(
   (list) => `"${list.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`,
 );
@@ -94,7 +94,7 @@ const anyBody = fc.oneof(
   fc.constantFrom('', 'null', '{}', '[]'),
 );
 
-/** A body that a creation may accept, as the text of each member. */
+/** Generates bodies that a creation may accept. */
 const likely = fc.oneof(
   fc
     .record({ name: text, description: fc.option(text) }, { requiredKeys: ['name'] })
@@ -123,7 +123,7 @@ const likely = fc.oneof(
     .map((given) => [TSIGKEYS, given] as const),
 );
 
-test('201 or 4xx for a creation with any body, and 200 with the same values for what it created', async () => {
+test('201 or 400 for a creation with any body', async () => {
   await fc.assert(
     fc.asyncProperty(sample, anyBody, async (type, body) => {
       const response = await sendAny(
@@ -139,7 +139,7 @@ test('201 or 4xx for a creation with any body, and 200 with the same values for 
   );
 });
 
-test('200 or 4xx for a change with any body', async () => {
+test('200 or 400 for an update with any body', async () => {
   await fc.assert(
     fc.asyncProperty(sample, anyBody, async (type, body) => {
       const path = pathOf(type, targets.get(type)?.id ?? '');
@@ -160,7 +160,7 @@ test('200 or 4xx for a change with any body', async () => {
   );
 });
 
-test('200 with the same values for every accepted resource', async () => {
+test('200 with the given values for every created resource', async () => {
   let accepted = 0;
   await fc.assert(
     fc.asyncProperty(likely, async ([type, given]) => {
@@ -189,7 +189,7 @@ test('200 with the same values for every accepted resource', async () => {
   expect(accepted).toBeGreaterThan(randomCases(30));
 });
 
-test('201 or 4xx for a chunked body, as for the same body with a length', async () => {
+test('201 or 4xx for a chunked body, the same status as with a Content-Length', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(

@@ -22,7 +22,7 @@ beforeAll(async () => {
   url = await testDatabase(folder);
   await withDatabase(url, async (database) => {
     await seed(database, 20, 6);
-    // A transaction that began early and commits late gets a lower `seq` than sealed records.
+    // Adds two more records, which the next batch seals.
     await addRecords(database, [
       entry('20', {
         actor_id: 'someone',
@@ -44,7 +44,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the names of the records on all pages, in order. */
+/** Reads all pages and returns the names of the records in order. */
 async function namesOf(query: string, own = `${OWN}&`): Promise<string[]> {
   const names: string[] = [];
   for (let path: string | undefined = `/v2/audit?${own}${query}`; path !== undefined;) {
@@ -82,15 +82,15 @@ describe('GET /v2/audit', () => {
     ]);
   });
 
-  test('200 with the newest first, or with the oldest first', async () => {
+  test('200 with the newest record first, or with the oldest record first for sort_dir=asc', async () => {
     expect(await namesOf('limit=max')).toEqual(ALL.toReversed());
     expect(await namesOf('sort_dir=asc&limit=1000')).toEqual(ALL);
   });
 
-  test.each([1, 2, 5, 6, 7, 100])('200 with every record once on pages of %i', async (limit) => {
+  test.each([1, 2, 5, 6, 7, 100])('200 with every record once, in pages of %i', async (limit) => {
     expect(await namesOf(`limit=${limit}`)).toEqual(ALL.toReversed());
     expect(await namesOf(`limit=${limit}&sort_dir=asc`)).toEqual(ALL);
-    // Without a filter, a page reads only as many records as it shows.
+    // Without a filter, the service reads only as many records as a page shows.
     const seeded = (names: string[]) => names.filter((name) => /^\d+$/.test(name));
     expect(seeded(await namesOf(`limit=${limit}`, ''))).toEqual(ALL.toReversed());
     expect(seeded(await namesOf(`limit=${limit}&sort_dir=asc`, ''))).toEqual(ALL);
@@ -149,7 +149,7 @@ describe('GET /v2/audit', () => {
 });
 
 describe('GET /v2/audit with Accept: application/x-ndjson', () => {
-  test('200 with a line for each sealed record, the oldest first', async () => {
+  test('200 with a line for each sealed record, the oldest record first', async () => {
     const answer = await service.get(`/v2/audit?${OWN}`, LINES);
     expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
     expect(answer.text.endsWith('\n')).toBe(true);
@@ -160,7 +160,7 @@ describe('GET /v2/audit with Accept: application/x-ndjson', () => {
     expect(records.map((record) => record.resource_name)).toEqual(ALL);
   });
 
-  test('200 with limit, order and filters', async () => {
+  test('200 with the records for limit, sort_dir and filters', async () => {
     const { text } = await service.get(`/v2/audit?${OWN}&limit=2&sort_dir=desc`, LINES);
     const names = text
       .trimEnd()
@@ -175,14 +175,14 @@ describe('GET /v2/audit with Accept: application/x-ndjson', () => {
   });
 
   test.each(['*/*', 'application/json', 'application/x-ndjson;q=0', 'text/html, */*;q=0.1'])(
-    '200 with JSON for Accept: %s',
+    '200 with a JSON document for Accept: %s',
     async (accept) => {
       const answer = await service.get('/v2/audit?limit=1', { accept });
       expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
     },
   );
 
-  test('200 for later requests after a caller disconnects during a response', async () => {
+  test('200 for the next request after a caller disconnected during a response', async () => {
     const controller = new AbortController();
     const response = await fetch(`${service.url}/v2/audit`, {
       headers: { ...LINES, 'x-auth-token': service.token },
@@ -195,7 +195,7 @@ describe('GET /v2/audit with Accept: application/x-ndjson', () => {
 });
 
 describe('GET /v2/audit/batches', () => {
-  test('200 with the batches, the newest first, page by page', async () => {
+  test('200 with the batches in pages, the newest batch first by default', async () => {
     const first = (await service.get('/v2/audit/batches?limit=2&sort_dir=asc')).body as {
       batches: Record<string, unknown>[];
       links: { next: string };
@@ -234,7 +234,7 @@ describe('GET /v2/audit/batches', () => {
 });
 
 describe('POST /v2/audit/verify', () => {
-  test('200 with counts of the batches and records', async () => {
+  test('200 with the numbers of verified batches and records', async () => {
     const { status, body } = await service.post('/v2/audit/verify', {});
     expect(status).toBe(200);
     expect(body).toMatchObject({ purged: 0, problems: [], unchecked: 0 });
@@ -269,7 +269,7 @@ describe('POST /v2/audit/verify', () => {
   );
 });
 
-test('a reader who follows the pages gets every record once while four writers write', async () => {
+test('a reader who follows the pages gets every record once, even while four writers add records', async () => {
   const own = temporaryFolder();
   const database = await testDatabase(own);
   await withDatabase(database, async (open) => {

@@ -11,7 +11,7 @@ import { sendRequest } from '../harness/wire.ts';
 let service: TestService;
 let current: TestService;
 
-/** The URL of the service in every link of its responses, or the error that it returns. */
+/** Returns the base URL in all links of two responses, or the status and the type of the error. */
 async function baseSeen(...headers: string[]): Promise<unknown> {
   const token = `X-Auth-Token: ${current.token}`;
   const list = await sendRequest(current.url, ['GET /v2/tlds?limit=1 HTTP/1.1', token, ...headers]);
@@ -30,7 +30,7 @@ async function baseSeen(...headers: string[]): Promise<unknown> {
   return base;
 }
 
-describe('from the Host header', () => {
+describe('the base URL of links, from the Host header', () => {
   beforeAll(async () => {
     service = current = await startTestService();
     await create(service, TLDS, 'com');
@@ -69,7 +69,7 @@ describe('from the Host header', () => {
     expect(await baseSeen(`Host: ${host}`)).toEqual([400, 'bad_request']);
   });
 
-  test('400 with a body without a Host header', async () => {
+  test('400 without a Host header', async () => {
     expect(await baseSeen()).toEqual([400, 'bad_request']);
   });
 
@@ -96,7 +96,7 @@ describe('from the Host header', () => {
     );
   });
 
-  test('200 for HTTP/1.0 without a Host header, with the address of the connection', async () => {
+  test('200 for HTTP/1.0 without a Host header, with links to the address of the connection', async () => {
     const response = await sendRequest(service.url, [
       'GET /v2/tlds HTTP/1.0',
       `X-Auth-Token: ${service.token}`,
@@ -104,7 +104,7 @@ describe('from the Host header', () => {
     expect(JSON.parse(response.body)).toMatchObject({ links: { self: `${service.url}/v2/tlds` } });
   });
 
-  test('200 with the same links for any X-Forwarded headers', async () => {
+  test('200 with links for the Host header, whatever the X-Forwarded headers contain', async () => {
     expect(
       await baseSeen(
         'Host: h',
@@ -132,7 +132,7 @@ describe('from the Host header', () => {
   });
 });
 
-describe('from X-Forwarded headers, if a proxy is trusted', () => {
+describe('the base URL of links, from X-Forwarded headers of a trusted proxy', () => {
   beforeAll(async () => {
     service = current = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
     await create(service, TLDS, 'com');
@@ -150,7 +150,7 @@ describe('from X-Forwarded headers, if a proxy is trusted', () => {
     ],
     [['X-Forwarded-Proto:', 'X-Forwarded-Host:'], 'http://h'],
     [[], 'http://h'],
-  ])('200 for %j', async (headers, base) => {
+  ])('200 with links for the headers %j', async (headers, base) => {
     expect(await baseSeen('Host: h', ...headers)).toBe(base);
   });
 
@@ -165,7 +165,7 @@ describe('from X-Forwarded headers, if a proxy is trusted', () => {
   });
 });
 
-describe('from the configuration', () => {
+describe('the base URL of links, from the configuration', () => {
   beforeAll(async () => {
     service = current = await startTestService({
       TSIGIL_PUBLIC_URL: 'https://dns.example/base/',
@@ -180,14 +180,14 @@ describe('from the configuration', () => {
   });
 
   test.each([['Host: h'], ['Host: a b'], ['Host: h', 'X-Forwarded-Host: evil.example']])(
-    '200 with the configured base for %s',
+    '200 with the configured base URL for %s',
     async (...headers) => {
       expect(await baseSeen(...headers)).toBe('https://dns.example/base');
     },
   );
 });
 
-describe('from a configured base with non-ASCII letters', () => {
+describe('a configured base URL with non-ASCII letters', () => {
   test('201 with links and a Location in ASCII', async () => {
     service = await startTestService({ TSIGIL_PUBLIC_URL: 'https://bücher.example/dns ä/' });
     const { status, headers, body } = await service.post('/v2/tlds', { name: 'com' });
@@ -203,7 +203,7 @@ describe('from a configured base with non-ASCII letters', () => {
     ]);
   });
 
-  test('500 and no change if the configured base does not fit into a header', async () => {
+  test('500, and nothing changes, if the configured base URL is not allowed in a header', async () => {
     const folder = temporaryFolder();
     const variables = {
       TSIGIL_DATABASE_URL: `sqlite:${folder}/tsigil.db`,

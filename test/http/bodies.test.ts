@@ -13,7 +13,7 @@ import { sendRequest } from '../harness/wire.ts';
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
-/** Bodies that are not JSON values, and their descriptions. */
+/** Bodies that are not a JSON value, each after its description. */
 const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
   ['blanks', ' \n\t '],
   ['a syntax error', '{bad'],
@@ -51,7 +51,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
     await service.close();
   });
 
-  /** The responses to creation and update with the same body. */
+  /** Returns the responses to a creation and an update with this body. */
   const bothTo = async (body: unknown, headers?: Record<string, string>) => [
     await service.post(path, body, headers),
     await service.patch(`${path}/${resource.id}`, body, headers),
@@ -104,7 +104,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expectError(response, 415, 'unsupported_content_type');
   });
 
-  test('415 without a content type, with and without a body', async () => {
+  test('415 without a content type, even without a body', async () => {
     for (const body of ['', '{}']) {
       const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Length: ${body.length}`];
       for (const line of [`POST ${path} HTTP/1.1`, `PATCH ${path}/${resource.id} HTTP/1.1`]) {
@@ -138,7 +138,7 @@ describe('accepted requests', () => {
   });
 
   test.each(['application/json', 'text/html', 'application/xml;q=1', '*/*;q=0', 'nonsense'])(
-    '200 with JSON for any Accept header: %s',
+    '200 with a JSON document for any Accept header: %s',
     async (accept) => {
       const response = await service.get('/v2/tlds', { accept });
       expect(response.status).toBe(200);
@@ -165,7 +165,7 @@ describe('accepted requests', () => {
     ]);
   });
 
-  test('201 for the same name in different objects and in strings', async () => {
+  test('201 for a member name that is repeated only in other objects or in strings', async () => {
     expect(
       (
         await service.post(
@@ -181,7 +181,7 @@ describe('accepted requests', () => {
     ).toHaveLength(2);
   });
 
-  test('400 for strings of several megabytes, of plain text and of escapes', async () => {
+  test('400 for strings of several megabytes, in plain text and in escape sequences', async () => {
     for (const text of [
       'x'.repeat(8_000_000),
       '\\\\'.repeat(4_000_000),
@@ -193,7 +193,7 @@ describe('accepted requests', () => {
     }
   });
 
-  test('200 with the items of a list in the member order of a single resource', async () => {
+  test('200 with the items of a list, whose members have the same order as in a single resource', async () => {
     await service.post('/v2/tlds', { name: 'ordered' });
     const [item] = (await service.get('/v2/tlds?name=ordered')).body.tlds;
     expect(Object.keys(item)).toEqual(tlds?.members);
@@ -211,11 +211,11 @@ describe('body size limit', () => {
   const sized = (size: number, name: string) =>
     `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;
 
-  test('201 for a body of exactly the limit', async () => {
+  test('201 for a body as long as the limit', async () => {
     expect((await service.post('/v2/tlds', sized(limit, 'largest'))).status).toBe(201);
   });
 
-  test('413 for one byte more, before the token is checked', async () => {
+  test('413 for a body one byte above the limit, before the token is checked', async () => {
     expectError(
       await service.post('/v2/tlds', sized(limit + 1, 'larger')),
       413,

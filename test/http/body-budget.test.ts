@@ -13,7 +13,7 @@ let one: Client;
 let other: Client;
 let sockets: Socket[];
 
-// A caller's share is 2 MiB: one list of the largest size.
+// The share of a caller is 2 MiB, which is one list of the maximum size.
 beforeEach(async () => {
   sockets = [];
   service = await startTestService({
@@ -30,13 +30,16 @@ afterEach(async () => {
   await service.close();
 });
 
-/** A list whose text is `LARGE` bytes long. */
+/** Returns the text of a list, `LARGE` bytes long. */
 function largeList(): string {
   const list = { dry_run: true, tlds: [{ name: 'com', description: 'A domain' }] };
   return JSON.stringify(list).padEnd(LARGE, ' ');
 }
 
-/** The head of a request whose large body is not sent yet, and what the service has sent so far. */
+/**
+ * Sends the head of a request with a large body, but not the body. `received` returns the response
+ * so far.
+ */
 async function begin(client: Client, framing = `Content-Length: ${LARGE}`) {
   const { hostname, port } = new URL(client.url);
   const socket = connect(Number(port), hostname);
@@ -50,20 +53,20 @@ async function begin(client: Client, framing = `Content-Length: ${LARGE}`) {
   return { socket, head, received: () => received };
 }
 
-/** Waits until the service has read what was sent before. */
+/** Waits until the service has read everything that was sent before. */
 async function settle(): Promise<void> {
   for (let count = 0; count < 3; count += 1)
     expect((await service.get('/healthcheck')).status).toBe(200);
 }
 
-test('200 for a large body of another caller while a slow upload uses up one caller’s share', async () => {
+test('200 for a large body of another caller while a slow upload takes the whole share of one caller', async () => {
   await begin(one);
   await settle();
   expect((await other.post(PATH, largeList())).status).toBe(200);
   expect((await service.post(PATH, largeList())).status).toBe(200);
 });
 
-test('201 for a small body of a caller whose share is used up', async () => {
+test('201 for a small body of a caller whose whole share is taken', async () => {
   await begin(one);
   await settle();
   expect((await one.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -71,7 +74,7 @@ test('201 for a small body of a caller whose share is used up', async () => {
 });
 
 test.each([`Content-Length: ${LARGE}`, 'Transfer-Encoding: chunked'])(
-  '200 for a body that waited until a slow upload ended: %s',
+  '200 for a large body once an earlier slow upload of the caller has ended: %s',
   async (framing) => {
     const slow = await begin(one, framing);
     await settle();
@@ -84,7 +87,7 @@ test.each([`Content-Length: ${LARGE}`, 'Transfer-Encoding: chunked'])(
   },
 );
 
-test('200 for the first upload once it is complete, and for the uploads behind it', async () => {
+test('200 for a slow upload once it is complete, and for the uploads that waited for it', async () => {
   const slow = await begin(one);
   await settle();
   const waiting = Array.from({ length: 5 }, () => one.post(PATH, largeList()));
@@ -93,7 +96,7 @@ test('200 for the first upload once it is complete, and for the uploads behind i
   expect(slow.received()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('200 after waiting callers disconnected', async () => {
+test('200 for a large body after clients with waiting uploads disconnected', async () => {
   const slow = await begin(one);
   await settle();
   const others = await Promise.all(Array.from({ length: 10 }, () => begin(one)));
@@ -103,7 +106,7 @@ test('200 after waiting callers disconnected', async () => {
   expect((await one.post(PATH, largeList())).status).toBe(200);
 });
 
-test('503 with Retry-After when too many bodies of a caller wait, and 200 for others', async () => {
+test('503 with Retry-After if too many bodies of a caller wait, and 200 for other callers', async () => {
   const uploads = await Promise.all(Array.from({ length: 70 }, () => begin(one)));
   await expect
     .poll(() => uploads.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length)

@@ -44,7 +44,7 @@ describe('an invalid request', () => {
     expect(namesOf(await allEntries(service))).toEqual(['kept']);
   });
 
-  test('400 with a bounded size if every entry is invalid in every way', async () => {
+  test('400 with a limited size if every entry is invalid in every way', async () => {
     const response = expectStatus(
       await service.post(PATH, {
         tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2 }),
@@ -83,7 +83,7 @@ describe('an invalid request', () => {
     expect(namesOf(await allEntries(service))).toEqual(['kept']);
   });
 
-  test('413 for a body above the limit of this path, which differs from other paths', async () => {
+  test('413 for a body above the limit of this path, which is higher than the limit of other paths', async () => {
     const padded = (bytes: number) =>
       JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);
@@ -107,7 +107,7 @@ describe('an invalid request', () => {
     expect(response.status).toBe(413);
   });
 
-  test('405 with Allow for other methods, 400 for those of an item', async () => {
+  test('405 with Allow for PUT, 400 for GET, which reads the path as an id', async () => {
     expectError(await service.get(PATH), 400, 'invalid_uuid');
     const response = expectStatus(await service.call('PUT', PATH), 405);
     expect(response.headers.get('allow')).toBe('POST, OPTIONS');
@@ -129,7 +129,7 @@ describe('rights', () => {
   });
   afterAll(() => service.close());
 
-  test('401 without tlds:create, for any body', async () => {
+  test('401 without tlds:create, even for an invalid body', async () => {
     const reader = service.with(
       (await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] })).body
         .token as string,
@@ -140,7 +140,7 @@ describe('rights', () => {
     }
   });
 
-  test('401 without tlds:delete for a replacing list, even if it would remove nothing', async () => {
+  test('401 without tlds:delete for a list with replace, even if the list would remove nothing', async () => {
     for (const entries of [named('kept'), named('not good')]) {
       const response = expectStatus(
         await creator.post(PATH, { replace: true, dry_run: true, tlds: entries }),
@@ -150,7 +150,7 @@ describe('rights', () => {
     }
   });
 
-  test('401 without tlds:update, and nothing changes; in per-item mode only the entry is refused', async () => {
+  test('401 without tlds:update, and nothing changes; in per-item mode, only the entry is refused', async () => {
     const list = [{ name: 'added' }, { name: 'KEPT', description: 'otherwise' }];
     const response = expectStatus(await creator.post(PATH, { tlds: list }), 401);
     expect(response.body.message).toContain('tlds:update');
@@ -170,7 +170,7 @@ describe('rights', () => {
     expectStatus(await creator.post(PATH, { tlds: named('kept', 'added') }), 200);
   });
 
-  test('a refused entry has the type for the configured status', async () => {
+  test('the type of a refused entry follows auth.insufficientRightsStatus', async () => {
     const strict = await startTestService({
       TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }),
       TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',

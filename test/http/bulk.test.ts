@@ -14,7 +14,7 @@ import {
 
 const PATH = '/v2/tlds/bulk';
 
-/** A service on SQLite, or two services that share a database on PostgreSQL. */
+/** Starts a service on SQLite, or two services that share a PostgreSQL database. */
 async function start(): Promise<TestService[]> {
   if (process.env.TEST_DATABASE !== 'postgres') return [await startTestService()];
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `bulk-${randomUUID()}`);
@@ -38,7 +38,7 @@ describe('a bulk import', () => {
     await service.post(PATH, { replace: true, tlds: named('first') });
   });
 
-  test('200 and creates every missing entry, in the order of the list', async () => {
+  test('200 creates every missing entry in the order of the list', async () => {
     const response = expectStatus(
       await service.post(PATH, {
         tlds: [{ name: 'net' }, { name: 'com', description: 'Commercial' }],
@@ -70,7 +70,7 @@ describe('a bulk import', () => {
     );
   });
 
-  test('200 and updates the given members of existing entries, which keep their spelling and id', async () => {
+  test('200 updates the given members of existing entries, but no names or ids', async () => {
     await service.post(PATH, {
       tlds: [
         { name: 'Com', description: 'kept' },
@@ -103,7 +103,7 @@ describe('a bulk import', () => {
     });
   });
 
-  test('400 with every problem of every entry, and nothing changes, in transactional mode', async () => {
+  test('400 in transactional mode with every problem of every entry, and nothing changes', async () => {
     const before = await allEntries(service);
     const list = [
       { name: 'good' },
@@ -132,7 +132,7 @@ describe('a bulk import', () => {
     expect(await allEntries(service)).toEqual(before);
   });
 
-  test('200 with type and message of every refused entry, and the others applied, in per-item mode', async () => {
+  test('200 in per-item mode with the type and message of each refused entry; the others are applied', async () => {
     const list = [
       { name: 'good' },
       { name: 'рф' },
@@ -177,7 +177,7 @@ describe('a bulk import', () => {
     );
   });
 
-  test('200 with replace, and exactly the entries in the list remain', async () => {
+  test('200 with replace, and only the entries in the list remain', async () => {
     await service.post(PATH, {
       tlds: [
         { name: 'gone', description: 'Not for long' },
@@ -208,7 +208,7 @@ describe('a bulk import', () => {
     expect(after.find(({ name }) => name === 'stays')).toEqual(before.get('stays'));
   });
 
-  test('200 with the same difference, and nothing changes, with dry_run', async () => {
+  test('200 with dry_run and the same outcome as without dry_run, and nothing changes', async () => {
     await service.post(PATH, { tlds: [{ name: 'gone' }, { name: 'stays' }] });
     const before = await allEntries(service);
     const list = { replace: true, tlds: [{ name: 'stays', description: 'x' }, { name: 'new' }] };
@@ -221,7 +221,7 @@ describe('a bulk import', () => {
     expect(outcomesOf(dry)).toEqual(outcomesOf(real));
   });
 
-  test('200 for 10,000 entries, then for the same ones, and then with replace', async () => {
+  test('200 for 10,000 new entries, and for their update with replace', async () => {
     const list = numbered(10_000);
     const added = expectStatus(await service.post(PATH, { tlds: list }), 200);
     expect(added.body.counts).toEqual({
@@ -250,7 +250,7 @@ describe('a bulk import', () => {
     );
   });
 
-  test('200 for many concurrent overlapping lists, with each name created once', async () => {
+  test('200 for eight concurrent overlapping lists, and each name is created once', async () => {
     const responses = await Promise.all(
       Array.from({ length: 8 }, (_, number) => {
         const client = services[number % services.length] ?? service;
@@ -265,7 +265,7 @@ describe('a bulk import', () => {
     expect(added).toBe(wanted.length);
   });
 
-  test('201 or 409 for creations that race with lists, with nothing lost or duplicated', async () => {
+  test('201 or 409 for creations during lists with the same names, and each name is created once', async () => {
     const list = numbered(200, 'beside');
     const singles = list.map(({ name }, index) =>
       (services[index % services.length] ?? service).post('/v2/tlds', { name }),
@@ -279,7 +279,7 @@ describe('a bulk import', () => {
     );
   });
 
-  test('200 for concurrent lists with replace, and exactly one of them remains', async () => {
+  test('200 for concurrent lists with replace, and the entries of exactly one list remain', async () => {
     const lists = Array.from({ length: 5 }, (_, number) =>
       numbered(100, `list-${number % 3}`).slice(number),
     );

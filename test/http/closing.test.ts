@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { discardInput } from '../../src/http/connection/closing.ts';
 
-test('reads input to discard from one connection in each turn of the event loop', async () => {
+test('discards input of one connection in each turn of the event loop', async () => {
   const accepted: Socket[] = [];
   const server = createServer({ pauseOnConnect: true }, (socket) => accepted.push(socket));
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -27,7 +27,7 @@ test('reads input to discard from one connection in each turn of the event loop'
     await turn();
     perTurn.push(reads - before);
   }
-  // the first turn has one request of each
+  // the first turn may read from every connection
   expect(Math.max(...perTurn)).toBeLessThanOrEqual(clients.length);
   expect(Math.max(...perTurn.slice(2))).toBeLessThanOrEqual(2);
   for (const client of clients) client.destroy();

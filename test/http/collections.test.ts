@@ -13,7 +13,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The tests that every collection passes. */
+/** Tests of every collection in `SAMPLES`. */
 describe.each(SAMPLES)('$collection', (sample) => {
   const path = `/v2/${sample.collection}`;
   let service: TestService;
@@ -23,7 +23,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   afterAll(() => service.close());
 
   describe('creation', () => {
-    test('201 with the whole resource and its Location', async () => {
+    test('201 with the whole resource, and its URL in Location', async () => {
       const response = await service.post(path, sample.body('created'));
       expect(response.status).toBe(201);
       const resource = response.body as Resource;
@@ -37,7 +37,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });
 
-    test('201 with a created_at close to the system clock and later than any before', async () => {
+    test('201 with a created_at within 5 ms of the system clock and later than any earlier created_at', async () => {
       const before = new Date(Date.now() - 5).toISOString().slice(0, -1);
       const first = await create(service, sample, 'first-moment');
       const second = await create(service, sample, 'second-moment');
@@ -47,7 +47,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(second.created_at).not.toBe(first.created_at);
     });
 
-    test('409 when the name is taken, and nothing changes', async () => {
+    test('409 if the name is taken, and nothing changes', async () => {
       const taken = await create(service, sample, 'taken');
       const response = await service.post(path, sample.body('taken'));
       expect(expectError(response, 409, `duplicate_${sample.noun}`)).toBe(
@@ -56,7 +56,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(itemsOf(await service.get(`${path}?name=taken`), sample)).toEqual([taken]);
     });
 
-    test('201 for one of fifty concurrent creations of one name, 409 for the other 49', async () => {
+    test('201 for one of 50 concurrent creations of one name, 409 for the other 49', async () => {
       const responses = await Promise.all(
         Array.from({ length: 50 }, () => service.post(path, sample.body('contested'))),
       );
@@ -96,7 +96,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
         expect(response.body.message).toContain(`'${name}'`);
     });
 
-    test('400 of bounded size for hundreds of unknown members, and for thousands before they are parsed', async () => {
+    test('400 with at most 50 problems for 900 unknown members, and without parsing for 5,000', async () => {
       const junk = (length: number) =>
         Object.fromEntries(Array.from({ length }, (_, index) => [`junk${index}`, 1]));
       const response = await service.post(path, { ...sample.body('x'), ...junk(900) });
@@ -158,7 +158,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(changed);
     });
 
-    test('200 for {} and for unchanged values, each with a later updated_at', async () => {
+    test('200 with a later updated_at for {} and for unchanged values', async () => {
       const resource = await create(service, sample, 'untouched');
       const empty = (await service.patch(`${path}/${resource.id}`, {})).body as Resource;
       const same = (await service.patch(`${path}/${resource.id}`, sample.body('untouched')))
@@ -173,7 +173,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(same.updated_at).not.toBe(empty.updated_at);
     });
 
-    test('200 for a new name, which frees the old one', async () => {
+    test('200 for a new name, and the old name can be used again', async () => {
       const resource = await create(service, sample, 'old-name');
       expect((await service.patch(`${path}/${resource.id}`, { name: 'new-name' })).body.name).toBe(
         'new-name',
@@ -204,7 +204,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   describe('deletion', () => {
-    test('204 without a body, then 404, and the name is free', async () => {
+    test('204 without a body, then 404, and the name can be used again', async () => {
       const resource = await create(service, sample, 'passing');
       const response = await service.delete(`${path}/${resource.id}`);
       expect(response.status).toBe(204);
@@ -276,7 +276,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   describe('order of checks', () => {
-    test('400 for an invalid id before 415, 415 before invalid JSON, and invalid JSON before 404', async () => {
+    test('400 for an invalid id comes before 415, then 400 for invalid JSON, then 404', async () => {
       const text = { 'content-type': 'text/plain' };
       expectError(await service.call('PATCH', `${path}/foo`, '{bad', text), 400, 'invalid_uuid');
       expectError(
@@ -288,7 +288,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expectError(await service.patch(`${path}/${UNKNOWN_ID}`, ''), 400, 'empty_request_body');
     });
 
-    test('404 before invalid members, and those before 409', async () => {
+    test('404 comes before 400 for invalid members, which comes before 409', async () => {
       await create(service, sample, 'in-order');
       const other = await create(service, sample, 'in-order-too');
       expectError(

@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const ORIGIN = 'https://console.example';
 let service: TestService;
 
-/** The CORS headers of a response, by name. */
+/** Returns the CORS headers and Vary of a response, by name. */
 const corsOf = ({ headers }: { headers: Headers }) =>
   Object.fromEntries(
     [...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
@@ -38,7 +38,7 @@ describe('with allowed origins', () => {
   afterAll(() => service.close());
 
   test.each([ORIGIN, 'http://localhost:3000'])(
-    '200 with permission for a page of %s',
+    '200 with CORS headers for a page of the allowed origin %s',
     async (origin) => {
       const headers = corsOf(await service.get('/v2/tlds', { origin }));
       expect(headers).toMatchObject({
@@ -51,7 +51,7 @@ describe('with allowed origins', () => {
     },
   );
 
-  test('401, 404 and 413 with permission for the page', async () => {
+  test('401, 404 and 413 with CORS headers for a page of an allowed origin', async () => {
     const { url } = service;
     for (const response of [
       await service.with('unknown-token').get('/v2/tlds', { origin: ORIGIN }),
@@ -83,7 +83,7 @@ describe('with allowed origins', () => {
     },
   );
 
-  test('200 without permission for a method that no page may use', async () => {
+  test('200 without Access-Control-Allow-Methods for the method TRACE', async () => {
     expect(corsOf(await preflight(ORIGIN, 'TRACE'))).not.toHaveProperty(
       'access-control-allow-methods',
     );
@@ -96,12 +96,12 @@ describe('with allowed origins', () => {
     `${ORIGIN}:444`,
     'null',
     ORIGIN.toUpperCase(),
-  ])('200 without permission for a page of %s', async (origin) => {
+  ])('200 without CORS headers for a page of the origin %s', async (origin) => {
     expect(corsOf(await service.get('/v2/tlds', { origin }))).toEqual({ vary: 'Origin' });
     expect(corsOf(await preflight(origin, 'POST'))).toEqual({ vary: 'Origin' });
   });
 
-  test('200 with Vary: Origin for a request without an origin', async () => {
+  test('200 with Vary: Origin for a request without an Origin header', async () => {
     expect(corsOf(await service.get('/v2/tlds'))).toEqual({ vary: 'Origin' });
   });
 });

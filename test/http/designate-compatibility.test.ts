@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a zone with compatibility: designate', () => {
-  test('202 for its creation, PENDING and CREATE; then 200, ACTIVE and NONE', async () => {
+  test('202 for a creation with PENDING and CREATE, then 200 with ACTIVE and NONE', async () => {
     for (const body of [primary('a.example.'), secondary('b.example.')]) {
       const created = await service.post('/v2/zones', body);
       expect(created.status, created.text).toBe(202);
@@ -32,7 +32,7 @@ describe('a zone with compatibility: designate', () => {
     }
   });
 
-  test('202 for its update, PENDING and UPDATE; then 200, ACTIVE and NONE', async () => {
+  test('202 for an update with PENDING and UPDATE, then 200 with ACTIVE and NONE', async () => {
     const { id } = (await service.post('/v2/zones', primary('changed.example.'))).body;
     const updated = await service.patch(`/v2/zones/${id}`, { ttl: 60 });
     expect(updated.status).toBe(202);
@@ -44,14 +44,14 @@ describe('a zone with compatibility: designate', () => {
     });
   });
 
-  test('202 for its deletion, PENDING and DELETE; then 404', async () => {
+  test('202 for a deletion with PENDING and DELETE, then 404', async () => {
     const { id } = (await service.post('/v2/zones', primary('deleted.example.'))).body;
     const { status, body } = await service.delete(`/v2/zones/${id}`);
     expect([status, body.id, body.status, body.action]).toEqual([202, id, 'PENDING', 'DELETE']);
     expectError(await service.get(`/v2/zones/${id}`), 404, 'zone_not_found');
   });
 
-  test('200 with only ACTIVE zones in lists, also for the filter by status', async () => {
+  test('200 for lists with ACTIVE zones only, also for the filter by status', async () => {
     await service.post('/v2/zones', primary('listed.example.'));
     const { body } = await service.get('/v2/zones?status=PENDING');
     expect(body.zones).toEqual([]);
@@ -59,7 +59,7 @@ describe('a zone with compatibility: designate', () => {
     expect(new Set(zones.map(({ status }) => status))).toEqual(new Set(['ACTIVE']));
   });
 
-  test('201 and 200 with the setting zones.pendingStatus off', async () => {
+  test('201 and 200 if zones.pendingStatus is false', async () => {
     const other = await startTestService({
       TSIGIL_COMPATIBILITY: 'designate',
       TSIGIL_ZONES_PENDING_STATUS: 'false',
@@ -75,7 +75,7 @@ describe('a zone with compatibility: designate', () => {
 });
 
 describe('other resources with compatibility: designate', () => {
-  test('201 for creations and 200 for updates, as without it', async () => {
+  test('201 for creations and 200 for updates, as without compatibility', async () => {
     const tld = await service.post('/v2/tlds', { name: 'example' });
     expect(tld.status).toBe(201);
     expect((await service.patch(`/v2/tlds/${tld.body.id}`, { description: 'd' })).status).toBe(200);
@@ -83,7 +83,7 @@ describe('other resources with compatibility: designate', () => {
     expect([pool.status, pool.body.project_id]).toEqual([201, 'red']);
   });
 
-  test('403 for insufficient rights, 20 items a page, any suffix as TLD, keys of existing pools only', async () => {
+  test('403 for insufficient rights, 20 items per page, any suffix as a TLD, 400 for keys of unknown pools', async () => {
     const reader = await clientFor(service, ['reader'], 'red');
     expectError(await reader.get('/v2/tlds'), 403, 'forbidden');
     for (let index = 0; index < 25; index += 1)
@@ -103,7 +103,7 @@ describe('other resources with compatibility: designate', () => {
   });
 });
 
-test('200 for /openapi.json, with these statuses and examples', async () => {
+test('200 for /openapi.json, which documents 202 and PENDING zones', async () => {
   const api = await readDocument(service);
   for (const [path, method, action] of [
     ['/v2/zones', 'POST', 'CREATE'],

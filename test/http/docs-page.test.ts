@@ -32,12 +32,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns all matches of the first group of `expression` in the page. */
+/** Returns the first group of every match of `expression` in the page. */
 function all(expression: RegExp, text = page): string[] {
   return [...text.matchAll(expression)].map(([, group = '']) => group);
 }
 
-/** Returns the text of escaped HTML. */
+/** Replaces the entities of escaped HTML by their characters. */
 function unescape(html: string): string {
   const characters: Record<string, string> = {
     '&lt;': '<',
@@ -56,7 +56,7 @@ describe('the page', () => {
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
   });
 
-  test('200 with a Content-Security-Policy that allows only its style sheet', () => {
+  test("200 with a Content-Security-Policy that allows only the page's own style sheet", () => {
     const styles = all(/<style>([^<]*)<\/style>/g);
     expect(styles).toHaveLength(1);
     const hash = createHash('sha256')
@@ -67,7 +67,7 @@ describe('the page', () => {
     );
   });
 
-  test('contains no script and loads nothing', () => {
+  test('contains no script and loads no other resource', () => {
     expect(page).not.toMatch(/<(?:script|link|img|iframe|object|embed|form|base|svg)\b/i);
     expect(page).not.toMatch(/<[^>]+\s(?:on\w+|style|src|srcset|action)=/i);
     expect(page).not.toMatch(/@import|url\(|javascript:/i);
@@ -84,7 +84,7 @@ describe('the page', () => {
     expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
   });
 
-  test('closes all elements in order', () => {
+  test('closes all elements in the right order', () => {
     const open: string[] = [];
     for (const [, slash, name = ''] of page
       .replace(/<style>[^<]*<\/style>/, '')
@@ -96,7 +96,7 @@ describe('the page', () => {
     expect(open).toEqual([]);
   });
 
-  test('contains landmarks, one h1, headings without skipped levels, and header cells in every table', () => {
+  test('contains landmarks, one h1, no skipped heading levels, and header cells in every table', () => {
     for (const element of ['header', 'nav', 'main', 'footer', 'h1'])
       expect(all(new RegExp(`<(${element})\\b`, 'g')), element).toHaveLength(1);
     const levels = all(/<h([1-6])\b/g).map(Number);
@@ -161,7 +161,7 @@ describe('text from the OpenAPI document', () => {
   });
 
   test('is escaped everywhere on the page', () => {
-    // Every text of the document, as an attacker would write it to insert markup.
+    // Adds markup to every text of the document, as an attacker would.
     const hostile = `"'><script>alert(1)</script>&amp;`;
     const spoil = (value: unknown, name = ''): unknown => {
       if (Array.isArray(value)) return value.map((item) => spoil(item));
@@ -183,7 +183,7 @@ describe('text from the OpenAPI document', () => {
 });
 
 describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
-  test('201 and 200: the commands work as shown when they are pasted', async () => {
+  test('201 and 200 for the curl commands on the page, exactly as shown', async () => {
     const commands = all(/<pre><code>(curl [^<]*)<\/code><\/pre>/g).map(unescape);
     const operations = Object.values(api.paths).flatMap((item) =>
       DOCUMENTED_METHODS.filter((method) => item[method] !== undefined),
@@ -202,7 +202,7 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
     for (const command of commands) {
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
-      // No resource has the id of the examples.
+      // No resource has the id in the examples.
       const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import|(?:encryption|audit)\/\w)/.test(
         command,
       )
@@ -221,7 +221,8 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
           [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const,
       ),
     );
-    // Two examples of each type, a list of TLD entries, imports of two types, the default pool.
+    // Each count includes two examples. TLD entries also come from a list, TLD entries and keys
+    // from imports, and one pool is the default pool.
     expect(Object.fromEntries(counts)).toEqual({
       tlds: 5,
       tsigkeys: 3,

@@ -17,7 +17,10 @@ async function read(path: string, host: string): Promise<string> {
   return response.body;
 }
 
-/** Returns the duration in milliseconds of a request for each of `hosts`, one after the other. */
+/**
+ * Sends one request for each of `hosts`, one after another. Returns the average duration in
+ * milliseconds.
+ */
 async function millisecondsEach(path: string, hosts: readonly string[]): Promise<number> {
   const start = performance.now();
   for (const host of hosts) await read(path, host);
@@ -32,17 +35,20 @@ describe.each(PATHS)('%s', (path) => {
     'a_b.example',
     '127.0.0.1',
     'base-url.invalid',
-  ])('200 with links for Host: %s, and otherwise the same content', async (host) => {
-    const reference = await read(path, 'reference.example');
-    const links = reference.split('http://reference.example').length - 1;
-    expect(links).toBeGreaterThan(path === '/docs' ? 1 : 10);
-    expect(reference).not.toContain('base-url.invalid');
-    expect(await read(path, host)).toBe(
-      reference.replaceAll('http://reference.example', `http://${host}`),
-    );
-  });
+  ])(
+    '200 with links for Host: %s, and the rest of the content is the same for all hosts',
+    async (host) => {
+      const reference = await read(path, 'reference.example');
+      const links = reference.split('http://reference.example').length - 1;
+      expect(links).toBeGreaterThan(path === '/docs' ? 1 : 10);
+      expect(reference).not.toContain('base-url.invalid');
+      expect(await read(path, host)).toBe(
+        reference.replaceAll('http://reference.example', `http://${host}`),
+      );
+    },
+  );
 
-  test('200 with the configured base URL, escaped where necessary', async () => {
+  test('200 with the configured base URL, escaped in HTML', async () => {
     const publicUrl = 'https://dns.example/a&b';
     const other = await startTestService({ TSIGIL_PUBLIC_URL: publicUrl });
     const text = (await other.get(path)).text;
@@ -53,7 +59,7 @@ describe.each(PATHS)('%s', (path) => {
     );
   });
 
-  test('200 as fast for a different Host with each request as for a constant one', async () => {
+  test('200 as fast if each request has a different Host as for a constant Host', async () => {
     await millisecondsEach(
       path,
       Array.from({ length: 20 }, () => 'warm.example'),

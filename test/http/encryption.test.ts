@@ -46,7 +46,7 @@ async function status(): Promise<Status> {
   return (await service.get('/v2/encryption')).body;
 }
 
-/** Waits until a status has the expected property. */
+/** Waits until `wanted` returns true for the status, and returns the status. */
 async function until(wanted: (status: Status) => boolean): Promise<Status> {
   return expect
     .poll(status, { timeout: 20_000, interval: 20 })
@@ -63,7 +63,7 @@ async function expectSameSecrets(): Promise<void> {
 }
 
 describe('/v2/encryption', () => {
-  test('200 with the keys and the number of their secrets', async () => {
+  test('200 with the master keys, the data keys and the number of secrets of each data key', async () => {
     expect(await status()).toMatchObject({
       master_keys: [masterKey],
       data_keys: [{ number: 1, state: 'active', master_key: masterKey, secrets: 20 }],
@@ -89,7 +89,7 @@ describe('/v2/encryption', () => {
     );
   });
 
-  test('200 for a rotation of the data key, after which every secret is encrypted with the new one', async () => {
+  test('200 for a rotation of the data key, after which the new key encrypts every secret', async () => {
     expect((await service.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
     const after = await until(({ data_keys: keys }) => keys[0]?.state === 'retired');
     expect(after.data_keys).toMatchObject([
@@ -105,7 +105,7 @@ describe('/v2/encryption', () => {
     await expectSameSecrets();
   });
 
-  test('200 for a rotation of the master key, after which the old one is not needed', async () => {
+  test('200 for a rotation of the master key, after which the service starts without the old master key', async () => {
     const { id } = addMasterKey(join(folder, 'own.key'));
     const rotated = await service.post('/v2/encryption/rotate-master-key', undefined);
     expect(rotated.body).toMatchObject({
@@ -119,7 +119,7 @@ describe('/v2/encryption', () => {
     await expectSameSecrets();
   });
 
-  test('200 for a verification of the audit trail after rotations of both keys, which keep its marks and MACs', async () => {
+  test('200 for a verification of the audit trail after both rotations, which change no mark or MAC', async () => {
     const secret = Buffer.from('the same secret before and after').toString('base64');
     const marks: unknown[] = [];
     const mark = async (name: string) => {
@@ -129,7 +129,7 @@ describe('/v2/encryption', () => {
       marks.push(record?.detail.changes.secret[1]);
     };
     const restart = async () => {
-      await service.close(); // a stop seals the remaining records
+      await service.close(); // the stopping service seals the remaining records
       await start();
     };
     await mark('before.example');
@@ -158,7 +158,7 @@ describe('/v2/encryption', () => {
     expect(batches).toBeGreaterThanOrEqual(3);
   });
 
-  test('400 for a rotation with an unusable file, which changes nothing', async () => {
+  test('400 for a rotation with an invalid file of master keys, and nothing changes', async () => {
     writeFileSync(join(folder, 'own.key'), 'junk');
     const response = await service.post('/v2/encryption/rotate-master-key', undefined);
     expectError(response, 400, 'bad_request');
@@ -168,7 +168,7 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), '');
   });
 
-  test('400 for a rotation with a file that lacks the present master key, which changes nothing', async () => {
+  test('400 for a rotation with a file that lacks the current master key, and nothing changes', async () => {
     const own = readFileSync(join(folder, 'own.key'));
     rmSync(join(folder, 'own.key'));
     const { id } = createMasterKeyFile(join(folder, 'own.key'));
@@ -181,7 +181,7 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), own);
   });
 
-  test('400 for a rotation after the file was removed, and the service keeps its master key', async () => {
+  test('400 for a rotation after the file was removed, and the service continues to use its master key', async () => {
     const own = readFileSync(join(folder, 'own.key'));
     rmSync(join(folder, 'own.key'));
     const response = await service.post('/v2/encryption/rotate-master-key', undefined);
@@ -191,7 +191,7 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), own);
   });
 
-  test('secrets stay readable and encrypted while the file has another master key, and the log reports it', async () => {
+  test('secrets stay readable and encrypted while the file has another master key, which the log reports', async () => {
     const own = readFileSync(join(folder, 'own.key'));
     rmSync(join(folder, 'own.key'));
     createMasterKeyFile(join(folder, 'own.key'));
@@ -215,7 +215,7 @@ describe('/v2/encryption', () => {
     await expectSameSecrets();
   });
 
-  test('200 for a check that lists the ids of unreadable secrets, and the metrics count them', async () => {
+  test('200 for a verification that lists the ids of unreadable secrets, which the metrics count', async () => {
     const good = await service.post('/v2/encryption/verify', undefined);
     expect(good.body).toEqual({ checked: 20, unreadable_count: 0, unreadable: [] });
     if (process.env.TEST_DATABASE === 'postgres') return;
@@ -237,7 +237,7 @@ describe('/v2/encryption', () => {
     expect(metrics).toMatch(/^tsigil_data_key_age_seconds \d/m);
   });
 
-  test('concurrent changes during ten rotations lose nothing', async () => {
+  test('no change is lost during ten rotations of the data key', async () => {
     for (let round = 0; round < 10; round += 1) {
       const changes = [...secrets.keys()].map(async (id, index) => {
         const secret = Buffer.from(`round ${round} key ${index} `).toString('base64');

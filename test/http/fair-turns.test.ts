@@ -6,8 +6,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the turns of the event loop', () => {
   /**
-   * Turns with a fake clock and event loop. Each turn runs the work that the previous turn
-   * deferred.
+   * Returns turns with a fake clock and a fake event loop. Each turn runs the work that the
+   * previous turn deferred.
    */
   function loop() {
     let now = 100;
@@ -50,7 +50,7 @@ describe('the turns of the event loop', () => {
     expect(mayBegin()).toBe(true);
   });
 
-  test('begin no request at once while another waits', () => {
+  test('begin no request at once while another request waits', () => {
     const { mayBegin, wait, turn } = loop();
     wait('a1', 1);
     expect(mayBegin()).toBe(false);
@@ -73,7 +73,7 @@ describe('the turns of the event loop', () => {
     expect(turn()).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);
   });
 
-  test('begin one expensive request in a turn, or many cheap ones', () => {
+  test('begin one expensive request per turn, or up to 32 cheap requests', () => {
     const { wait, turn } = loop();
     for (const name of ['a1', 'a2', 'b1']) wait(name, 8);
     expect([turn(), turn(), turn(), turn()]).toEqual([['a1'], ['b1'], ['a2'], []]);
@@ -107,7 +107,7 @@ describe('the turns of the event loop', () => {
   });
 });
 
-describe('a service with a caller who requests many long pages at once', () => {
+describe('a service whose caller requests 100 long pages at once', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
@@ -129,7 +129,7 @@ describe('a service with a caller who requests many long pages at once', () => {
     `GET ${path} HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${token}\r\nConnection: close\r\n\r\n`;
 
   test.each(['/v2/tlds?limit=1', '/v2/pools', '/healthcheck'])(
-    '200 for another caller’s GET %s before half of 100 are done',
+    '200 for GET %s of another caller before half of the pages are complete',
     async (path) => {
       const { body } = await service.post('/v2/tokens', {
         name: `other for ${path}`,
@@ -152,7 +152,7 @@ describe('a service with a caller who requests many long pages at once', () => {
         .map((line) => JSON.parse(line) as { route: string; callerId?: string });
       const place = routes.findIndex(({ callerId }) => callerId !== 'configured');
       expect(routes).toHaveLength(101);
-      expect(place).toBeLessThan(50); // without turns it is the last
+      expect(place).toBeLessThan(50); // without fair turns, this response would be the last
     },
   );
 });

@@ -40,7 +40,7 @@ const REQUESTS: readonly Request[] = [
 describe.each([
   ['Openstack', {}],
   ['Tsigil', { TSIGIL_API_PLATFORM: 'Tsigil' }],
-] as const)('with the service name %s', (word, variables: Record<string, string>) => {
+] as const)('with the platform name %s', (word, variables: Record<string, string>) => {
   const header = `x-${word.toLowerCase()}-request-id`;
   let service: TestService;
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe.each([
     },
   );
 
-  test('204 with a request id', async () => {
+  test('204 with a request id for a deletion', async () => {
     const { body } = await service.post('/v2/tlds', { name: 'passing' });
     const response = await service.delete(`/v2/tlds/${body.id}`);
     expect([response.status, response.headers.get(header)]).toEqual([
@@ -78,7 +78,7 @@ describe.each([
     ]);
   });
 
-  test('every request has a unique id, which its log line contains', async () => {
+  test('every request has a unique request id, which the log line contains', async () => {
     const responses = [
       await service.get('/v2/tlds'),
       await service.get('/v2/nosuch'),
@@ -96,7 +96,7 @@ describe.each([
     ]);
   });
 
-  test('the log contains a request id from the caller as the global id, and the response does not', async () => {
+  test('a request id from the caller is logged as globalRequestId, and is not in the response', async () => {
     const given = `req-${UNKNOWN_ID}`;
     const response = await service.get('/v2/tlds', { [header]: given });
     expect(response.headers.get(header)).not.toBe(given);
@@ -121,7 +121,7 @@ describe.each([
   });
 });
 
-test('a log line contains method, route, status, duration, caller and resource, and no other data from the caller', async () => {
+test('a log line has method, route, status, duration, caller and resource, but no other data of the request', async () => {
   const service = await startTestService();
   const { body } = await service.post('/v2/tlds', { name: 'logged', description: 'described' });
   await service.get(`/v2/tlds/${body.id}?junk=queried`, {

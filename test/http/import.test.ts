@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-test('every collection with an import has a sample', () => {
+test('every collection that supports imports has a sample', () => {
   expect(SAMPLES.map(({ collection }) => collection)).toEqual(
     IMPORTABLE_TYPES.map(({ collection }) => collection),
   );
@@ -32,7 +32,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   const otherId = 'f81d4fae-7dec-11d0-a765-00a0c91e6bf7';
   const kept = async () => itemsOf(await service.get(`/v2/${collection}?sort_key=name`), sample);
 
-  test('200 and imports resources with their ids and timestamps, in order of creation', async () => {
+  test('200 imports resources with their ids and timestamps, in order of creation', async () => {
     const now = await create(service, sample, 'made-now');
     const response = await restore([
       whole('old'),
@@ -63,7 +63,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     ]);
   });
 
-  test('200 for a list from another service, and again without a change', async () => {
+  test('200 for a list from another service, and 200 without changes for the same list again', async () => {
     for (const name of ['one', 'two', 'three']) await create(service, sample, name);
     const source = await kept();
     const target = await startTestService();
@@ -106,7 +106,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     expect(await kept()).toEqual(existing);
   });
 
-  test('400 that lists every problem with the number of its item, and nothing changes', async () => {
+  test('400 with every problem and the number of the item, and nothing changes', async () => {
     const withoutId = Object.fromEntries(
       Object.entries(whole('a')).filter(([name]) => name !== 'id'),
     );
@@ -152,14 +152,14 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     ).toEqual(['all: additionalProperties']);
   });
 
-  test('401 without the right, 400 invalid_uuid for GET', async () => {
+  test('401 without the right, and 400 invalid_uuid for GET', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
     const member = service.with((body as { token: string }).token);
     expectError(await member.post(`/v2/${collection}/import`, {}), 401, 'access_denied');
     expectError(await service.get(`/v2/${collection}/import`), 400, 'invalid_uuid');
   });
 
-  test('the OpenAPI document contains the path', () => {
+  test('the OpenAPI document contains the import', () => {
     const settings = describedAt(service.url);
     const operation = actionPaths(settings, ACTIONS)[`/v2/${collection}/import`]?.post;
     expect(operation?.operationId).toBe(`import_${collection}`);
@@ -177,7 +177,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   });
 });
 
-test('400 for a key whose pool or zone must exist and does not', async () => {
+test('400 for a key of an unknown pool if tsigkeys.requireResource is true', async () => {
   const strict = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
   try {
     const body = SAMPLES[1]?.body('a') ?? {};

@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { sendLines } from '../../src/http/sharing/json-lines.ts';
 
-test('a stream without matches ends when the caller disconnects', async () => {
+test('a stream that sends no lines ends when the caller disconnects', async () => {
   let hasEnded = false;
   async function* parts() {
     try {

@@ -6,7 +6,7 @@ const check = (text: string) => [...checkShape(Buffer.from(text), LONG_BODY)].le
 const members = (count: number) =>
   `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
 
-test('refuses more than 50,000 arrays and objects, with any nesting', () => {
+test('refuses more than 50,000 arrays and objects, at any depth', () => {
   const least = '[],'.repeat(49_998);
   check(`[${least}{}]`);
   for (const text of [`[${least}{},[]]`, '['.repeat(50_001), '{"a":'.repeat(50_001)]) {
@@ -40,7 +40,7 @@ test('refuses more than 50,000 members in total, and more than 100,000 items', (
   );
 });
 
-test('accepts the largest list of entries', () => {
+test('accepts a list with the maximum number of entries', () => {
   const entries = Array.from({ length: 20_000 }, (_, index) => ({
     name: `n${index}`,
     description: null,
@@ -48,7 +48,7 @@ test('accepts the largest list of entries', () => {
   check(JSON.stringify({ tlds: entries, mode: 'partial', replace: false, dry_run: true }));
 });
 
-test('accepts at most 1,000 members of one object in the body of one resource', () => {
+test('refuses an object with more than 1,000 members in the body of one resource', () => {
   expect(() => [...checkShape(Buffer.from(members(1001)), ORDINARY_BODY)]).toThrow(
     'an object with more than 1000 members',
   );
@@ -65,6 +65,6 @@ test('accepts ordinary lists and text that is not JSON', () => {
   check(']]]}}}"');
 });
 
-test('yields to other work after every 64 KiB', () => {
+test('yields to other work after each 64 KiB', () => {
   expect(check(' '.repeat(2 * 1024 * 1024))).toBe(32);
 });

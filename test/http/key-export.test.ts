@@ -48,7 +48,7 @@ test('200 for HEAD with the headers of GET and no body', async () => {
 });
 
 test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])(
-  '400 that lists the formats for %j',
+  '400 with the list of formats for the query %j',
   async (query) => {
     expect(expectError(await exported(key.id, query), 400, 'bad_request')).toBe(
       `format must be one of ${Object.keys(EXPORT_FORMATS).join(', ')}`,
@@ -57,7 +57,7 @@ test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])
 );
 
 test.each(['?format=bind&format=nsd', '?format=bind&colour=red', '?format=%FF'])(
-  '400 for %j',
+  '400 for the query %j',
   async (query) => {
     expectError(await exported(key.id, query), 400, 'bad_request');
   },
@@ -103,7 +103,7 @@ test.each([
   expectError(await exported(id, '?format=bind'), status, type);
 });
 
-test('403 without the right tsigkeys:get, for any format', async () => {
+test('403 without the right tsigkeys:get, even for an unknown format', async () => {
   const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
   const reader = service.with((body as { token: string }).token);
   for (const format of ['bind', 'none'])
@@ -124,7 +124,7 @@ test('405 for POST', async () => {
   expectError(await service.post(`/v2/tsigkeys/${key.id}/export`, {}), 405, 'method_not_allowed');
 });
 
-test('the OpenAPI document lists every format, with an example', () => {
+test('the OpenAPI document has every format with an example', () => {
   const settings = describedAt(service.url);
   const operation = actionPaths(settings, [keyExport])['/v2/tsigkeys/{id}/export']?.get;
   expect(operation?.parameters).toMatchObject([

@@ -6,14 +6,17 @@ import type { TestService } from '../harness/service.ts';
 
 const ADA = { name: 'ada', roles: ['admin'] };
 const BOB = { name: 'bob', roles: ['member', 'Admin'] };
-/** Makes `administrator`, which resembles `admin`, the name of a role. */
+/** A policy with the role `administrator`, which resembles `admin`. */
 const POLICY = { TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'administrator'] }) };
 const READER = { name: 'reader', roles: ['reader', 'administrator'] };
 
 let service: TestService;
 afterEach(() => service.close());
 
-/** The tokens of a new service by their names, and a client with the token of `ada`. */
+/**
+ * Starts a service with these tokens. Returns a client with the token of `ada`, and functions that
+ * use tokens by name.
+ */
 async function open(
   bodies: readonly object[],
   variables: Record<string, string> = {},
@@ -52,7 +55,7 @@ describe('DELETE of a token', () => {
     expectError(await remove('ada'), 409, 'last_administrator');
   });
 
-  test('204 for an administrator token while another one is valid, with its role in upper or lower case', async () => {
+  test('204 for an administrator token while another one is valid, whose role is spelt Admin', async () => {
     const { clientOf, remove } = await open([ADA, BOB]);
     expect((await remove('ada')).status).toBe(204);
     expectError(await remove('bob', clientOf('bob')), 409, 'last_administrator');
@@ -69,7 +72,7 @@ describe('DELETE of a token', () => {
     expect((await remove('ada')).status).toBe(204);
   });
 
-  test('204 for the last one if Keystone or adminToken gives administrators access', async () => {
+  test('204 for the last administrator token if Keystone or adminToken gives administrators access', async () => {
     for (const variables of [
       { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:9' },
       { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) },
@@ -80,7 +83,7 @@ describe('DELETE of a token', () => {
     }
   });
 
-  test('204 for one and 409 for the other if the last two are deleted at once', async () => {
+  test('204 and 409 if callers delete the last two administrator tokens at the same time', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { admin, clientOf, remove } = await open([ADA, BOB]);
       const responses = await Promise.all([remove('ada'), remove('bob', clientOf('bob'))]);
@@ -91,7 +94,7 @@ describe('DELETE of a token', () => {
     }
   });
 
-  test('204 for an administrator token if another one comes after many tokens with other roles', async () => {
+  test('204 for an administrator token if another one follows 1,050 tokens with other roles', async () => {
     const { admin, clientOf, remove } = await open([ADA]);
     for (let made = 0; made < 1001; made += 50) {
       const some = Array.from({ length: 50 }, (_, index) => ({

@@ -19,13 +19,13 @@ async function accepts(port: number, host: string): Promise<boolean> {
   }
 }
 
-test('resolves localhost to all its addresses, and no other host', async () => {
+test('resolves localhost to its addresses, and does not resolve any other host', async () => {
   expect(await listenAddresses('localhost')).toContain('127.0.0.1');
   expect(await listenAddresses('0.0.0.0')).toEqual(['0.0.0.0']);
   expect(await listenAddresses('dns.example')).toEqual(['dns.example']);
 });
 
-test('listens on all available addresses with one app, skips missing ones, and stops on all together', async () => {
+test('listens with one app on all available addresses, skips missing addresses, and stops on all addresses', async () => {
   const app = Fastify();
   app.get('/', async (request) => request.socket.localAddress);
   const url = await listen(app, ['127.0.0.1', '192.0.2.1', '127.0.0.3'], 0);

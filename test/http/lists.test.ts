@@ -28,7 +28,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   const refuse = async (query: string, type: string) =>
     expectError(await service.get(path + query), 400, type);
 
-  test('200 with all items in order of creation, and then the links', async () => {
+  test('200 with all items in order of creation, followed by the links', async () => {
     const { body } = await service.get(path);
     expect(Object.keys(body)).toEqual([sample.collection, 'links']);
     expect(body[sample.collection]).toEqual(resources);
@@ -91,7 +91,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   describe('marker', () => {
-    test('200 with the items after it, in every spelling', async () => {
+    test('200 with the items after the marker, for every spelling of its id', async () => {
       const [, second] = resources;
       const id = second?.id ?? '';
       for (const marker of [id, id.toUpperCase(), id.replaceAll('-', ''), `%7B${id}%7D`]) {
@@ -116,13 +116,13 @@ describe.each(SAMPLES)('$collection', (sample) => {
       await refuse(`?marker=${UNKNOWN_ID}&marker=${UNKNOWN_ID}`, 'invalid_marker');
     });
 
-    test('400 for an unknown id, or the id of an item in another collection', async () => {
+    test('400 for an unknown marker, or the id of an item in another collection', async () => {
       expect(await refuse(`?marker=${UNKNOWN_ID}`, 'marker_not_found')).toContain(UNKNOWN_ID);
       const other = SAMPLES.find(({ collection }) => collection !== sample.collection) ?? sample;
       await refuse(`?marker=${(await create(service, other, 'elsewhere')).id}`, 'marker_not_found');
     });
 
-    test('400 for the id of a deleted item', async () => {
+    test('400 for the marker of a deleted item', async () => {
       const { id } = await create(service, sample, 'deleted');
       await service.delete(`${path}/${id}`);
       await refuse(`?marker=${id}`, 'marker_not_found');
@@ -132,14 +132,14 @@ describe.each(SAMPLES)('$collection', (sample) => {
   describe('sorting', () => {
     const namesOf = async (query: string) => (await list(query)).map(({ name }) => name);
 
-    test('200 sorted by name as names are compared, in code-point order', async () => {
+    test('200 sorted by the comparison form of names, in code-point order', async () => {
       const sorted = ['_delta', 'Alpha', 'alpha2', 'bravo', 'charlie'];
       expect(await namesOf('?sort_key=name')).toEqual(sorted);
       expect(await namesOf('?sort_key=name&sort_dir=asc')).toEqual(sorted);
       expect(await namesOf('?sort_dir=desc&sort_key=name')).toEqual(sorted.toReversed());
     });
 
-    test('200 sorted by id, and by creation', async () => {
+    test('200 sorted by id or by time of creation', async () => {
       const ids = resources.map(({ id }) => id).toSorted();
       expect((await list('?sort_key=id')).map(({ id }) => id)).toEqual(ids);
       expect((await list('?sort_key=id&sort_dir=desc')).map(({ id }) => id)).toEqual(
@@ -196,9 +196,12 @@ describe.each(SAMPLES)('$collection', (sample) => {
       ['?name=a=b', '?name=a%3Db'],
       ['?name', '?name='],
       ['?sort_key=&limit=max', '?sort_key=&limit=max'],
-    ])('200 for %s, which links.self contains, re-encoded', async (query, encoded) => {
-      expect(await self(query)).toBe(encoded);
-    });
+    ])(
+      '200 for the query %s, which links.self contains in canonical encoding',
+      async (query, encoded) => {
+        expect(await self(query)).toBe(encoded);
+      },
+    );
 
     test.each([
       ['?all_projects=true', ''],
@@ -206,13 +209,13 @@ describe.each(SAMPLES)('$collection', (sample) => {
       ['?limit=9&edit_managed_records=yes', '?limit=9'],
       ['?all_projects=&all_projects=x', ''],
     ])(
-      '200 for %s, which links.self omits because it only changes the request context',
+      '200 for the query %s; links.self omits parameters of the request context',
       async (query, encoded) => {
         expect(await self(query)).toBe(encoded);
       },
     );
 
-    test('200 with links.next if and only if the page is full', async () => {
+    test('200 with links.next only if the page is full', async () => {
       for (const [limit, full] of [
         [1, true],
         [4, true],
@@ -227,7 +230,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(await linksOf('?limit=max')).not.toHaveProperty('next');
     });
 
-    test('200 with the marker last in links.next, wherever the request had it', async () => {
+    test('200 with the marker as the last parameter of links.next, wherever the request has it', async () => {
       const [first, second, third] = resources.map(({ id }) => id);
       const links = await linksOf(`?limit=1&marker=${first}&sort_dir=asc&all_projects=true&name=*`);
       expect(links.self).toBe(
@@ -270,7 +273,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       await refuse(query, 'bad_request');
     });
 
-    test('401 instead of 400 for an invalid query of a caller without the right', async () => {
+    test('401, not 400, for an invalid query of a caller without the right', async () => {
       const powerless = service.with(
         (await service.post('/v2/tokens', { name: 'powerless', roles: ['member'] })).body.token,
       );
@@ -281,8 +284,8 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 });
 
-describe('with a default limit', () => {
-  test('200 with api.defaultLimit items by default, and more for a larger limit', async () => {
+describe('with api.defaultLimit', () => {
+  test('200 with this number of items by default, and more items for a larger limit', async () => {
     const service = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '2' });
     for (const name of NAMES) await service.post('/v2/tlds', { name });
     const { body } = await service.get('/v2/tlds');
@@ -294,7 +297,7 @@ describe('with a default limit', () => {
   });
 });
 
-test('200 with at most 1000 items by default and for any larger limit', async () => {
+test('200 with at most 1000 items, by default and for any larger limit', async () => {
   const service = await startTestService();
   const names = Array.from({ length: 1001 }, (_, index) => `name-${index}`);
   expect(

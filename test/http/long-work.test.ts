@@ -7,7 +7,7 @@ import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
 import { heldJobs } from '../harness/held-jobs.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** A request of this caller on a separate connection. */
+/** Returns a fake request of this caller on a separate connection. */
 function requestOf(
   id: string,
   socket = Object.assign(new EventEmitter(), { destroyed: false }),
@@ -16,7 +16,7 @@ function requestOf(
 }
 
 describe('requests with many resources', () => {
-  test('run two at a time and one for each caller, in rotation of the callers', async () => {
+  test('run two at a time, one for each caller, in rotation of the callers', async () => {
     const run = createLongWork();
     const { began, job, release } = heldJobs();
     const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) =>
@@ -28,7 +28,7 @@ describe('requests with many resources', () => {
     expect(began).toEqual(['a1', 'b1', 'c1', 'a2', 'a3']);
   });
 
-  test('503 with Retry-After for a caller with 64 waiting requests, and no other caller', async () => {
+  test('503 with Retry-After for a caller with 64 waiting requests, but not for other callers', async () => {
     const run = createLongWork();
     const { job, release } = heldJobs();
     const names = Array.from({ length: 65 }, (_, index) => `a${index}`);
@@ -42,7 +42,7 @@ describe('requests with many resources', () => {
     expect(await Promise.all(all)).toHaveLength(66);
   });
 
-  test('do not run if the client disconnected while they waited', async () => {
+  test('do not run if the client disconnects while they wait', async () => {
     const run = createLongWork();
     const { began, job, release } = heldJobs();
     const sockets = Array.from({ length: 3 }, () =>
@@ -64,7 +64,7 @@ describe('requests with many resources', () => {
   });
 });
 
-test('long JSON is what JSON.stringify returns, for any list', async () => {
+test('writeLongJson writes the same JSON as JSON.stringify, for any lists', async () => {
   const items = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(items, items, async (one, other) => {

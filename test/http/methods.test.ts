@@ -19,12 +19,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends one request line unchanged, with the administrator's token. */
+/** Sends a request line unchanged, with the administrator token. */
 const send = (line: string, ...headers: string[]) =>
   sendRequest(service.url, [line, 'Host: h', `X-Auth-Token: ${service.token}`, ...headers]);
 const kept = async () => expect((await service.get(`/v2/tlds/${tld.id}`)).body).toEqual(tld);
 
-describe('the path of an action that has the form of the path of an item', () => {
+describe('the path of an action that looks like the path of an item', () => {
   const paths = ACTIONS.flatMap(({ path, type }) =>
     path.split('/').length === 4 && path.startsWith(`/v2/${type.collection}/`)
       ? [{ path, type }]
@@ -32,7 +32,7 @@ describe('the path of an action that has the form of the path of an item', () =>
   );
 
   test.each(paths)(
-    '400 for GET, PATCH and DELETE of $path, as for other non-ids',
+    '400 for GET, PATCH and DELETE of $path, which read the last segment as an id',
     async (action) => {
       const { path, type } = action;
       const word = path.split('/').at(-1);
@@ -58,7 +58,7 @@ test.each([
   ['OPTIONS *', 200, 'GET, HEAD, OPTIONS'],
   ['PUT /v2/tlds%2Fbulk', 404, undefined],
   ['PUT /v2/:id', 404, undefined],
-])('%s gets %i, as the path that the target means', async (line, status, allow) => {
+])('%s gets %i, the status of the equivalent path', async (line, status, allow) => {
   const response = await send(`${line} HTTP/1.1`);
   expect([response.status, response.headers.get('allow') ?? undefined]).toEqual([status, allow]);
 });
@@ -76,7 +76,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     ]),
     ...['PUT', 'POST', 'TRACE', 'COPY'].map((method) => [method, `${path}/${UNKNOWN_ID}`, onItem]),
     ['PUT', `${path}/foo`, onItem],
-  ])('405 for %s %s, with the allowed methods', async (method, target, allow) => {
+  ])('405 for %s %s, with the allowed methods in Allow', async (method, target, allow) => {
     const response = await send(`${method} ${target} HTTP/1.1`);
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual(
@@ -107,7 +107,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     ['/foo', 400],
     [`/${UNKNOWN_ID}`, 404],
     ['?limit=0', 400],
-  ])('the status of GET in response to HEAD for %s: %d', async (rest, status) => {
+  ])('HEAD for %s gets the status of GET: %d', async (rest, status) => {
     const response = await service.call('HEAD', path + rest);
     expect([response.status, response.text]).toEqual([status, '']);
   });
@@ -132,7 +132,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     );
   });
 
-  test('405 for POST and 200 for GET, with any _method or X-HTTP-Method-Override', async () => {
+  test('405 for POST and 200 for GET, whatever _method and X-HTTP-Method-Override contain', async () => {
     const { id } = await create(service, sample, 'not-overridden');
     const target = `${path}/${id}`;
     for (const method of ['delete', 'DELETE', 'patch']) {
@@ -143,7 +143,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     }
   });
 
-  test('200 with the query ignored on paths without a list', async () => {
+  test('200 for paths other than lists, whose query is ignored', async () => {
     const { id } = await create(service, sample, 'no-list');
     const query = '?limit=0&junk=1&junk=2&name=%ff';
     expect((await service.get(`${path}/${id}${query}`)).body.links.self).toBe(
@@ -179,7 +179,7 @@ describe('paths', () => {
     '/favicon.ico',
     '/nosuch/../v2/tlds',
     '/%2e%2e/',
-  ])('404 as JSON outside the API, for every caller: %s', async (path) => {
+  ])('404 as JSON for a path outside the API, even without a token: %s', async (path) => {
     const response = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, 'Host: h']);
     expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
     expect([response.status, JSON.parse(response.body)]).toMatchObject([
@@ -194,7 +194,7 @@ describe('paths', () => {
   });
 
   test.each([`/%762/%74lds`, `http://h/v2/tlds`, 'HTTP://other:1/v2/tlds/', 'https://h/v2/tlds'])(
-    '200 for %s, an equivalent path',
+    '200 for %s, which is equivalent to /v2/tlds',
     async (target) => {
       const response = await send(`GET ${target} HTTP/1.1`);
       expect([response.status, (JSON.parse(response.body) as { links: object }).links]).toEqual([
@@ -207,7 +207,7 @@ describe('paths', () => {
     },
   );
 
-  test('200 for a target that is only a host', async () => {
+  test('200 for a request target without a path', async () => {
     expect((await sendRequest(service.url, ['GET http://h HTTP/1.1', 'Host: h'])).body).toContain(
       '"versions"',
     );
@@ -242,19 +242,19 @@ describe('OPTIONS', () => {
     },
   );
 
-  test('200 with the methods of the path', async () => {
+  test('200 with the methods of the path in Allow', async () => {
     expect(
       (await service.call('OPTIONS', '/v2/tokens')).headers.get('allow')?.split(', ').toSorted(),
     ).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
   });
 
-  test('200 for the whole server', async () => {
+  test('200 for the target *', async () => {
     expect((await send('OPTIONS * HTTP/1.1')).status).toBe(200);
   });
 });
 
 describe('without a token', () => {
-  test('200 for the version document, with and without a body', async () => {
+  test('200 for the version document, for GET and HEAD', async () => {
     const response = await service.with('unknown-token').get('/');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
@@ -273,7 +273,7 @@ describe('without a token', () => {
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
-  test.each(['/healthcheck', '/readyz'])('200 and OK for %s', async (path) => {
+  test.each(['/healthcheck', '/readyz'])('200 with the body OK for %s', async (path) => {
     const response = await service.with('unknown-token').get(path);
     expect([response.status, response.text, response.headers.get('content-type')]).toEqual([
       200,
@@ -282,7 +282,7 @@ describe('without a token', () => {
     ]);
   });
 
-  test('405 for other methods on these paths', async () => {
+  test('405 for POST on paths that need no token', async () => {
     for (const path of ['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json']) {
       const response = await service.with('unknown-token').post(path, {});
       expectError(response, 405, 'method_not_allowed');
@@ -325,13 +325,13 @@ describe('unusual requests', () => {
     expectJson(await sendBytes(service.url, bytes), 400),
   );
 
-  test('400 as JSON for broken chunks, and nothing changes', async () => {
+  test('400 as JSON for an invalid chunked body, and nothing changes', async () => {
     const head = `POST /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expectJson(await sendBytes(service.url, head, `e\r\n{"name":"cut"}\r\nzz\r\n`), 400);
     expect((await service.get('/v2/tlds?name=cut')).body.tlds).toEqual([]);
   });
 
-  test('431 as JSON for too large a header section', async () => {
+  test('431 as JSON for headers or a request line of more than 16 KB', async () => {
     expectJson(
       await sendBytes(
         service.url,
@@ -345,7 +345,7 @@ describe('unusual requests', () => {
     );
   });
 
-  test('200 for an unsupported upgrade or expectation', async () => {
+  test('200 for an unsupported Upgrade or Expect header, which is ignored', async () => {
     expect(
       (await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade'))
         .status,
@@ -374,7 +374,7 @@ describe('unusual requests', () => {
     ).toBe(201);
   });
 
-  test('200 for an unexpected body', async () => {
+  test('200 for GET with Content-Length: 0', async () => {
     expect(
       (
         await send(
@@ -395,7 +395,7 @@ describe('slow requests', () => {
       'body',
       'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 20\r\nX-Auth-Token: TOKEN\r\n\r\n{"name":',
     ],
-  ])('408 as JSON if the %s does not arrive in time', async (_part, text) => {
+  ])('408 as JSON if the %s is incomplete after requestTimeoutSeconds', async (_part, text) => {
     const hurried = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
     const response = parseResponse(
       await sendBytes(hurried.url, text.replace('TOKEN', hurried.token)),

@@ -7,7 +7,10 @@ const TOKEN = 'a-token-of-prometheus-that-nobody-guesses';
 let service: TestService;
 afterEach(() => service.close());
 
-/** The status and error type of a request for the metrics. */
+/**
+ * Requests the metrics without a token of the API. Expects a response as documented, and returns
+ * it.
+ */
 async function read(headers: Record<string, string> = {}) {
   const response = await service.with('').call('GET', '/metrics', undefined, headers);
   expectDocumented(await readDocument(service), '/metrics', 'GET', response);
@@ -15,13 +18,13 @@ async function read(headers: Record<string, string> = {}) {
 }
 
 describe('/metrics', () => {
-  test('200 without a token from every address by default', async () => {
+  test('200 without a token by default', async () => {
     service = await startTestService();
     const { status, text } = await read();
     expect([status, text]).toEqual([200, expect.stringContaining('tsigil_database_up 1')]);
   });
 
-  test('200 with the token of metrics.token in either header, 401 with another or none', async () => {
+  test('200 with metrics.token in either header, 401 with another token or without a token', async () => {
     service = await startTestService({ TSIGIL_METRICS_TOKEN: TOKEN });
     for (const headers of [{ authorization: `Bearer ${TOKEN}` }, { 'x-auth-token': TOKEN }])
       expect((await read(headers)).status).toBe(200);
@@ -38,7 +41,7 @@ describe('/metrics', () => {
     expect((await service.with('').call('HEAD', '/metrics')).status).toBe(401);
   });
 
-  test('the token of metrics.token gives no other right', async () => {
+  test('metrics.token is not accepted for other requests', async () => {
     service = await startTestService({ TSIGIL_METRICS_TOKEN: TOKEN });
     expect((await service.with(TOKEN).get('/v2/tlds')).status).toBe(401);
   });
@@ -47,14 +50,14 @@ describe('/metrics', () => {
     [['127.0.0.1'], 200],
     [['10.0.0.0/8', '127.0.0.0/8'], 200],
     [['10.0.0.0/8', '::1'], 403],
-  ])('with metrics.addresses %j: %d', async (addresses, status) => {
+  ])('the status for 127.0.0.1 with metrics.addresses %j: %d', async (addresses, status) => {
     service = await startTestService({ TSIGIL_METRICS_ADDRESSES: JSON.stringify(addresses) });
     const response = await read();
     if (status === 200) expect(response.status).toBe(200);
     else expectError(response, 403, 'address_denied');
   });
 
-  test('the address is that of the caller behind a trusted proxy', async () => {
+  test('behind a trusted proxy, X-Forwarded-For has the address that counts', async () => {
     service = await startTestService({
       TSIGIL_METRICS_ADDRESSES: '["2001:db8::/32"]',
       TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
@@ -64,7 +67,7 @@ describe('/metrics', () => {
     expect((await read()).status).toBe(403);
   });
 
-  test('behind a proxy, an address may have a port, and an unreadable one is refused', async () => {
+  test('behind a trusted proxy, an address may have a port, and an invalid address gets 403', async () => {
     service = await startTestService({
       TSIGIL_METRICS_ADDRESSES: '["127.0.0.0/8", "2001:db8::/32"]',
       TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
@@ -76,7 +79,7 @@ describe('/metrics', () => {
       expect([forwarded, await statusOf(forwarded)]).toEqual([forwarded, 403]);
   });
 
-  test('with both settings, a request must meet both', async () => {
+  test('with metrics.addresses and metrics.token, a request must match both', async () => {
     service = await startTestService({
       TSIGIL_METRICS_ADDRESSES: '["192.0.2.0/24"]',
       TSIGIL_METRICS_TOKEN: TOKEN,

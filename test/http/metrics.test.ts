@@ -13,17 +13,18 @@ function resourceSeries(text: string): string[] {
   return text.split('\n').filter((line) => line.startsWith('tsigil_resources{'));
 }
 
-test('200 with all metrics for concurrent scrapes, which share a slow database query', async () => {
+test('200 with all metrics for concurrent scrapes, which share a database query', async () => {
   const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/metrics')));
   for (const { status, text } of responses)
     expect([status, resourceSeries(text).length]).toEqual([200, RESOURCE_TYPES.length]);
-  // SQLite runs each statement at once, so each run ends before the next request is read.
+  // SQLite completes each statement before the service reads the next request, so scrapes need not
+  // share.
   const mostRuns =
     process.env.TEST_DATABASE === 'postgres' ? responses.length - 1 : responses.length;
   expect(new Set(responses.map(({ text }) => text)).size).toBeLessThanOrEqual(mostRuns);
 });
 
-test('200 without a new count within 15 s', async () => {
+test('200 with the cached counts for 15 s', async () => {
   const before = resourceSeries((await service.get('/metrics')).text);
   expect((await service.post('/v2/tlds', { name: 'counted-later' })).status).toBe(201);
   expect(resourceSeries((await service.get('/metrics')).text)).toEqual(before);
@@ -35,7 +36,10 @@ test('200 from /readyz for concurrent requests', async () => {
 });
 
 describe('gauges of the database', () => {
-  /** Adds two gauges that `read` determines. Returns a function that reads their series. */
+  /**
+   * Adds two gauges with values from `read`. Returns a function that scrapes the series of both
+   * gauges.
+   */
   function gaugesOf(read: () => Promise<number>): () => Promise<string[]> {
     const metrics = createMetrics('0.0.0');
     addDatabaseGauges(metrics, read, [
@@ -56,7 +60,7 @@ describe('gauges of the database', () => {
   }
   const SERIES = ['labelled{part="a"} 7', 'labelled{part="b"} 14', 'plain 7'];
 
-  test('share one query within 15 s, also of concurrent scrapes', async () => {
+  test('share one query within 15 s, also in concurrent scrapes', async () => {
     let reads = 0;
     const scrape = gaugesOf(async () => {
       reads += 1;

@@ -21,7 +21,7 @@ describe.each<[string, ResourceType, string, object]>([
   ['a key', tsigkey, 'Once.Example.', { name: 'Once.Example.', ...key }],
   ['a TLD entry', tld, 'Once', { name: 'Once' }],
 ])('the name of %s', (_title, type, name, body) => {
-  test('is converted into its comparison form once in each request', async () => {
+  test('is converted to its comparison form only once per request', async () => {
     const conversions = vi.spyOn(uniqueOf<typeof type.fields>(type), 'comparisonForm');
     const converted = async (request: Promise<{ status: number }>, status: number) => {
       expect((await request).status).toBe(status);

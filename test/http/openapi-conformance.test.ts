@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The statuses of updates and deletions other than 200 and 204. */
+/** The statuses of updates and deletions that differ from 200 and 204. */
 const STATUSES: Readonly<Record<string, { update?: number; delete?: number }>> = {
   pools: { update: 202 },
   zones: { delete: 202 },
@@ -34,7 +34,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
   const path = `/v2/${collection}`;
   const item = `${path}/{id}`;
 
-  test('201 for every example, with a response as documented; then 200, 202 and 204', async () => {
+  test('201 for every example, and 200, 202 and 204 for later requests, with responses as documented', async () => {
     const requests = Object.entries(
       examplesOf(operationAt(api, path, 'POST').requestBody?.content),
     );
@@ -222,7 +222,7 @@ describe('paths without a token', () => {
   });
 });
 
-/** The operations that may return an error of this type. */
+/** Returns the operations that may return an error of this type. */
 function placesOf(document: ApiDocument, type: string): string[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     DOCUMENTED_METHODS.filter((method) =>
@@ -234,7 +234,7 @@ function placesOf(document: ApiDocument, type: string): string[] {
 }
 
 describe('settings that change statuses', () => {
-  test('403 for a caller without the right if configured, and never 401', async () => {
+  test('403, not 401, for a caller without the right if auth.insufficientRightsStatus is 403', async () => {
     const strict = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
     const document = await readDocument(strict);
     const { body } = await strict.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
@@ -245,12 +245,12 @@ describe('settings that change statuses', () => {
     expectDocumented(document, '/v2/tlds', 'GET', response);
     expectDocumented(document, '/v2/tlds', 'GET', unknown);
     expect(JSON.stringify(document)).not.toContain('access_denied');
-    // An operation without any right is 403 under either setting.
+    // The creation of a CATALOG zone is 403 under either setting.
     expect(placesOf(api, 'forbidden')).toEqual(['post /v2/zones']);
     expect(placesOf(document, 'forbidden')).toEqual(placesOf(api, 'access_denied'));
   });
 
-  test('429 for a caller above the rate limit', async () => {
+  test('429 for a caller above the rate limit, as documented', async () => {
     const limited = await startTestService({
       TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND: '1',
       TSIGIL_RATE_LIMIT_BURST: '1',

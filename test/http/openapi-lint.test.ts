@@ -7,7 +7,7 @@ import { isMet } from '../harness/tools.ts';
 
 const PACKAGE = join(import.meta.dirname, '../../node_modules/@redocly/openapi-core');
 
-/** The part of the linter that this test uses. */
+/** The functions of the linter that this test uses. */
 interface Linter {
   createConfig(raw: { extends: string[] }): Promise<unknown>;
   lintFromString(options: {
@@ -23,9 +23,9 @@ const isInstalled = isMet(
   '@redocly/openapi-core is not installed (npm ci)',
 );
 
-describe.runIf(isInstalled)("redocly's recommended rules", () => {
+describe.runIf(isInstalled)('the linters of Redocly and Spectral', () => {
   test.each(['none', 'designate'])(
-    'find no problem in /openapi.json with compatibility: %s',
+    "Redocly's recommended rules find no problem in /openapi.json with compatibility: %s",
     async (compatibility) => {
       const service = await startTestService({ TSIGIL_COMPATIBILITY: compatibility });
       try {
@@ -45,7 +45,7 @@ describe.runIf(isInstalled)("redocly's recommended rules", () => {
     },
   );
 
-  test('names the operator as the contact, which the rules of Spectral require', async () => {
+  test("/openapi.json has a contact, as Spectral's rules require", async () => {
     const service = await startTestService();
     try {
       const { info } = await readDocument(service);

@@ -16,11 +16,11 @@ import {
 import { startWithTokens } from '../harness/administrators.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The id in the document's examples. No resource has it. */
+/** The id in the examples of the OpenAPI document. No resource has this id. */
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
 describe('collection rules', () => {
-  test('4xx with the documented message for every rule of the operation', async () => {
+  test('4xx with the documented message for every rule of an operation', async () => {
     const ruled = await startTestService({
       TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true',
       TSIGIL_ZONES_PER_PROJECT: '2',
@@ -136,7 +136,7 @@ describe('zone name check', () => {
 
   const path = '/v2/tlds/check';
 
-  test('200 for the example, with a response as documented', async () => {
+  test('200 for the example of the request, with a response as documented', async () => {
     const examples = examplesOf(operationAt(api, path, 'POST').requestBody?.content);
     const promised = examplesOf(responseTo(api, path, 'POST', 200).content);
     for (const [name, request] of Object.entries(examples)) {

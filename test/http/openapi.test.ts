@@ -49,7 +49,7 @@ describe('the OpenAPI document', () => {
     expect(api.openapi).toMatch(/^3\.1\./);
   });
 
-  test('refers only to components that it contains, and contains no other components', () => {
+  test('refers only to components in the document, and contains no unused components', () => {
     const references = new Set(
       [...JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)].map(
         ([, reference]) => reference ?? '',
@@ -101,7 +101,7 @@ describe('the OpenAPI document', () => {
     expect(local).toEqual(api);
   });
 
-  test('contains the settings that affect responses', async () => {
+  test('follows the settings that affect responses', async () => {
     const other = await startTestService({
       TSIGIL_API_PLATFORM: 'Example',
       TSIGIL_API_DEFAULT_LIMIT: '7',
@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
     expect(document.components.parameters.limit?.schema).toMatchObject({ default: 7 });
   });
 
-  test('describes a new resource type, and paths outside collections', () => {
+  test('describes a new resource type and additional paths', () => {
     const [tld] = RESOURCE_TYPES;
     const { name } = tld.fields;
     if (name === undefined) throw new Error('TLDs have names');
@@ -190,7 +190,7 @@ describe('the routes', () => {
 });
 
 /**
- * Returns the paths in the router of a server, sorted, in the spelling of OpenAPI. Parses the tree
+ * Returns the sorted paths in the router of a server, in the syntax of OpenAPI. Parses the tree
  * that the router prints.
  */
 async function servedPaths(): Promise<string[]> {

@@ -12,7 +12,8 @@ let service: TestService;
 let zones: Zone[];
 beforeAll(async () => {
   service = await startTestService({ TSIGIL_API_MAX_PAGE_BYTES: String(MAX_BYTES) });
-  // From 1 to 20 KB, in no order. Some have backslashes, or characters of several bytes.
+  // Up to 99 attributes, in no order of size. A third has characters of several bytes, a third
+  // backslashes.
   const attributesOf = (index: number) =>
     Object.fromEntries(
       Array.from({ length: (index * 37) % 100 }, (_, number) => [
@@ -51,7 +52,7 @@ async function walk(query: string): Promise<{ pages: Zone[][]; totals: unknown[]
   return { pages, totals };
 }
 
-test('200 with each zone on exactly one page, and each page as long as its maximum size allows', async () => {
+test('200 with each zone on exactly one page, and as many zones on each page as its size limit allows', async () => {
   const queries = fc.record({
     limit: fc.constantFrom(1, 2, 7, 59, 60, 1000),
     sortKey: fc.constantFrom('created_at', 'name', 'id', 'updated_at', 'ttl'),
@@ -85,7 +86,7 @@ test('200 with each zone on exactly one page, and each page as long as its maxim
   );
 });
 
-test('200 with one zone if that zone alone is larger than a page', async () => {
+test('200 with a single zone if this zone is larger than the size limit of a page', async () => {
   const attributes = Object.fromEntries(
     Array.from({ length: 100 }, (_, index) => [`${index}`.padEnd(50, 'ä'), '😀'.repeat(50)]),
   );
@@ -97,7 +98,7 @@ test('200 with one zone if that zone alone is larger than a page', async () => {
   await service.delete(`/v2/zones/${large.id}`);
 });
 
-test('counts the size of a page in bytes of UTF-8 JSON', () => {
+test('the size of a page is the number of bytes of its JSON in UTF-8', () => {
   const items = fc.array(fc.record({ name: fc.string({ unit: 'binary' }), number: fc.nat() }), {
     maxLength: 20,
   });

@@ -15,13 +15,13 @@ describe.each(SAMPLES)('$collection', (sample) => {
     service = await startTestService();
     for (let index = 0; index < 23; index += 1) {
       const { id } = await create(service, sample, `entry-${(index * 7) % 23}`);
-      // the others have no updated_at
+      // entries without a change have no updated_at
       if (index % 3 === 0) await service.patch(`${path}/${id}`, {});
     }
   });
   afterAll(() => service.close());
 
-  /** Follows links.next from the first page to the last; `between` runs after each page. */
+  /** Follows links.next from the first page to the last. Calls `between` after each page. */
   async function walk(
     query: string,
     between: (page: Resource[]) => Promise<unknown> = async () => undefined,
@@ -41,7 +41,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   const all = async (order: string) => itemsOf(await service.get(`${path}?${order}`), sample);
 
   test.each(ORDERS)(
-    '200 with the same items page by page as on one page, for every page size: %s',
+    '200 with the same items on several pages as on one page, for every page size: %s',
     async (order) => {
       const whole = await all(order);
       expect(whole).toHaveLength(23);
@@ -50,30 +50,33 @@ describe.each(SAMPLES)('$collection', (sample) => {
     },
   );
 
-  test.each(ORDERS)('200 sorted, with equal values by id and null first: %s', async (order) => {
-    const key = SORT_KEYS.find((name) => order.includes(`=${name}&`)) ?? 'id';
-    const sorted = (await all(order)).map((item) => `${item[key] ?? ''} ${item.id}`);
-    expect(sorted).toEqual(
-      order.endsWith('asc') ? sorted.toSorted() : sorted.toSorted().toReversed(),
-    );
-  });
+  test.each(ORDERS)(
+    '200 sorted by value and then by id, with null before other values: %s',
+    async (order) => {
+      const key = SORT_KEYS.find((name) => order.includes(`=${name}&`)) ?? 'id';
+      const sorted = (await all(order)).map((item) => `${item[key] ?? ''} ${item.id}`);
+      expect(sorted).toEqual(
+        order.endsWith('asc') ? sorted.toSorted() : sorted.toSorted().toReversed(),
+      );
+    },
+  );
 
-  test('200 page by page with a filter', async () => {
+  test('200 with the matching items on several pages', async () => {
     const whole = await all('name=entry-1*&sort_key=name');
     expect(whole).toHaveLength(11);
     expect(await walk('name=entry-1*&sort_key=name&limit=3')).toEqual(whole);
   });
 
   test.each(ORDERS)(
-    '200 with every unchanged item exactly once while others are created and deleted: %s',
+    '200 with every unchanged item exactly once while callers create and delete other items: %s',
     async (order) => {
       const stays = (await all(order)).map(({ id }) => id);
       const passing: Resource[] = [];
       let pages = 0;
       const seen = await walk(`${order}&limit=4`, async (page) => {
         if ((pages += 1) > 10) return;
-        // Creates rows before the end of the page and after it. The marker is not deleted, because
-        // the service refuses a deleted one.
+        // Creates items before and after the end of the page. Does not delete the marker, because
+        // the service refuses the marker of a deleted item.
         for (const prefix of ['a', 'entry-1', 'z'])
           passing.push(await create(service, sample, `${prefix}-${pages}-passing`));
         for (const { id } of passing.splice(0, 2))

@@ -29,7 +29,7 @@ test('200 for each pipelined request, in order', async () => {
   expect(bodies).toEqual([...names.map((name) => [200, name]), [200, undefined]]);
 });
 
-test('201 for a large body behind another request', async () => {
+test('201 for a large body that follows another pipelined request', async () => {
   service = await startTestService();
   const bodies = Array.from(
     { length: 10 },
@@ -41,7 +41,7 @@ test('201 for a large body behind another request', async () => {
   expect((await service.get('/v2/tlds')).body.tlds.length).toBe(10);
 });
 
-test('100 and 201 for Expect: 100-continue behind another request', async () => {
+test('100 and 201 for Expect: 100-continue in a request that follows another pipelined request', async () => {
   service = await startTestService();
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   let received = '';
@@ -58,7 +58,7 @@ test('100 and 201 for Expect: 100-continue behind another request', async () => 
   expect(statusesOf(received.replace('HTTP/1.1 100 Continue\r\n\r\n', ''))).toEqual([200, 201]);
 });
 
-test('200 for another connection before many pipelined requests are done', async () => {
+test('200 for another connection before the last of 61 pipelined requests', async () => {
   service = await startTestService();
   await create(service, TLDS, 'com');
   const pipelined = sendBytes(
@@ -74,7 +74,7 @@ test('200 for another connection before many pipelined requests are done', async
   expect(routes.lastIndexOf('/v2/tlds')).toBeGreaterThan(routes.indexOf('/v2/pools'));
 });
 
-test('408 for an incomplete body behind other requests, after their responses', async () => {
+test('408 for an incomplete body, after the responses to earlier pipelined requests', async () => {
   service = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
   const text = await sendBytes(
     service.url,
@@ -88,7 +88,7 @@ test('408 for an incomplete body behind other requests, after their responses', 
   ]);
 });
 
-test('400 for CONNECT, after the responses to earlier requests', async () => {
+test('400 for CONNECT, after the responses to earlier pipelined requests', async () => {
   service = await startTestService();
   const text = await sendBytes(
     service.url,
@@ -97,7 +97,7 @@ test('400 for CONNECT, after the responses to earlier requests', async () => {
   expect(statusesOf(text)).toEqual([200, 200, 200, 400]);
 });
 
-test('200 for all waiting requests when the service stops, the last with Connection: close', async () => {
+test('200 for all waiting requests when the service stops; the last response has Connection: close', async () => {
   service = await startTestService();
   await create(service, TLDS, 'com');
   const pipelined = sendBytes(service.url, get('/v2/tlds').repeat(60));

@@ -11,7 +11,7 @@ let began: { request: IncomingMessage; response: ServerResponse }[];
 let excess: number;
 let parsed: number;
 
-/** A request that increments `parsed`. */
+/** A request that increments `parsed` when Node.js has parsed it. */
 class CountedMessage extends IncomingMessage {
   constructor(socket: Socket) {
     super(socket);
@@ -38,7 +38,10 @@ async function start(): Promise<void> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
 }
 
-/** Sends `text` on a new connection. Returns the connection and what it has received so far. */
+/**
+ * Sends `text` on a new connection. Returns the connection, and a function that returns the text
+ * received so far.
+ */
 async function send(text: string): Promise<{ socket: Socket; received: () => string }> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let received = '';
@@ -58,7 +61,7 @@ const answer = (index: number) => {
   response?.setHeader('Content-Length', String(request?.url).length).end(request?.url);
 };
 
-test('a request starts after the previous response was sent, in a later turn of the event loop', async () => {
+test('a request starts in a later turn of the event loop after the previous response was sent', async () => {
   await start();
   const { received } = await send(gets(3));
   await expect.poll(urls).toEqual(['/0']);
@@ -76,7 +79,7 @@ test('a request starts after the previous response was sent, in a later turn of 
     .toEqual(['/0', '/1', '/2']);
 });
 
-test('a connection with more than 64 waiting requests ends after their responses, the last with Connection: close', async () => {
+test('a connection with more than 64 waiting requests gets 65 responses and then closes', async () => {
   await start();
   const { socket, received } = await send(gets(3000));
   const closed = once(socket, 'close');
@@ -91,10 +94,10 @@ test('a connection with more than 64 waiting requests ends after their responses
   );
   expect(responses.map(isClosing)).toEqual(responses.map((_, index) => index === 64));
   expect([began.length, excess]).toEqual([65, 1]);
-  expect(parsed).toBeLessThan(70); // the others are not even parsed
+  expect(parsed).toBeLessThan(70); // Node.js must not parse the other requests
 });
 
-test('input above the limit of a connection is not buffered in memory', async () => {
+test('input above the limit of a connection does not fill memory', async () => {
   await start();
   const { socket } = await send(gets(100));
   await expect.poll(() => excess).toBe(1);
@@ -106,7 +109,7 @@ test('input above the limit of a connection is not buffered in memory', async ()
   expect(began.length).toBe(1);
 });
 
-test('at most 4096 requests wait on all connections together, and closed connections free their slots', async () => {
+test('at most 4096 requests wait on all connections, and closed connections free the slots of their requests', async () => {
   await start();
   for (let round = 1; round <= 2; round += 1) {
     [began, excess] = [[], 0];
@@ -133,7 +136,7 @@ test('a connection reset drops the waiting requests of the connection', async ()
   expect(urls()).toEqual(['/0']);
 });
 
-test('the first response that cannot be sent drops the waiting requests of a closed connection', async () => {
+test('the waiting requests of a closed connection are dropped at the first response that cannot be sent', async () => {
   await start();
   const { socket } = await send(gets(60));
   await expect.poll(urls).toEqual(['/0']);
@@ -146,7 +149,7 @@ test('the first response that cannot be sent drops the waiting requests of a clo
   expect(began.length).toBeLessThan(4);
 });
 
-test('waiting requests get responses after the client has closed its side', async () => {
+test('waiting requests get responses after the client has half-closed the connection', async () => {
   await start();
   const { socket, received } = await send(gets(5));
   socket.end();
@@ -210,7 +213,7 @@ test.each(['GET /0 HTTP/1.0\r\n\r\n', 'GET /0 HTTP/1.1\r\nConnection: close\r\n\
   },
 );
 
-test('waiting requests get responses while the service stops, and later requests are ignored', async () => {
+test('waiting requests get responses while the service stops, but later requests do not', async () => {
   await start();
   const { socket, received } = await send(gets(3));
   const closed = once(socket, 'close');
@@ -219,7 +222,7 @@ test('waiting requests get responses while the service stops, and later requests
   await expect.poll(urls).toEqual(['/0', '/1']);
   server.close();
   answer(1);
-  await expect.poll(urls).toEqual(['/0', '/1', '/2']); // the last request in the queue
+  await expect.poll(urls).toEqual(['/0', '/1', '/2']); // request 2 is the last request in the queue
   socket.write(gets(3, 3));
   await expect.poll(() => began[2]?.response.getHeader('connection')).toBe('close');
   answer(2);

@@ -39,7 +39,7 @@ async function createPool(members: Record<string, unknown> = {}) {
 }
 
 describe('the default pool', () => {
-  test('200 in a new service', async () => {
+  test('200 for the default pool in a new service', async () => {
     const fresh = await startTestService();
     try {
       const { status, body } = await fresh.get(`/v2/pools/${POOL_ID}`);
@@ -63,7 +63,7 @@ describe('the default pool', () => {
     }
   });
 
-  test('400 for its deletion, 202 for a change', async () => {
+  test('400 for a deletion of the default pool, 202 for an update', async () => {
     expectError(await service.delete(`/v2/pools/${POOL_ID}`), 400, 'invalid_operation');
     const { status, body } = await service.patch(`/v2/pools/${POOL_ID}`, {
       description: 'All zones',
@@ -78,7 +78,7 @@ describe('the default pool', () => {
 });
 
 describe('a pool', () => {
-  test('201 with the given members, and the project of the caller', async () => {
+  test("201 with the given members and the caller's project", async () => {
     const given = {
       name: 'made',
       description: 'd',
@@ -95,7 +95,7 @@ describe('a pool', () => {
     expect((await ofNoProject.post('/v2/pools', pool())).body.project_id).toBeNull();
   });
 
-  test('201 with the project in the request, which gives it no rights and never changes', async () => {
+  test('201 with the given project, which gets no rights and never changes', async () => {
     for (const [given, project] of [
       ['red', 'red'],
       [null, 'admin'],
@@ -113,7 +113,7 @@ describe('a pool', () => {
     }
   });
 
-  test('202 with the changes', async () => {
+  test('202 with the changed members', async () => {
     const before = await createPool({ ns_records: NS_RECORDS });
     const changes = {
       name: `renamed-${before.name}`,
@@ -127,14 +127,14 @@ describe('a pool', () => {
     expect((await service.get(`/v2/pools/${before.id}`)).body).toEqual(body);
   });
 
-  test('204 if it is empty, then 404', async () => {
+  test('204 for the deletion of an empty pool, then 404', async () => {
     const { id } = await createPool();
     const { status, text, headers } = await service.delete(`/v2/pools/${id}`);
     expect([status, text, headers.get('content-length')]).toEqual([204, '', '0']);
     expectError(await service.get(`/v2/pools/${id}`), 404, 'pool_not_found');
   });
 
-  test('400 if it has zones, also of another project, and 204 once they are deleted', async () => {
+  test('400 for the deletion of a pool with zones of any project, 204 once the zones are deleted', async () => {
     const { id } = await createPool();
     const sudo = { 'x-auth-sudo-project-id': 'red' };
     const zone = await service.post(
@@ -149,7 +149,7 @@ describe('a pool', () => {
     expect((await service.delete(`/v2/pools/${id}`)).status).toBe(204);
   });
 
-  test('409 when the name is taken', async () => {
+  test('409 if the name is taken', async () => {
     const [one, other] = [await createPool(), await createPool()];
     expect(
       expectError(await service.post('/v2/pools', { name: one.name }), 409, 'duplicate_pool'),
@@ -201,7 +201,7 @@ describe('a pool', () => {
     [{ project_id: 'two words' }, 'project_id: format'],
     [{ id: UNKNOWN_ID }, 'id: readOnly'],
     [{ nameservers: [] }, 'nameservers: additionalProperties'],
-  ])('400 for %j, in a creation and in a change', async (members, problem) => {
+  ])('400 for %j in a creation or an update', async (members, problem) => {
     expect(problemsOf(await service.post('/v2/pools', pool(members)))).toEqual([problem]);
     const before = await createPool();
     expect(problemsOf(await service.patch(`/v2/pools/${before.id}`, members))).toEqual([problem]);
@@ -257,7 +257,7 @@ describe('a pool', () => {
 });
 
 describe('the pool of a new zone', () => {
-  test('201 in the pool in pool_id or the attribute, in any spelling', async () => {
+  test('201 with the pool in pool_id or in the attribute pool_id, for any spelling of the id', async () => {
     const { id } = await createPool();
     const plain = id.replaceAll('-', '').toUpperCase();
     for (const [index, members] of [
@@ -272,7 +272,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('201 for the same name in another pool, 409 in the same pool', async () => {
+  test('201 for an existing name in another pool, 409 in the same pool', async () => {
     const { id } = await createPool();
     await createZone(service, primary('twice.example.'));
     await createZone(service, primary('twice.example.', { pool_id: id }));
@@ -285,7 +285,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('404 for an unknown pool, and for two different pools', async () => {
+  test('404 for an unknown pool, or for different pools in pool_id and the attribute', async () => {
     const { id } = await createPool();
     const wrong = [
       { pool_id: UNKNOWN_ID },
@@ -301,7 +301,7 @@ describe('the pool of a new zone', () => {
       );
   });
 
-  test('401 for a member who chooses another pool than the default one, 201 for the default', async () => {
+  test('401 for a member who chooses a pool other than the default pool, 201 for the default pool', async () => {
     const { id } = await createPool();
     const member = await clientFor(service, ['member'], 'red');
     for (const members of [
@@ -328,7 +328,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('201 for a role that the policy allows to choose', async () => {
+  test('201 for a role to which the policy grants zones:choose_pool', async () => {
     const other = await startTestService({
       TSIGIL_POLICY: JSON.stringify({ 'zones:choose_pool': ['member'] }),
     });
@@ -341,7 +341,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('201 or 404 if the pool is deleted at the same time, and every zone has a pool', async () => {
+  test('201 or 404 while another caller deletes the pool, and no zone is left without a pool', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createPool();
       const create = () =>

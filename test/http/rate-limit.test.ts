@@ -10,7 +10,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the token bucket of one caller', () => {
   /**
-   * A limiter, a clock to set, and the outcome of each request: undefined, or the seconds to wait.
+   * Returns a limiter with a clock. `request` returns undefined if the request is admitted, else
+   * the seconds to wait.
    */
   function limiter(requestsPerSecond: number, burst: number) {
     let now = 100;
@@ -30,7 +31,7 @@ describe('the token bucket of one caller', () => {
     };
   }
 
-  test('admits the burst, and then returns the time to wait', () => {
+  test('admits the burst, and then returns the seconds to wait', () => {
     const { request: request } = limiter(2, 3);
     expect([request(), request(), request(), request()]).toEqual([
       undefined,
@@ -40,7 +41,7 @@ describe('the token bucket of one caller', () => {
     ]);
   });
 
-  test('fills at the rate, up to the burst', () => {
+  test('refills at the configured rate, up to the burst', () => {
     const { request: request, wait } = limiter(2, 3);
     for (let count = 0; count < 3; count += 1) request();
     wait(0.4);
@@ -56,7 +57,7 @@ describe('the token bucket of one caller', () => {
     ]);
   });
 
-  test('admits a caller after the returned time', () => {
+  test('admits a caller after the returned number of seconds', () => {
     const { request: request, wait } = limiter(3, 1);
     request();
     for (let count = 0; count < 20; count += 1) {
@@ -95,7 +96,7 @@ describe('the token bucket of one caller', () => {
 describe('a service with a rate limit', () => {
   const variables = { TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND: '1', TSIGIL_RATE_LIMIT_BURST: '5' };
 
-  test('429 with Retry-After after the burst of one caller, and 200 for other callers', async () => {
+  test('429 with Retry-After for a caller above the burst, and 200 for other callers', async () => {
     const service = await startTestService(variables);
     const other = service.with(
       (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token,
@@ -112,7 +113,7 @@ describe('a service with a rate limit', () => {
     await service.close();
   });
 
-  test('200 for every request by default, without a limit', async () => {
+  test('200 for every request by default, because there is no limit', async () => {
     const service = await startTestService();
     const responses = await Promise.all(Array.from({ length: 300 }, () => service.get('/v2/tlds')));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
@@ -122,8 +123,8 @@ describe('a service with a rate limit', () => {
 
 describe('the token bucket of an address', () => {
   /**
-   * Returns a limit of 1 request per second with a burst of 2. The caller sets the clock, and reads
-   * whether each request is admitted.
+   * Returns a limit of 1 request per second with a burst of 2, and a clock. `take` and `check`
+   * return whether a request is admitted.
    */
   function limit() {
     let now = 0;
@@ -167,7 +168,7 @@ describe('the token bucket of an address', () => {
     expect([take(), take(), take()]).toEqual([true, true, false]);
   });
 
-  test('admits a token that was valid at its last check even when empty, and still fills at the rate', () => {
+  test('admits a token that was valid at its last check, even if the bucket is empty', () => {
     const { take, check } = limit();
     check('valid', true);
     expect([take(), take(), take()]).toEqual([true, true, false]);
@@ -175,7 +176,7 @@ describe('the token bucket of an address', () => {
     expect([take(), check('new', true)]).toEqual([false, false]);
   });
 
-  test('admits a token whose check failed with an error, but not a revoked one', () => {
+  test('admits a token whose check failed with an error, but not a revoked token', () => {
     const { take, check } = limit();
     check('valid', true);
     expect([take(), take()]).toEqual([true, true]);
@@ -186,7 +187,7 @@ describe('the token bucket of an address', () => {
     ]);
   });
 
-  test('admits exactly one of many concurrent requests with one new token', () => {
+  test('counts concurrent requests with the same new token as one request', () => {
     const { take, begin } = limit();
     const settled = Array.from({ length: 100 }, () => begin('new'));
     for (const settle of settled) settle(true);
@@ -203,7 +204,7 @@ describe('the token bucket of an address', () => {
     ['fe80::1%eth0', 'fe80::2', true],
     ['64:ff9b::192.0.2.1', '64:ff9b::192.0.2.9', true],
     ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::', true],
-  ])('%s and %s share it: %s', (one, other, shared) => {
+  ])('%s and %s share a bucket: %s', (one, other, shared) => {
     const { take } = limit();
     expect([take(one), take(one), take(other)]).toEqual([true, true, !shared]);
   });
@@ -214,7 +215,7 @@ describe('a service with the default limit for addresses', () => {
   const guess = (service: TestService, index: number) =>
     service.with(`tsigil_guess-${index}`).get('/v2/tlds');
 
-  test('429 with Retry-After after 200 bad tokens, and 200 for valid tokens from the same address', async () => {
+  test('429 with Retry-After after 200 invalid tokens, and 200 for valid tokens from the same address', async () => {
     const service = await startTestService(DEFAULTS);
     const [inUse, unused] = [
       await makeToken(service, 'in-use'),
@@ -258,7 +259,7 @@ describe('a service with the default limit for addresses', () => {
     },
   );
 
-  test('429 without a request to Keystone', async () => {
+  test('429 for invalid tokens above the limit, without a request to Keystone', async () => {
     let questions = 0;
     const keystone = createServer((_request, response) => {
       questions += 1;
@@ -293,7 +294,7 @@ describe('behind a proxy', () => {
   const from = (service: TestService, forwarded: string) =>
     service.with('').get('/v2/tlds', { 'x-forwarded-for': forwarded });
 
-  test('429 for the last address in X-Forwarded-For, regardless of earlier ones, and 401 for others', async () => {
+  test('429 for the last address in X-Forwarded-For, whatever the earlier addresses, and 401 for other addresses', async () => {
     const service = await startTestService({
       ...variables,
       TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
@@ -324,7 +325,7 @@ describe('behind a proxy', () => {
     },
   );
 
-  test('429 for the peer with any X-Forwarded-For, if no proxy is trusted', async () => {
+  test('429 for the peer, whatever X-Forwarded-For contains, if no proxy is trusted', async () => {
     const service = await startTestService(variables);
     const responses = [];
     for (let index = 0; index < 5; index += 1)
@@ -335,7 +336,7 @@ describe('behind a proxy', () => {
   });
 });
 
-/** Returns the address in every log line of a request. */
+/** Returns the addresses in the log lines of all requests. */
 function addressesIn(service: TestService): unknown[] {
   return service.log
     .map((line) => JSON.parse(line) as { status?: number; address?: string })

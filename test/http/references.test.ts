@@ -43,7 +43,7 @@ async function problemsWith(body: Record<string, unknown>): Promise<string[]> {
 }
 
 describe('keys', () => {
-  test('201 applies the key to the pool or zone with the name', async () => {
+  test('201 applies a key to the pool or zone with the given name', async () => {
     const pooled = await service.post('/v2/tsigkeys', { ...KEY, name: 'a', pool: 'second' });
     expect([pooled.status, pooled.body.scope, pooled.body.resource_id]).toEqual([
       201,
@@ -55,7 +55,7 @@ describe('keys', () => {
     expect([zoned.status, zoned.body.scope, zoned.body.resource_id]).toEqual([201, 'ZONE', zone]);
   });
 
-  test('200 moves a key to another pool or zone', async () => {
+  test('200 moves a key to the zone with the given name', async () => {
     const { body } = await service.post('/v2/tsigkeys', { ...KEY, name: 'moved', pool: 'default' });
     const path = `/v2/tsigkeys/${String(body.id)}`;
     const moved = await service.patch(path, { zone: 'one.example.' });
@@ -94,7 +94,7 @@ describe('keys', () => {
     expect(await problemsWith(body)).toEqual(messages);
   });
 
-  test('400 lists the ids when several zones have the name', async () => {
+  test('400 lists the ids if several zones have the given name', async () => {
     const [message] = await problemsWith({ zone: 'two.example.' });
     expect(message).toMatch(
       /^'zone' is the name of 2 zones \([0-9a-f-]{36}, [0-9a-f-]{36}\)\. Use scope and resource_id instead$/,
@@ -115,7 +115,7 @@ describe('keys', () => {
     ['pool=third', []],
     ['pool=', []],
     ['zone=three.example.', []],
-  ])('200 lists the keys for ?%s', async (query, names) => {
+  ])('200 with the keys for the query %s', async (query, names) => {
     const response = await service.get(`/v2/tsigkeys?${query}&sort_key=name`);
     expect(response.status).toBe(200);
     expect((response.body.tsigkeys as { name: string }[]).map(({ name }) => name)).toEqual(names);
@@ -127,12 +127,12 @@ describe('keys', () => {
       'pool=second&zone=one.example.',
       'Too many filters by name. Use one of these, once: pool, zone',
     ],
-  ])('400 for ?%s', async (query, message) => {
+  ])('400 for the query %s', async (query, message) => {
     const response = await service.get(`/v2/tsigkeys?${query}`);
     expect([response.status, response.body.message]).toEqual([400, message]);
   });
 
-  test('400 lists the ids when several zones have the name of a filter', async () => {
+  test('400 lists the ids if several zones have the name in a filter', async () => {
     const { status, body } = await service.get('/v2/tsigkeys?zone=two.example.');
     expect([status, body.message]).toEqual([
       400,
@@ -140,7 +140,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('401 for callers without the right to list pools, whether the name exists or not', async () => {
+  test('401 for callers without the right to list pools, whether or not the pool exists', async () => {
     const responses = [];
     for (const pool of ['default', 'third'])
       responses.push(
@@ -158,7 +158,7 @@ describe('keys', () => {
 });
 
 describe('zones', () => {
-  test('201 serves the zone with the pool with the name', async () => {
+  test('201 creates a zone in the pool with the given name', async () => {
     const body = { name: 'pooled.example.', email: 'a@example.org', pool: 'second' };
     const created = await service.post('/v2/zones', body);
     expect([created.status, created.body.pool_id]).toEqual([201, second]);
@@ -168,7 +168,7 @@ describe('zones', () => {
     );
   });
 
-  test('200 lists the zones of a pool', async () => {
+  test('200 with the zones of the pool with the given name', async () => {
     const response = await service.get('/v2/zones?pool=second&sort_key=name');
     expect((response.body.zones as { name: string }[]).map(({ name }) => name)).toEqual([
       'pooled.example.',

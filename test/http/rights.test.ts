@@ -3,7 +3,7 @@ import type { Client } from '../harness/client.ts';
 import { create, expectError, itemsOf, SAMPLES, TLDS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** A client whose token has these roles. */
+/** Creates a token with these roles and returns a client with the token. */
 async function caller(service: TestService, ...roles: string[]): Promise<Client> {
   const response = await service.post('/v2/tokens', {
     name: `${roles.join('+')}-${Math.random()}`,
@@ -14,7 +14,10 @@ async function caller(service: TestService, ...roles: string[]): Promise<Client>
   return service.with(response.body.token);
 }
 
-/** Every operation on every collection, as a request with a valid body or without one. */
+/**
+ * A request for every operation on TLDs, keys and tokens, with a valid body if the operation needs
+ * a body.
+ */
 const OPERATIONS = [
   ...SAMPLES.flatMap(({ collection, body, change }) => [
     ['POST', `/v2/${collection}`, body('refused')],
@@ -36,21 +39,21 @@ let member: Client;
 
 describe('by default', () => {
   beforeAll(async () => {
-    // These roles resemble `admin`, and a token can have them.
+    // The policy makes roles that resemble `admin` known, so that tokens can have them.
     const roles = ['admin', ...RESEMBLING];
     service = await startTestService({ TSIGIL_POLICY: JSON.stringify({ hard_delete: roles }) });
     member = await caller(service, 'member', 'reader');
   });
   afterAll(() => service.close());
 
-  test.each(OPERATIONS)('401 without the administrator role: %s %s', async (method, path, body) => {
+  test.each(OPERATIONS)('401 without the role admin: %s %s', async (method, path, body) => {
     const response = await member.call(method, path, body);
     expectError(response, 401, 'access_denied');
     expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"');
   });
 
   test.each(OPERATIONS)(
-    '401 with another body without a token: %s %s',
+    "401 without a token, with the body of Keystone's middleware: %s %s",
     async (method, path, body) => {
       const response = await service.with('unknown-token').call(method, path, body);
       expect([response.status, response.body]).toEqual([
@@ -68,7 +71,7 @@ describe('by default', () => {
     },
   );
 
-  test('401 before invalid ids, unknown resources, media types, invalid JSON and invalid members', async () => {
+  test('401 comes before errors about ids, unknown resources, media types, JSON and members', async () => {
     const existing = await create(service, TLDS, 'exists');
     for (const client of [member, service.with('unknown-token')]) {
       for (const id of ['foo', UNKNOWN_ID, existing.id]) {
@@ -87,7 +90,7 @@ describe('by default', () => {
     expect((await service.get(`/v2/tlds/${existing.id}`)).body).toEqual(existing);
   });
 
-  test('401 with any identity headers', async () => {
+  test('401 even with identity headers of an administrator', async () => {
     const headers = {
       'x-roles': 'admin',
       'x-user-id': 'admin',
@@ -116,7 +119,7 @@ describe('with auth.insufficientRightsStatus 403', () => {
   });
   afterAll(() => service.close());
 
-  test.each(OPERATIONS)('403 without the administrator role: %s %s', async (method, path, body) => {
+  test.each(OPERATIONS)('403 without the role admin: %s %s', async (method, path, body) => {
     const response = await member.call(method, path, body);
     expectError(response, 403, 'forbidden');
     expect(response.headers.has('www-authenticate')).toBe(false);
@@ -139,7 +142,7 @@ describe('with a configured policy', () => {
   });
   afterAll(() => service.close());
 
-  test('200 for the allowed operations, only with the roles in the policy', async () => {
+  test('200 for the operations in the policy, but only with the roles in the policy', async () => {
     const { id } = await create(service, TLDS, 'com');
     expect(itemsOf(await reader.get('/v2/tlds'), TLDS)).toHaveLength(1);
     expect((await reader.call('HEAD', '/v2/tlds')).status).toBe(200);
@@ -157,12 +160,12 @@ describe('with a configured policy', () => {
     }
   });
 
-  test('404 and 400 for a reader as for an administrator', async () => {
+  test('404 and 400 for a reader with the right, as for an administrator', async () => {
     expectError(await reader.get(`/v2/tlds/${UNKNOWN_ID}`), 404, 'tld_not_found');
     expectError(await reader.get('/v2/tlds?limit=0'), 400, 'invalid_limit');
   });
 
-  test('200 for an allowed request-context header, 401 for another one', async () => {
+  test('200 for the request context that the policy allows, 401 for another request context', async () => {
     expect((await reader.get('/v2/tlds?all_projects=true')).status).toBe(200);
     expectError(
       await reader.get('/v2/tlds', { 'x-auth-sudo-project-id': 'p' }),
@@ -215,7 +218,7 @@ describe('request-context headers', () => {
   );
 
   test.each(asked)(
-    '401 without the right, even for an empty list: %s %j',
+    '401 without the right, even for an unknown path: %s %j',
     async (query, headers) => {
       expectError(await member.get(`/v2/nosuch${query}`, headers), 401, 'access_denied');
     },

@@ -15,7 +15,7 @@ type Request = [
   headers?: Record<string, string>,
 ];
 
-/** Returns the requests of the operations on a collection, which change nothing. */
+/** Returns a request for each operation on a collection. The requests change nothing. */
 function operations(collection: string): Record<string, Request> {
   return {
     [`${collection}:create`]: ['POST', `/v2/${collection}`, {}],
@@ -26,7 +26,10 @@ function operations(collection: string): Record<string, Request> {
   };
 }
 
-/** A request that needs each right. Other rights that it needs come with the role. */
+/**
+ * For each right, a request that needs it. The roles with this right also have the other rights
+ * that the request needs.
+ */
 const REQUESTS: Readonly<Record<string, Request>> = {
   ...operations('tlds'),
   ...operations('tsigkeys'),
@@ -66,7 +69,7 @@ function withoutSecret(key: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(key).filter(([name]) => name !== 'secret'));
 }
 
-/** The table of rights in docs/api.md, as rows of right and roles. */
+/** The table of rights in docs/api.md. Each row has a right and its roles. */
 const TABLE = [
   ...readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8').matchAll(
     /^\| `([\w:]+)` \|((?:(?: yes)? \|){5})$/gm,
@@ -87,7 +90,7 @@ test('docs/api.md lists the roles of every right', () => {
   );
 });
 
-test('every right has a request', () => {
+test('every right has a request in this test', () => {
   expect(Object.keys(REQUESTS).toSorted()).toEqual(Object.keys(DEFAULT_POLICY).toSorted());
 });
 
@@ -104,7 +107,7 @@ describe('rights of roles', () => {
   const clientOf = (role: string) => clients.get(role) as Client;
 
   test.each(TABLE)(
-    '%s: allowed for %j, 401 access_denied for other roles',
+    '%s is granted to %j, 401 access_denied for other roles',
     async (right, roles) => {
       const [method, path, body, headers] = REQUESTS[right] as Request;
       for (const role of ROLES) {
@@ -134,7 +137,7 @@ describe('rights of roles', () => {
     expect(exported.text).toContain("'tsigkeys:reveal'");
   });
 
-  test('a caller who may create and change keys, but not see secrets, gets none', async () => {
+  test('a caller who may create and change keys, but not see secrets, gets no secret', async () => {
     const other = await startTestService({
       TSIGIL_POLICY: JSON.stringify({
         'tsigkeys:create': ['creator'],
@@ -153,7 +156,7 @@ describe('rights of roles', () => {
     await other.close();
   });
 
-  test('a caller who may import and change keys, but not see secrets, gets no information about them', async () => {
+  test('a caller who may import and change keys, but not see secrets, learns nothing about secrets', async () => {
     const other = await startTestService({
       TSIGIL_POLICY: JSON.stringify({
         'tsigkeys:import': ['importer'],

@@ -25,18 +25,15 @@ const BURST = 5;
 const LATENCY_MS = 5;
 const EXPIRED = 'tsigil_expired-0123456789';
 
-/**
- * A service that counts the queries of its database and the requests to its Keystone. Both need 5
- * ms.
- */
+/** A service whose database queries and Keystone requests are counted. Each takes 5 ms. */
 interface Counted {
   readonly client: Client;
   readonly counts: { queries: number; requests: number };
-  /** Returns how many checks the limit allows by now: the burst, and one a second. */
+  /** Returns how many checks the limit has allowed so far: the burst, and one per second. */
   allowed(): number;
 }
 
-/** Starts a service whose limit is one request a second for each address, with a burst of 5. */
+/** Starts a service that limits each address to one request per second, with a burst of 5. */
 async function start(exclusive: boolean): Promise<Counted> {
   const counts = { queries: 0, requests: 0 };
   const keystone = createNodeServer((_request, response) => {
@@ -131,8 +128,8 @@ function insertExpired(store: Store): Promise<void> {
 }
 
 /**
- * Sends 20 rounds of 20 concurrent requests, each with the token and from the address that the
- * functions return. Returns all statuses.
+ * Sends 20 rounds of 20 concurrent requests. `tokenOf` and `addressOf` return the token and the
+ * address of each request. Returns the set of all statuses.
  */
 async function flood(
   { client }: Counted,
@@ -157,7 +154,7 @@ describe.each([
   ['an embedded database', true],
   ['a database that processes share', false],
 ])(
-  'a flood from one address, with %s, causes queries of the database and Keystone only at the rate limit',
+  'with %s, a flood from one address causes database queries and Keystone requests only up to the rate limit',
   (_, exclusive) => {
     test.each([
       ['401 and then 429 for different wrong tokens', (index: number) => `tsigil_wrong-${index}`],
@@ -176,7 +173,7 @@ describe.each([
 );
 
 describe('behind a trusted proxy', () => {
-  test('429 for all addresses of one IPv6 /64 together', async () => {
+  test('429 for addresses of one IPv6 /64, which share a bucket', async () => {
     const service = await start(true);
     const statuses = await flood(
       service,
@@ -187,7 +184,7 @@ describe('behind a trusted proxy', () => {
     expect(service.counts.queries).toBeLessThanOrEqual(service.allowed());
   });
 
-  test('401 for every other address while one is refused', async () => {
+  test('401, not 429, for another address while the first address gets 429', async () => {
     const service = await start(true);
     await flood(service, (index) => `tsigil_wrong-${index}`);
     const before = service.counts.queries;

@@ -17,11 +17,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The schema step before the one that records the default. */
+/** The last migration before the migration that records the default. */
 const LAST_WITHOUT_DEFAULT = 3;
 const EARLIER = '2026-01-31T12:00:00.000000';
 
-/** Starts a service that leaves `tsigkeys.strict` unset, with a database in the folder. */
+/** Starts a service without a value for `tsigkeys.strict`, on the database `name` in the folder. */
 async function start(name: string, variables: Record<string, string> = {}): Promise<TestService> {
   await service?.close();
   service = await startTestService(
@@ -35,7 +35,7 @@ async function start(name: string, variables: Record<string, string> = {}): Prom
   return service;
 }
 
-/** Creates a database as a version without the default did. */
+/** Creates a database as a version before the default did. */
 async function createEarlierDatabase(name: string): Promise<void> {
   const { kind, location } = parseDatabase(`sqlite:${join(folder, name)}`);
   const database = await kind.open(
@@ -65,7 +65,7 @@ async function createEarlierDatabase(name: string): Promise<void> {
   await database.close();
 }
 
-/** The status of the creation of a key whose name DNS cannot carry. */
+/** Creates a key whose name DNS cannot carry, and returns the status. */
 const create = async (target: TestService, name: string) =>
   (await target.post('/v2/tsigkeys', TSIGKEYS.body(name))).status;
 
@@ -79,13 +79,13 @@ test('400 for a key that no name server can use, with a new database', async () 
   expect(await create(await start('new.db'), 'no name')).toBe(400);
 });
 
-test('201 for such a key, with a database that an earlier version created, after every start', async () => {
+test('201 for a key that no name server can use, with a database of an earlier version', async () => {
   await createEarlierDatabase('earlier.db');
   expect(await create(await start('earlier.db'), 'one name')).toBe(201);
   expect(await create(await start('earlier.db'), 'two names')).toBe(201);
 });
 
-test('201 or 400 according to the setting, if it is set', async () => {
+test('201 or 400 as tsigkeys.strict states, if it is set', async () => {
   await createEarlierDatabase('earlier.db');
   expect(await create(await start('earlier.db', { TSIGIL_TSIGKEYS_STRICT: 'true' }), 'a b')).toBe(
     400,
@@ -96,7 +96,7 @@ test('201 or 400 according to the setting, if it is set', async () => {
   );
 });
 
-test('201 for such a key in a copy of a database that an earlier version created', async () => {
+test('201 for a key that no name server can use, with a copy of a database of an earlier version', async () => {
   await createEarlierDatabase('earlier.db');
   await (await start('earlier.db')).close();
   service = undefined;

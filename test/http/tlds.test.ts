@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const label = (length: number) => 'l'.repeat(length);
-/** Returns a name of `length` characters, in labels of 62 characters and a shorter one. */
+/** Returns a name of `length` characters. All labels apart from the last have 62 characters. */
 const long = (length: number) => `${label(62)}.`.repeat(5).slice(0, length - 1) + 'e';
 
 describe('names', () => {
@@ -113,12 +113,12 @@ describe('names', () => {
     ['中国', 'xn--fiqs8s'],
     ['co.РФ', 'co.xn--p1ai'],
     ['bücher', 'xn--bcher-kva'],
-  ])('400 for %s, with its A-labels in the message', async (name, ascii) => {
+  ])('400 for %s, with the A-labels of the name in the message', async (name, ascii) => {
     const message = expectError(await service.post('/v2/tlds', { name }), 400, 'invalid_object');
     expect(message).toContain(`send '${ascii}'`);
   });
 
-  test('400 for a final period, which the message mentions', async () => {
+  test('400 for a final period, with this reason in the message', async () => {
     expect((await service.post('/v2/tlds', { name: 'com.' })).body.message).toBe(
       "Invalid Tld: 'name' must not end in a period",
     );
@@ -138,7 +138,7 @@ describe('uniqueness', () => {
     expect((await service.get(`/v2/tlds/${first.id}`)).body.name).toBe('Unique.Example');
   });
 
-  test('200 for its own name in another case, stored in the new spelling', async () => {
+  test("200 for the entry's own name in another case, stored in the new spelling", async () => {
     const { id } = await create(service, TLDS, 'respelt');
     expect((await service.patch(`/v2/tlds/${id}`, { name: 'ReSpelt' })).body.name).toBe('ReSpelt');
     expect(
@@ -169,7 +169,7 @@ describe('descriptions', () => {
     expect((await service.get(`/v2/tlds/${response.body.id}`)).body.description).toBe(description);
   });
 
-  test('201 with null without a description', async () => {
+  test('201 with null as the description if the body has none', async () => {
     expect((await service.post('/v2/tlds', { name: nextName() })).body.description).toBeNull();
   });
 
@@ -186,7 +186,7 @@ describe('descriptions', () => {
     ]);
   });
 
-  test('200 for a change to null or to an empty text', async () => {
+  test('200 for a change of the description to null or to an empty text', async () => {
     const { id } = await create(service, TLDS, nextName());
     expect(
       (await service.patch(`/v2/tlds/${id}`, { description: null })).body.description,

@@ -13,13 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the parts of a response that do not differ between two requests. */
+/** Returns a response without its date and request id, which differ between two requests. */
 function shown({ status, text, headers }: ApiResponse) {
   const kept = [...headers].filter(([name]) => !/^date$|request-id$/.test(name));
   return { status, text, headers: kept };
 }
 
-describe('a token that is limited to addresses', () => {
+describe('a token that is limited to networks', () => {
   test.each([
     ['192.0.2.0/24', '192.0.2.255', '192.0.3.0'],
     ['192.0.2.7', '192.0.2.7', '192.0.2.8'],
@@ -31,33 +31,36 @@ describe('a token that is limited to addresses', () => {
     ['0.0.0.0/0', '203.0.113.1', '2001:db8::1'],
     ['::/0', '2001:db8::1', '203.0.113.1'],
     ['127.0.0.0/8', '127.0.0.1', 'unknown'],
-  ])('is valid for %s from %s and not from %s', async (network, inside, outside) => {
-    const client = await tokenWith(service, { addresses: [network] });
-    const unknown = service.with(`tsigil_${'A'.repeat(43)}`);
-    // before and after the token is cached
-    for (let time = 1; time <= 2; time += 1) {
-      expect(shown(await client.get(PATH, from(outside)))).toEqual(
-        shown(await unknown.get(PATH, from(outside))),
-      );
-      expect((await client.get(PATH, from(inside))).status).toBe(200);
-    }
-  });
+  ])(
+    'with the network %s is valid from %s and invalid from %s',
+    async (network, inside, outside) => {
+      const client = await tokenWith(service, { addresses: [network] });
+      const unknown = service.with(`tsigil_${'A'.repeat(43)}`);
+      // first without, then with the token in the cache
+      for (let time = 1; time <= 2; time += 1) {
+        expect(shown(await client.get(PATH, from(outside)))).toEqual(
+          shown(await unknown.get(PATH, from(outside))),
+        );
+        expect((await client.get(PATH, from(inside))).status).toBe(200);
+      }
+    },
+  );
 
-  test('200 from the address of the connection without a proxy', async () => {
+  test('200 without X-Forwarded-For if the network contains the address of the connection', async () => {
     const client = await tokenWith(service, { addresses: ['127.0.0.1'] });
     expect((await client.get(PATH)).status).toBe(200);
     const other = await tokenWith(service, { addresses: ['127.0.0.2', '::1'] });
     expect((await other.get(PATH)).status).toBe(401);
   });
 
-  test('200 with the networks from whoami', async () => {
+  test('200 from /v2/whoami with the networks', async () => {
     const client = await tokenWith(service, { addresses: ['192.0.2.0/24'] });
     const { body } = await client.get('/v2/whoami', from('192.0.2.1'));
     expect(body.addresses).toEqual(['192.0.2.0/24']);
   });
 });
 
-test('429 for requests from a wrong address as for unknown tokens, and 200 from the right one', async () => {
+test('429 for requests from a wrong address as for unknown tokens, and 200 from the right address', async () => {
   const limited = await startTestService({
     TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
@@ -67,7 +70,7 @@ test('429 for requests from a wrong address as for unknown tokens, and 200 from 
     const client = await tokenWith(limited, { addresses: ['192.0.2.1'] });
     const unknown = limited.with(`tsigil_${'A'.repeat(43)}`);
     const right = from('192.0.2.1');
-    /** Returns how many requests get 401 before the first that gets 429. */
+    /** Returns how many requests get 401 before a request gets 429. */
     const countRefused = async (caller: typeof client, address: string) => {
       for (let count = 0; count < 100; count += 1) {
         const { status } = await caller.get(PATH, from(address));
@@ -78,7 +81,7 @@ test('429 for requests from a wrong address as for unknown tokens, and 200 from 
       return Infinity;
     };
     const fresh = await tokenWith(limited, { addresses: ['192.0.2.1'] });
-    // one more for each second that the requests take
+    // The limit allows one more request for each second that the requests take.
     for (const [caller, address] of [
       [unknown, '203.0.113.1'],
       [client, '203.0.113.2'],
@@ -94,7 +97,7 @@ test('429 for requests from a wrong address as for unknown tokens, and 200 from 
   }
 });
 
-describe('tokens that a token with addresses creates', () => {
+describe('tokens that a token with networks creates', () => {
   const right = from('192.0.2.1');
   const creator = (members: object = {}) =>
     tokenWith(service, { addresses: ['192.0.2.0/24', '2001:db8::/32'], ...members });
@@ -110,7 +113,7 @@ describe('tokens that a token with addresses creates', () => {
     ['smaller networks', { addresses: ['192.0.2.1', '2001:db8:1::/48'] }],
     ['its project', { project_id: 'project-of-limits' }],
     ['a role in another spelling', { roles: ['ADMIN'] }],
-  ])('201 with %s', async (_, members) => {
+  ])('201 for a token with %s', async (_, members) => {
     const { status, body: created } = await (
       await creator()
     ).post('/v2/tokens', body(members), right);
@@ -124,13 +127,13 @@ describe('tokens that a token with addresses creates', () => {
     ['one network outside', { addresses: ['192.0.2.1', '192.0.3.1'] }, 'addresses outside'],
     ['another role', { roles: ['member'] }, 'roles other than admin'],
     ['another project', { project_id: 'other' }, 'another project'],
-  ])('403 with %s', async (_, members, what) => {
+  ])('403 for a token with %s', async (_, members, what) => {
     const response = await (await creator()).post('/v2/tokens', body(members), right);
     expect([response.status, response.body.type]).toEqual([403, 'outside_limits']);
     expect(response.body.message).toContain(`The limits of the token do not include ${what}`);
   });
 
-  test('403 with another project that X-Auth-Sudo-Project-ID states', async () => {
+  test('403 for a token of another project, even with X-Auth-Sudo-Project-ID', async () => {
     const response = await (
       await creator()
     ).post('/v2/tokens', body({ project_id: 'other' }), {
@@ -140,7 +143,7 @@ describe('tokens that a token with addresses creates', () => {
     expect([response.status, response.body.type]).toEqual([403, 'outside_limits']);
   });
 
-  test('expire at the latest with their creator', async () => {
+  test('expire no later than the token that creates them', async () => {
     const expires = '2999-01-31T12:00:00.000000';
     const client = await creator({ expires_at: expires });
     expect((await client.post('/v2/tokens', body({}), right)).body.expires_at).toBe(expires);

@@ -12,8 +12,8 @@ import {
 } from '../harness/limited-tokens.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-// What tokens with the role `admin` may do that are limited to pools, zones, keys or name servers.
-// `w`: within the limits only. `-`: never. `*`: as without limits.
+// The rights of `admin` tokens that are limited to pools, zones, keys or name servers. `w`: within
+// the limits only. `-`: never. `*`: as without limits.
 const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tlds': '- - - -',
   'POST /v2/tlds': '- - - -',
@@ -86,7 +86,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the ids of a collection that a limit includes, and one that it does not include. */
+/** Returns the ids of a collection that a limit includes, and the ids that it does not include. */
 function idsOf(kind: LimitKind, collection: string): { inside: string[]; outside: string[] } {
   const { pools, zones, poolKeys, zoneKeys, nameServers } = estate;
   const all: Record<string, readonly string[]> = {
@@ -105,7 +105,7 @@ function idsOf(kind: LimitKind, collection: string): { inside: string[]; outside
   return { inside: own, outside: (all[collection] ?? []).filter((id) => !own.includes(id)) };
 }
 
-/** Returns what two responses must have in common, so that they differ in nothing else. */
+/** Returns a response without its request id, and with a placeholder for `id`, for comparisons. */
 function shown({ status, body, headers }: ApiResponse, id: string) {
   const rest = { ...(body as object | undefined), request_id: undefined };
   return [
@@ -121,7 +121,7 @@ const BODIES: Readonly<Record<string, object>> = {
   tokens: { name: 'limits', roles: ['reader'] },
 };
 
-test('the table has a row for each path of the API, and no other', async () => {
+test('the table has a row for each operation of the API, and no other rows', async () => {
   const { body } = await service.get('/openapi.json');
   const routes = Object.entries(body.paths as Record<string, object>).flatMap(([path, item]) =>
     path.startsWith('/v2/')
@@ -162,7 +162,7 @@ describe.each(rowsWith('w').filter(({ path }) => path.includes('{id}')))(
       `${path.replace('{id}', id)}${QUERIES[path.split('/')[4] ?? ''] ?? ''}`;
     const body = { PATCH: {}, PUT: REPORT }[method];
 
-    test('404 outside the limits, as for an id that does not exist', async () => {
+    test('404 outside the limits, with the same response as for an unknown id', async () => {
       const unknown = randomUUID();
       const expected = shown(await limited[kind].call(method, urlOf(unknown), body), unknown);
       expect(expected[0]).toBe(404);
@@ -192,7 +192,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   desired: '?agent=ns1.example.org',
 };
 
-/** A report of an agent about a pass that no agent has begun. */
+/** An agent's report about a pass that no agent has begun. */
 const REPORT = {
   ...{ agent: 'ns1.example.org', etag: '"none"', fence: 0, completed: true, outcome: 'unchanged' },
   ...{ state: 'live', error: null, keys_wanted: 0, keys_live: 0, applied: false, verified: true },
@@ -212,7 +212,7 @@ describe.each(rowsWith('w').filter(({ method, path }) => method === 'GET' && !pa
       return (body[collection] as { id: string }[]).map(({ id }) => id).sort();
     };
 
-    test('lists only what is within the limits, in every order, on every page and for all projects', async () => {
+    test('lists only resources within the limits, in every order, on every page and for all projects', async () => {
       const inside = idsOf(kind, collection).inside.toSorted();
       expect(await list('')).toEqual(inside);
       for (const key of ['name', 'id', 'updated_at', 'created_at'])
@@ -230,7 +230,7 @@ describe.each(rowsWith('w').filter(({ method, path }) => method === 'GET' && !pa
       expect(paged.sort()).toEqual(inside);
     });
 
-    test('finds nothing outside the limits by name, by pattern or by another filter', async () => {
+    test('finds no resource outside the limits by name, by pattern or by resource_id', async () => {
       for (const id of idsOf(kind, collection).outside) {
         const { body } = await service.get(`/v2/${collection}/${id}`, ALL_PROJECTS);
         const name = encodeURIComponent(String(body.name));
@@ -241,13 +241,13 @@ describe.each(rowsWith('w').filter(({ method, path }) => method === 'GET' && !pa
       }
     });
 
-    test('counts only what is within the limits', async () => {
+    test('counts only resources within the limits', async () => {
       const { body } = await limited[kind].get(`${path}?limit=1`, ALL_PROJECTS);
       if (collection === 'zones') expect(body.metadata).toEqual({ total_count: 1 });
       else expect(body).not.toHaveProperty('metadata');
     });
 
-    test('404 for a marker outside the limits, as for one that does not exist', async () => {
+    test('refuses a marker outside the limits with the same response as an unknown marker', async () => {
       const unknown = randomUUID();
       const expected = shown(await limited[kind].get(`${path}?marker=${unknown}`), unknown);
       for (const id of idsOf(kind, collection).outside)
@@ -282,7 +282,7 @@ describe('creation', () => {
     }
   });
 
-  test('403 for keys outside the limits, whether their pool or zone exists and their name is taken or not', async () => {
+  test('403 for keys outside the limits, whether or not the resource exists or the name is taken', async () => {
     const { pools, zones, poolKeys } = estate;
     const taken = String((await service.get(`/v2/tsigkeys/${poolKeys[1]}`)).body.name);
     for (const [kind, scope, id] of [
@@ -302,7 +302,7 @@ describe('creation', () => {
       }
   });
 
-  test('403 for zones outside the limits, also by attribute, and 202 or 201 within them', async () => {
+  test('403 for zones outside the limits, also by attribute, and 201 within the limits', async () => {
     const zoneIn = (members: object) => ({
       name: `${randomUUID()}.example.`,
       email: 'hostmaster@example.org',
@@ -324,7 +324,7 @@ describe('creation', () => {
     expect((await limited.pools.delete(`/v2/zones/${body.id}`)).status).toBe(202);
   });
 
-  test('409 for a name that a key outside the limits has, because names are unique', async () => {
+  test('409 for the name of a key outside the limits, because names are unique', async () => {
     const { pools, poolKeys } = estate;
     const taken = (await service.get(`/v2/tsigkeys/${poolKeys[1]}`)).body;
     const response = await limited.pools.post(
@@ -372,7 +372,7 @@ describe('update', () => {
   });
 });
 
-test('several kinds of limits include the resources of each', async () => {
+test('a token with several kinds of limits includes the resources of each kind', async () => {
   const { zones, poolKeys, zoneKeys } = estate;
   const client = await tokenWith(service, { zones: [zones[0]], keys: [poolKeys[1]] });
   const { body } = await client.get('/v2/tsigkeys');
@@ -381,7 +381,7 @@ test('several kinds of limits include the resources of each', async () => {
   expect((await client.get('/v2/pools')).body.type).toBe('outside_limits');
 });
 
-test('limits give no right that the role does not have', async () => {
+test('limits grant no right that the role does not have', async () => {
   const client = await tokenWith(service, { roles: ['reader'], ...limitsTo(estate).pools });
   expect((await client.get('/v2/tsigkeys')).body.type).toBe('access_denied');
   const { body } = await client.get('/v2/zones');
@@ -395,7 +395,7 @@ test('limits give no right that the role does not have', async () => {
   expect((await other.get(`/v2/zones/${estate.zones[0]}`)).status).toBe(404);
 });
 
-test('200 with the limits, and the rights that they leave, from whoami', async () => {
+test('200 from /v2/whoami with the limits and the remaining rights', async () => {
   const { body } = await limited.keys.get('/v2/whoami');
   expect(body).toMatchObject({
     pools: null,
@@ -434,7 +434,7 @@ describe('creation of tokens', () => {
     expect([status, body.errors.errors[0].path[0]]).toEqual([400, member]);
   });
 
-  test('400 with the roles of the policy for an unknown role', async () => {
+  test('400 for an unknown role, with the roles of the policy in the message', async () => {
     const { body } = await create({ roles: ['operator'] });
     expect(body.message).toContain(
       "'roles' has the unknown role 'operator'. Use one of: admin, auditor, keymanager, member, nameserver-agent, reader",
@@ -442,7 +442,7 @@ describe('creation of tokens', () => {
     expect((await create({ roles: ['ReadEr'] })).status).toBe(201);
   });
 
-  test('201 with networks in their shortest form', async () => {
+  test('201 with the networks in canonical form', async () => {
     const { body } = await create({ addresses: ['192.0.2.7', '2001:DB8:0::/32'] });
     expect(body.addresses).toEqual(['192.0.2.7/32', '2001:db8::/32']);
   });

@@ -26,11 +26,11 @@ test('200 with the time of the last use, which does not change updated_at', asyn
   expect(body.last_used_at <= new Date(Date.now() + 1).toISOString()).toBe(true);
 });
 
-test('200 without a last use after refused requests', async () => {
+test('200 with last_used_at null after refused requests only', async () => {
   const client = await tokenWith(service, { addresses: ['192.0.2.1'] });
   const expired = await tokenWith(service, { expires_at: '2020-01-01T00:00:00' });
   for (const refused of [client, expired]) expect((await refused.get('/v2/tlds')).status).toBe(401);
-  // a later use of another token was written, so those before it would have been
+  // Once a later use of another token is stored, earlier uses would be stored too.
   await describeToken((await tokenWith(service, {})).token).then(({ id }) =>
     vi.waitFor(async () =>
       expect((await service.get(`/v2/tokens/${id}`)).body.last_used_at).not.toBeNull(),
@@ -42,7 +42,7 @@ test('200 without a last use after refused requests', async () => {
   expect(refused.map(({ last_used_at: used }) => used)).toEqual([null, null]);
 });
 
-test('200 with the tokens that were not used since a time, or never and created before it', async () => {
+test('200 for unused_since with the tokens created and last used before this time', async () => {
   let now = '2026-01-01T00:00:00.000000';
   const other = await startTestService({}, { clock: () => now, tokenUseIntervalMs: 20 });
   try {
@@ -75,7 +75,7 @@ test('200 with the tokens that were not used since a time, or never and created 
   }
 });
 
-test('200 with a use that was written at the shutdown', async () => {
+test('200 with a use that the service stored when it stopped', async () => {
   const first = await startTestService();
   const { folder } = first;
   const { body } = await first.post('/v2/tokens', { name: randomUUID(), roles: ['admin'] });

@@ -68,7 +68,7 @@ describe('creation', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
-  test('200 with the current token in a header, which is absent from other resources and errors', async () => {
+  test('200 for tokens with the id of the caller in X-Tsigil-Caller-Id, which other responses do not have', async () => {
     const { id, token } = await make();
     const caller = service.with(token as string);
     const header = async (client: typeof caller, path: string) =>
@@ -80,7 +80,7 @@ describe('creation', () => {
     expect(await header(caller, `/v2/tokens/${UNKNOWN_ID}`)).toBeNull();
   });
 
-  test('201 without a project and an expiry if the body has neither', async () => {
+  test('201 without a project and an expiry if the body has none', async () => {
     expect(await make()).toMatchObject({ project_id: null, expires_at: null });
   });
 
@@ -115,7 +115,7 @@ describe('creation', () => {
     expect(problemsOf(await service.post('/v2/tokens', body(members)))).toEqual([problem]);
   });
 
-  test('409 when the name is taken', async () => {
+  test('409 if the name is taken', async () => {
     await make({ name: 'taken' });
     expect(
       expectError(
@@ -128,7 +128,7 @@ describe('creation', () => {
 });
 
 describe('the other operations', () => {
-  test('404 and 400 as for any resource', async () => {
+  test('404 for an unknown id and 400 for an invalid id', async () => {
     for (const method of ['GET', 'DELETE']) {
       expect(
         expectError(await service.call(method, `/v2/tokens/${UNKNOWN_ID}`), 404, 'token_not_found'),
@@ -139,19 +139,19 @@ describe('the other operations', () => {
     }
   });
 
-  test('400 without quoting a token that was sent as an id', async () => {
+  test('400 for a token in place of an id, without quoting the token', async () => {
     const { token } = await make();
     expect((await service.delete(`/v2/tokens/${token}`)).text).not.toContain(token);
   });
 
-  test('405 for a change, because the rights of a token cannot change', async () => {
+  test('405 for an update, because the rights of a token cannot change', async () => {
     const { id } = await make();
     const response = await service.patch(`/v2/tokens/${id}`, { roles: ['admin'] });
     expectError(response, 405, 'method_not_allowed');
     expect(response.headers.get('allow')).toBe('GET, HEAD, DELETE, OPTIONS');
   });
 
-  test('200 for the filters name and project_id, 400 for others', async () => {
+  test('200 for the filters name and project_id, 400 for other members', async () => {
     const { id } = await make({ name: 'filtered', project_id: 'project-f' });
     for (const query of [
       'name=filtered',
@@ -192,7 +192,7 @@ describe('use of a token', () => {
     expect((await ask(header.replace('%', 'tsigil_nobody'))).status).toBe(401);
   });
 
-  test('200 for a bearer token with an empty X-Auth-Token; with both, X-Auth-Token is used', async () => {
+  test('200 for a bearer token if X-Auth-Token is empty; otherwise X-Auth-Token is used', async () => {
     const { token } = await make();
     expect((await ask('X-Auth-Token:', `Authorization: Bearer ${token}`)).status).toBe(200);
     expect(
@@ -213,7 +213,7 @@ describe('use of a token', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
-  test('401 for the hash of a token, and for its id and name', async () => {
+  test('401 for the hash, the id and the name of a token', async () => {
     const { id, name, token } = await make();
     for (const text of [hashToken(token), id, name])
       expect((await service.with(text).get('/v2/tlds')).status).toBe(401);
@@ -250,7 +250,7 @@ describe('use of a token', () => {
     ]);
   });
 
-  test('the log contains the name and id of the token of each request', async () => {
+  test('the log line of a request contains the name and the id of the token', async () => {
     const { id, name, token } = await make({ project_id: 'logged-project' });
     await service.with(token).get('/v2/tlds');
     expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({

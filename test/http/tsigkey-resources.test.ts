@@ -29,7 +29,7 @@ describe('with tsigkeys.requireResource', () => {
   let zoneId: string;
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
-    // The zone and the administrator of keys are in different projects, which has no effect.
+    // The zone and the caller are in different projects, which must have no effect.
     const response = await service.post('/v2/zones', primary('keyed.example.'), {
       'x-auth-sudo-project-id': 'red',
     });
@@ -68,7 +68,7 @@ describe('with tsigkeys.requireResource', () => {
     expectError(await service.post('/v2/tsigkeys', key('POOL', pool)), 400, 'invalid_tsigkey');
   });
 
-  test('200 or 400 for a change of scope or resource_id, depending on the resulting pair', async () => {
+  test('200 or 400 for a change of scope or resource_id, as the resulting pair is valid or invalid', async () => {
     const { id } = await keep(service, 'POOL', POOL_ID);
     const path = `/v2/tsigkeys/${id}`;
     for (const wrong of [
@@ -96,7 +96,7 @@ describe('with tsigkeys.requireResource', () => {
     }
   });
 
-  test('200 for other changes of a key whose zone is deleted, 400 if the change contains scope or resource_id', async () => {
+  test('400 for a change of scope or resource_id of a key whose zone is deleted, 200 for other changes', async () => {
     const { id: gone } = await createZone(service, primary('gone.example.'));
     const { id } = await keep(service, 'ZONE', gone);
     await service.delete(`/v2/zones/${gone}`);
@@ -111,7 +111,7 @@ describe('with tsigkeys.requireResource', () => {
     expect((await service.patch(path, { scope: 'POOL', resource_id: POOL_ID })).status).toBe(200);
   });
 
-  test('400 for an unknown resource before 409 for the name', async () => {
+  test('400 for an unknown resource comes before 409 for the name', async () => {
     const { name } = await keep(service, 'POOL', POOL_ID);
     expectError(
       await service.post('/v2/tsigkeys', { ...key('POOL', UNKNOWN_ID), name }),
@@ -125,7 +125,7 @@ describe('with tsigkeys.requireResource', () => {
     );
   });
 
-  test('201 or 400 as in some order if the zone is deleted at the same time', async () => {
+  test('201 or 400 while another caller deletes the zone, as in one of the two orders', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createZone(service, primary(`race-${round}.example.`));
       const requests = [
@@ -165,7 +165,7 @@ describe('without tsigkeys.requireResource', () => {
     }
   });
 
-  test('200 with the orphaned keys after a deletion, which does not change them', async () => {
+  test('200 with the orphaned keys after their pool or zone is deleted, and the keys do not change', async () => {
     const zone = await createZone(service, primary('keyed.example.'));
     const pool = await createPool(service, 'keyed');
     const keys = [];
@@ -182,7 +182,7 @@ describe('without tsigkeys.requireResource', () => {
     const [ofZone, ofDefault, ofPool, alsoOfZone, wrongPool, wrongZone] = keys.map(
       ({ name }) => name,
     );
-    // The id of a pool is not the id of a zone, nor the other way round.
+    // A key with scope ZONE and the id of a pool is orphaned, and so is the reverse.
     expect([await orphans(), await others()]).toEqual([
       [wrongPool, wrongZone],
       [ofZone, ofDefault, ofPool, alsoOfZone],
@@ -211,7 +211,7 @@ describe('without tsigkeys.requireResource', () => {
   });
 
   test.each(['true', 'false'])(
-    '200 page by page with only the requested keys (orphaned=%s)',
+    '200 with only the matching keys on every page for orphaned=%s',
     async (wanted) => {
       const expected: string[] = [];
       for (let index = 0; index < 12; index += 1) {
@@ -241,7 +241,7 @@ describe('without tsigkeys.requireResource', () => {
     },
   );
 
-  test('200 with matching keys after more than a thousand others', async () => {
+  test('200 with matching keys after 1,050 keys that do not match', async () => {
     for (let batch = 0; batch < 3; batch += 1) {
       const tsigkeys = Array.from({ length: 350 }, () => ({
         ...key('POOL', POOL_ID),

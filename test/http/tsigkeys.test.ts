@@ -19,13 +19,13 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let count = 0;
-/** Returns a body that creates a key with a new name. `members` replace the usual ones. */
+/** Returns a body that creates a key with a new name. `members` replaces the default members. */
 const key = (members: Record<string, unknown> = {}) => ({
   ...TSIGKEYS.body(`key-${(count += 1)}`),
   ...members,
 });
 
-/** Creates a key and returns it. Fails the test if a read returns something else. */
+/** Creates a key and returns it. Fails the test if GET does not return the same key. */
 async function keep(members: Record<string, unknown>, from = service): Promise<Resource> {
   const response = await from.post('/v2/tsigkeys', key(members));
   expect(response.status, response.text).toBe(201);
@@ -103,7 +103,7 @@ describe('names and secrets', () => {
     ['transfer-key', 'TRANSFER-key'],
     ['Example.Key.', 'example.key'],
     ['ключик', 'КЛЮЧИК.'],
-  ])('409 for %s and %s, which are the same DNS name', async (name, same) => {
+  ])('409 for %s and then %s, because they are the same DNS name', async (name, same) => {
     await keep({ name });
     const other = await keep({});
     expectError(await service.post('/v2/tsigkeys', key({ name: same })), 409, 'duplicate_tsigkey');
@@ -114,12 +114,12 @@ describe('names and secrets', () => {
     );
   });
 
-  test('201 for a name that differs by one more final dot', async () => {
+  test('201 for a name that differs only in a second final dot', async () => {
     await keep({ name: 'dots.' });
     await keep({ name: 'dots..' });
   });
 
-  test('200 for its own name with a final dot and in another case', async () => {
+  test("200 for the key's own name with a final dot and in another case", async () => {
     const { id } = await keep({ name: 'own-name' });
     expect((await service.patch(`/v2/tsigkeys/${id}`, { name: 'Own-Name.' })).body.name).toBe(
       'Own-Name.',
@@ -129,7 +129,7 @@ describe('names and secrets', () => {
 
 describe('generated secrets', () => {
   test.each(Object.entries(ALGORITHMS))(
-    '201 with a random secret of the length for %s if the body has none',
+    '201 with a random secret as long as the output of %s if the body has no secret',
     async (algorithm, { hashOctets }) => {
       const [first, second] = [
         await keep({ algorithm, secret: undefined }),
@@ -142,7 +142,7 @@ describe('generated secrets', () => {
     },
   );
 
-  test('200 with the same secret if a change does not contain it', async () => {
+  test('200 with the same secret if an update contains no secret', async () => {
     const { id, secret } = await keep({ secret: undefined });
     expect(
       (await service.patch(`/v2/tsigkeys/${id}`, { algorithm: 'hmac-sha512' })).body.secret,
@@ -217,7 +217,7 @@ describe('resource_id', () => {
   });
 });
 
-test('400 that lists every missing and invalid member', async () => {
+test('400 with every missing and every invalid member', async () => {
   expect(problemsOf(await service.post('/v2/tsigkeys', {}))).toEqual([
     'name: required',
     'algorithm: required',
@@ -234,7 +234,7 @@ test('400 that lists every missing and invalid member', async () => {
   ]);
 });
 
-test('200 for a change of name and scope, with other members unchanged', async () => {
+test('200 for a change of name and scope, and no other member changes', async () => {
   const before = await keep({});
   const { body } = await service.patch(`/v2/tsigkeys/${before.id}`, {
     name: 'example_tsigkey',
@@ -268,7 +268,7 @@ describe('warnings in the log', () => {
     ],
     [{ algorithm: 'hmac-sha224' }, []],
     [{ algorithm: 'hmac-sha512', secret: undefined }, []],
-  ])('201 for %j, and the log contains a warning', async (members, warnings) => {
+  ])('201 for %j, with the expected warnings in the log', async (members, warnings) => {
     expect(warningsOf(await keep(members)).map(({ msg }) => msg)).toEqual(warnings);
   });
 
@@ -327,7 +327,7 @@ describe('with tsigkeys.strict', () => {
     ]);
   });
 
-  test('400 for both at once, in creations and changes', async () => {
+  test('400 for an invalid name and an invalid secret together, in creations and updates', async () => {
     expect(
       problemsOf(await strict.post('/v2/tsigkeys', key({ name: 'a b', secret: '?' }))),
     ).toEqual(['name: format', 'secret: format']);

@@ -86,7 +86,7 @@ describe('a key with an unreadable secret', () => {
     expect((await service.get('/v2/tsigkeys?name=new')).body.tsigkeys).toEqual([]);
   });
 
-  test('200 for a new secret, after which it can be read', async () => {
+  test('200 for a new secret, after which the secret is readable', async () => {
     const secret = 'bmV3IHNlY3JldA==';
     const changed = await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret });
     expect([changed.status, changed.body.secret]).toEqual([200, secret]);
@@ -101,7 +101,7 @@ describe('a key with an unreadable secret', () => {
     expect((await service.get('/v2/tsigkeys')).body.tsigkeys).toHaveLength(2);
   });
 
-  test('503 does not affect concurrent changes by other callers', async () => {
+  test('503 does not affect concurrent creations by other callers', async () => {
     const [refused, ...others] = await Promise.all([
       service.patch(`/v2/tsigkeys/${ids[0]}`, { name: 'new' }),
       ...Array.from({ length: 20 }, (_, index) =>
@@ -112,7 +112,7 @@ describe('a key with an unreadable secret', () => {
     expect(new Set(others.map(({ status }) => status))).toEqual(new Set([201]));
   });
 
-  test('200 without secrets for Tsigil-Hide-Secrets', async () => {
+  test('200 without secrets for the header Tsigil-Hide-Secrets', async () => {
     const hide = { 'tsigil-hide-secrets': 'true' };
     const one = await service.get(`/v2/tsigkeys/${ids[0]}`, hide);
     expect([one.status, one.body.name, 'secret' in one.body]).toEqual([200, 'one', false]);
@@ -123,7 +123,7 @@ describe('a key with an unreadable secret', () => {
     expect(shown.body.secret).toEqual(expect.any(String));
   });
 
-  test('200 for filters that need no secret: a name, and keys without a pool', async () => {
+  test('200 for the filters name and orphaned, which need no secret', async () => {
     expect((await service.get('/v2/tsigkeys?orphaned=true')).status).toBe(200);
     expect(
       (await service.get('/v2/tsigkeys?name=three&orphaned=false')).body.tsigkeys,

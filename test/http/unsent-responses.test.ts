@@ -5,7 +5,7 @@ import { openConnections } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the budget', () => {
-  test('allows one owner a quarter', () => {
+  test('allows one owner a quarter of the bytes', () => {
     const budget = createUnsentBudget(400);
     const sent = budget.add('a', 60);
     expect([budget.fits('a', 40), budget.isFull('a')]).toEqual([true, false]);
@@ -62,7 +62,7 @@ describe('unread responses', () => {
   const unsent = async () =>
     Number(/^tsigil_unsent_response_bytes (\d+)$/m.exec((await service.get('/metrics')).text)?.[1]);
 
-  test('503 with Retry-After for their caller and 200 for others, then 200 for both once the connections close', async () => {
+  test('503 with Retry-After for the caller of unread responses until the connections close, 200 for others', async () => {
     service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216' });
     const tlds = Array.from({ length: 1000 }, (_, index) => ({
       name: `filler${index}`,
@@ -88,7 +88,7 @@ describe('unread responses', () => {
     expect(await unsent()).toBe(0);
   });
 
-  test('503 for documents and 200 from the API while clients leave documents unread', async () => {
+  test('503 for documents and 200 from the API while clients do not read documents', async () => {
     service = await startTestService({
       TSIGIL_API_MAX_UNSENT_BYTES: '16777216',
       TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',

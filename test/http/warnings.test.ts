@@ -15,7 +15,7 @@ const HEADER = 'tsigil-warning';
 let count = 0;
 const key = (members: object) => ({ ...TSIGKEYS.body(`key-${(count += 1)}`), ...members });
 
-/** The strings in the header of a response, as a parser of structured fields reads them. */
+/** Returns the strings in Tsigil-Warning, as a parser of structured fields reads them. */
 function warningsIn({ headers }: { headers: Headers }): string[] {
   const value = headers.get(HEADER);
   return value === null ? [] : (JSON.parse(`[${value}]`) as string[]);
@@ -53,7 +53,7 @@ describe('Tsigil-Warning', () => {
       { scope: 'ZONE', resource_id: POOL_ID },
       ['the resource_id is not the id of an existing zone'],
     ],
-  ])('201 for %s, with the right warnings', async (_, members, expected) => {
+  ])('201 for %s, with the expected warnings', async (_, members, expected) => {
     const response = await service.post('/v2/tsigkeys', key(members));
     expect(response.status, response.text).toBe(201);
     expect(warningsIn(response)).toEqual(expected);
@@ -74,7 +74,7 @@ describe('Tsigil-Warning', () => {
       expect(warningsIn(await service.post('/v2/tsigkeys', key(target)))).toEqual([]);
   });
 
-  test('200 for a change, with warnings about the whole key but an unchanged resource_id', async () => {
+  test('200 for an update, with warnings about the whole key apart from an unchanged resource_id', async () => {
     const { body } = await service.post('/v2/tsigkeys', key({ resource_id: UNKNOWN_ID }));
     const path = `/v2/tsigkeys/${body.id}`;
     expect(warningsIn(await service.patch(path, { algorithm: 'hmac-sha1' }))).toEqual([
@@ -94,14 +94,14 @@ describe('Tsigil-Warning', () => {
     expect(response.headers.get(HEADER)).not.toContain(secret.slice(0, 6));
   });
 
-  test('409 has no warning', async () => {
+  test('409 without a warning', async () => {
     const body = key({ algorithm: 'hmac-md5' });
     await service.post('/v2/tsigkeys', body);
     const response = await service.post('/v2/tsigkeys', body);
     expect([response.status, response.headers.get(HEADER)]).toEqual([409, null]);
   });
 
-  test('201 lets a page of an allowed origin read the header', async () => {
+  test('201 permits pages of an allowed origin to read Tsigil-Warning', async () => {
     const { headers } = await service.post('/v2/tsigkeys', key({ algorithm: 'hmac-md5' }), {
       origin: 'https://console.example',
     });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('200 with the id, roles, rights and expiry of a token without any right', async () => {
+test('200 with the id, roles, rights and expiry of a token, even with the role reader', async () => {
   const { body: made } = await service.post('/v2/tokens', {
     name: 'guest',
     roles: ['reader'],

@@ -3,7 +3,10 @@ import { expectError, POOL_ID, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { createZone, primary, secondary, zoneNamesOf } from '../harness/zones.ts';
 
-/** A clock that a test sets. Only the microseconds advance, so that timestamps differ. */
+/**
+ * The time of a clock that tests set. Its microseconds advance on each call, so that timestamps
+ * differ.
+ */
 let seconds = Date.UTC(2030, 0, 1) / 1000;
 let ticks = 0;
 const clock = () =>
@@ -18,8 +21,8 @@ afterAll(() => service.close());
 let count = 0;
 const fresh = () => `zone-${(count += 1)}.example.`;
 
-describe('a change', () => {
-  test('200 with the whole zone, and all members outside the body unchanged', async () => {
+describe('an update', () => {
+  test('200 with the whole zone, and members that are not in the body do not change', async () => {
     const zone = await createZone(service, primary(fresh(), { description: 'one', ttl: 60 }));
     const response = await service.patch(`/v2/zones/${zone.id}`, { description: 'two' });
     expect(response.status).toBe(200);
@@ -33,7 +36,7 @@ describe('a change', () => {
     expect((await service.get(`/v2/zones/${zone.id}`)).body).toEqual(response.body);
   });
 
-  test('200 for each member that may change', async () => {
+  test('200 for each member that callers may change', async () => {
     const { id } = await createZone(service, primary(fresh()));
     const changes = [
       { email: 'other@example.org' },
@@ -56,7 +59,7 @@ describe('a change', () => {
     }
   });
 
-  test('200 for a SECONDARY zone with other primaries, and the same serial', async () => {
+  test('200 for other primaries of a SECONDARY zone, with the same serial', async () => {
     const { id } = await createZone(service, secondary(fresh()));
     seconds += 10;
     const { status, body } = await service.patch(`/v2/zones/${id}`, {
@@ -88,7 +91,7 @@ describe('a change', () => {
       });
   });
 
-  test('400 that lists every invalid value', async () => {
+  test('400 with every invalid value', async () => {
     const { id } = await createZone(service, primary(fresh()));
     const response = await service.patch(`/v2/zones/${id}`, {
       email: 'nobody',
@@ -108,7 +111,7 @@ describe('a change', () => {
     ]);
   });
 
-  test('400 for another name, type, pool or attributes, 200 for the same', async () => {
+  test('400 for another name, type, pool or attributes, 200 for the same values', async () => {
     const zone = await createZone(service, primary(fresh(), { attributes: { a: '1', b: '2' } }));
     const path = `/v2/zones/${zone.id}`;
     const others = {
@@ -167,13 +170,13 @@ describe('the serial', () => {
     expect(await serialAfter({ ttl: 10 })).toBe(seconds - 98);
     expect(await serialAfter({})).toBe(seconds - 98);
     expect(await serialAfter({ ttl: 11 })).toBe(seconds);
-    seconds -= 50; // a clock that was set back
+    seconds -= 50; // sets the clock back
     expect(await serialAfter({ ttl: 12 })).toBe(seconds + 51);
   });
 });
 
 describe('a deletion', () => {
-  test('202 with the zone in its final state, then 404, and the name is free', async () => {
+  test('202 with the zone as PENDING and DELETE, then 404, and the name can be used again', async () => {
     const zone = await createZone(service, primary(fresh()));
     const response = await service.delete(`/v2/zones/${zone.id}`);
     expect(response.status).toBe(202);
@@ -189,10 +192,10 @@ describe('a deletion', () => {
     expect((await createZone(service, primary(zone.name))).id).not.toBe(zone.id);
   });
 
-  test('400 if a zone exists below it, at any depth and in any spelling', async () => {
+  test('400 if the zone has a subzone, at any depth and in any spelling', async () => {
     const parent = await createZone(service, primary('Parent.example.'));
     const child = await createZone(service, primary('a.b.PARENT.example.'));
-    // Neighbours in the order of names that are not below it.
+    // Names close in sort order that are no subzones.
     for (const name of [
       'xparent.example.',
       'parent-x.example.',

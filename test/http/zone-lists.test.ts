@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the names of the zones of all projects that match a query, in its order. */
+/** Returns the names of the zones of all projects that match a query, in the order of the list. */
 async function names(query: string): Promise<string[]> {
   return zoneNamesOf(await service.get(`/v2/zones?${query}`, ALL));
 }
@@ -64,7 +64,7 @@ describe('filters', () => {
     ['ttl=abc', []],
     ['ttl=99999999999999999999', []],
     ['ttl=20&description=web*&name=*test*', ['d.test.']],
-  ])('200 for %s', async (query, expected) => {
+  ])('200 with the zones for the query %s', async (query, expected) => {
     expect(await names(query)).toEqual(expected);
     const { body } = await service.get(`/v2/zones?${query}`, ALL);
     expect(body.metadata).toEqual({ total_count: expected.length });
@@ -100,7 +100,7 @@ describe('sorting and paging', () => {
   };
 
   test.each(Object.entries({ ...KEYS, serial: 'serial', ttl: 'ttl', status: 'status' }))(
-    '200 sorted by %s, page by page',
+    '200 sorted by %s, on one page and on several pages',
     async (key, member) => {
       const expected = [...zones].sort(by(member)).map(({ name }) => name);
       expect(await names(`sort_key=${key}`)).toEqual(expected);
@@ -124,7 +124,7 @@ describe('sorting and paging', () => {
     }
   });
 
-  test("400 for a marker that is another project's zone, as for an unknown id", async () => {
+  test('400 for the zone of another project as the marker, as for an unknown id', async () => {
     const own = await red.get(`/v2/zones?marker=${zones[0]?.id}`);
     expect(zoneNamesOf(own)).toEqual(['c.example.', 'e.test.']);
     expectError(await red.get(`/v2/zones?marker=${zones[1]?.id}`), 400, 'marker_not_found');
@@ -132,7 +132,7 @@ describe('sorting and paging', () => {
 });
 
 describe('total count', () => {
-  test('200 with the count of zones that the caller sees and the filters match, on every page', async () => {
+  test('200 with the count of matching zones that the caller may see, on every page', async () => {
     const count = async (client: Client, query: string) =>
       (await client.get(`/v2/zones${query}`)).body.metadata;
     expect(await count(red, '')).toEqual({ total_count: 3 });
@@ -160,7 +160,7 @@ describe('total count', () => {
     },
   );
 
-  test('200 without the count for collections without projects', async () => {
+  test('200 without the count for TLDs, keys and pools', async () => {
     for (const collection of ['tlds', 'tsigkeys', 'pools'])
       expect((await service.get(`/v2/${collection}`)).body.metadata).toBeUndefined();
   });
@@ -170,7 +170,7 @@ describe('outside_tlds', () => {
   const outside = (query = '') => names(`outside_tlds=true${query}`);
   const inside = () => names('outside_tlds=false');
 
-  test('200 with the zones of all projects that the current entries would refuse', async () => {
+  test('200 with the zones of all projects that the TLD rule would refuse with the current entries', async () => {
     const everything = zones.map(({ name }) => name);
     expect([await outside(), await inside()]).toEqual([[], everything]);
 
@@ -194,7 +194,7 @@ describe('outside_tlds', () => {
     expect([await outside(), await inside()]).toEqual([[], everything]);
   });
 
-  test('200 page by page across projects, without a count', async () => {
+  test('200 with the zones of all projects on several pages, without a count', async () => {
     const ids = await createTlds(service, 'nothing-here');
     const paged: string[] = [];
     let path: string | undefined = '/v2/zones?outside_tlds=true&limit=2';
@@ -226,7 +226,7 @@ describe('outside_tlds', () => {
   );
 });
 
-test('200 with the zones that the other rule would refuse, and for roles in the policy', async () => {
+test('200 with the zones that the rule any-suffix would refuse, for a role in the policy', async () => {
   const other = await startTestService({
     TSIGIL_ZONES_TLD_RULE: 'any-suffix',
     TSIGIL_POLICY: JSON.stringify({ 'zones:outside_tlds': ['auditor'], 'zones:list': ['auditor'] }),

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let count = 0;
-/** A zone name that no other test uses. */
+/** Returns a zone name that no other test uses. */
 const fresh = () => `member-${(count += 1)}.example.`;
 const post = (body: unknown) => service.post('/v2/zones', body);
 
@@ -200,7 +200,7 @@ describe('members', () => {
     ]);
   });
 
-  test('400 for too many primaries, or a repeated one, also in two spellings', async () => {
+  test('400 for more than 50 primaries, or a primary that is repeated in another spelling', async () => {
     const many = Array.from({ length: 51 }, (_, index) => `192.0.2.${index}`);
     expect(problemsOf(await post(secondary(fresh(), { masters: many })))).toEqual([
       'masters: items',
@@ -211,7 +211,7 @@ describe('members', () => {
     expect((await post(secondary(fresh(), { masters: many.slice(1) }))).status).toBe(201);
   });
 
-  test('400 for members that the type of the zone requires or excludes, with path and rule', async () => {
+  test('400 for missing or excluded members of the zone type, with path and rule', async () => {
     const name = fresh();
     expect(problemsOf(await post({ name }))).toEqual(['email: required']);
     expect(problemsOf(await post({ email: 'a@b' }))).toEqual(['name: required']);
@@ -231,7 +231,7 @@ describe('members', () => {
     ]);
   });
 
-  test('400 that lists each problem once', async () => {
+  test('400 with each problem listed once', async () => {
     expect(problemsOf(await post(primary(fresh(), { email: 'nobody', ttl: -1 })))).toEqual([
       'email: format',
       'ttl: type',
@@ -261,7 +261,7 @@ describe('members', () => {
       'additionalProperties',
     ]),
   ] as [string, string][])(
-    '400 for the member %s, which only the service sets',
+    '400 for the member %s, which callers cannot set',
     async (member, validator) => {
       const zone = await createZone(service, primary(fresh()));
       for (const value of [Object.hasOwn(zone, member) ? zone[member] : null, 'x']) {

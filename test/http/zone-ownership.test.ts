@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Every request about one zone. */
+/** Sends a read, an update and a deletion of a zone. */
 function requestsAbout(client: Client, { id }: Zone, headers?: Record<string, string>) {
   return [
     client.get(`/v2/zones/${id}`, headers),
@@ -62,7 +62,7 @@ describe("a project's zones", () => {
     ['a member of another project', ['member'], 'blue'],
     ['an administrator of another project', ['admin'], 'blue'],
     ['a member of no project', ['member'], null],
-  ])('404 for %s, whose lists contain none of the zones', async (_who, roles, project) => {
+  ])('404 for %s, whose lists do not contain the zones', async (_who, roles, project) => {
     const client = await clientFor(service, roles, project);
     for (const response of await Promise.all(requestsAbout(client, redZone))) {
       expect(expectError(response, 404, 'zone_not_found')).toBe('Could not find Zone');
@@ -72,7 +72,7 @@ describe("a project's zones", () => {
     expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
   });
 
-  test('401 for other roles, and without a token', async () => {
+  test('401 for other roles and without a token', async () => {
     const client = await clientFor(service, ['keymanager'], 'red');
     const responses = await Promise.all([
       ...requestsAbout(client, redZone),
@@ -92,7 +92,7 @@ describe("a project's zones", () => {
 });
 
 describe('request-context headers', () => {
-  test('200 and 202 for an administrator with all projects, by header or query', async () => {
+  test('200 and 202 for an administrator with all projects, by a header or a parameter', async () => {
     const zone = await createZone(blue, primary('blue.example.'));
     for (const list of ['/v2/zones?all_projects=true', '/v2/zones?all_tenants=1']) {
       const response = await service.get(list);
@@ -141,7 +141,7 @@ describe('request-context headers', () => {
   );
 
   test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])(
-    '400 for the sudo project %j, which no token can have',
+    '400 for the project %j in X-Auth-Sudo-Project-ID if no token can have it',
     async (project) => {
       const response = await service.post('/v2/zones', primary('strange.example.'), {
         'x-auth-sudo-project-id': project,
@@ -153,13 +153,13 @@ describe('request-context headers', () => {
   );
 });
 
-describe('zones above and below those of another project', () => {
+describe('zones above and below zones of another project', () => {
   let parent: Zone;
   beforeAll(async () => {
     parent = await createZone(red, primary('Around.example.'));
   });
 
-  test('409 for the same name, in any case, and in another pool', async () => {
+  test('409 for the same name in any case, even in another pool', async () => {
     const { body: pool } = await service.post('/v2/pools', { name: 'another' });
     for (const body of [primary('around.EXAMPLE.'), secondary('around.example.')])
       expectError(await blue.post('/v2/zones', body), 409, 'duplicate_zone');
@@ -192,21 +192,21 @@ describe('zones above and below those of another project', () => {
   });
 
   test.each(['xaround.example.', 'around-x.example.', 'around.example.org.', 'example.around.'])(
-    '201 for %s, which is only similar',
+    '201 for %s, which is not above or below the zone',
     async (name) => {
       const { id } = await createZone(blue, primary(name));
       await blue.delete(`/v2/zones/${id}`);
     },
   );
 
-  test('201 once the other zone is deleted', async () => {
+  test('201 once the zone of the other project is deleted', async () => {
     await red.delete(`/v2/zones/${parent.id}`);
     for (const name of ['sub.around.example.', 'around.example.'])
       await createZone(blue, primary(name));
   });
 });
 
-test('413 for a zone above the quota of its project, which is counted at each creation', async () => {
+test('413 for a zone above the quota of its project, even for concurrent creations', async () => {
   const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '2' });
   try {
     const client = await clientFor(limited, ['member'], 'red');
@@ -240,7 +240,7 @@ describe('order of the checks', () => {
       await createZone(full, primary('taken.example.'));
       const faults = { pool_id: UNKNOWN_POOL };
 
-      // Rights, the body, the kind of zone, the project, the quota.
+      // These checks come first, in this order: rights, body, type of zone, project, quota.
       expectError(await reader.post('/v2/zones', '{'), 401, 'access_denied');
       expectError(
         await none.post('/v2/zones', { name: 'taken.example', type: 'CATALOG' }),
@@ -259,7 +259,7 @@ describe('order of the checks', () => {
       );
       expectError(await full.post('/v2/zones', primary('x.org.', faults)), 413, 'over_quota');
       expectError(await full.post('/v2/zones', primary('taken.example.')), 413, 'over_quota');
-      // The name, the zones of others, the right to choose a pool, the pool.
+      // Then: name, zones of other projects, right to choose a pool, pool.
       expectError(
         await empty.post('/v2/zones', primary('x.org.', faults)),
         400,

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('the name servers of a zone', () => {
-  test('200 with the NS records of the pool, in their order', async () => {
+  test('200 with the NS records of the pool in the same order', async () => {
     const records = [
       { priority: 20, hostname: 'ns2.example.org.' },
       { priority: 10, hostname: 'ns1.example.org.' },
@@ -64,7 +64,7 @@ describe('the limits', () => {
     expect((await reader.get('/v2/limits')).body).toEqual(withoutLimit);
   });
 
-  test('200 with the quota of zones, which the service applies', async () => {
+  test('200 with the quota of zones as max_zones, and 413 above the quota', async () => {
     const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '1' });
     try {
       expect((await limited.get('/v2/limits')).body).toEqual({ ...withoutLimit, max_zones: 1 });
@@ -76,7 +76,7 @@ describe('the limits', () => {
     }
   });
 
-  test('201 for a zone name one octet shorter than the limit, 400 for one of that length', async () => {
+  test('201 for a zone name of max_zone_name_length - 1 characters, 400 for one more', async () => {
     const nameOf = (length: number) =>
       `${`${'a'.repeat(49)}.`.repeat(5)}${'b'.repeat(length - 251)}.`;
     expect(nameOf(254)).toHaveLength(254);

@@ -5,8 +5,8 @@ import { randomCases } from '../harness/sizes.ts';
 import { primary, removeAll, zonesOf } from '../harness/zones.ts';
 
 /**
- * The TLD entries by their letters in these tests, and the zones. All names are in lower case,
- * without final periods.
+ * The TLD entries by their letters in these tests, and the names of zones. All names are in lower
+ * case, without final periods.
  */
 interface State {
   readonly entries: ReadonlyMap<string, string>;
@@ -22,20 +22,24 @@ type Operation =
   | { readonly kind: 'delete entry'; readonly entry: string }
   | { readonly kind: 'create zone'; readonly name: string };
 
-/**
- * The outcome for a caller: the status, and the first word of the message for a refused zone name.
- */
+/** The status, followed by the first word of the message if a zone name was refused. */
 type Outcome = string;
 
 interface Event {
   readonly operation: Operation;
   readonly outcome: Outcome;
-  /** The times of the request and of its response, on a clock that advances at each of them. */
+  /**
+   * The times of the request and the response, on a clock that advances at each request and
+   * response.
+   */
   readonly asked: number;
   readonly answered: number;
 }
 
-/** A model of the service: the outcome of one operation in a state, and the state after it. */
+/**
+ * Models the service: returns the outcome of an operation in a state, and the state after the
+ * operation.
+ */
 function step(state: State, operation: Operation): [Outcome, State] {
   const { entries, zones } = state;
   const names = [...entries.values()];
@@ -77,8 +81,8 @@ function comparable({ entries, zones }: State): string {
 }
 
 /**
- * Returns an order in which each event has its outcome, and which ends in `end`. An event that
- * ended before another began comes before it. Returns undefined if no order fits.
+ * Returns an order of the events that explains all outcomes and the state `end`. An event that
+ * ended before another event began must come first. Returns undefined if there is no such order.
  */
 function explain(start: State, events: readonly Event[], end: State): Event[] | undefined {
   if (events.length === 0) return comparable(start) === comparable(end) ? [] : undefined;
@@ -156,14 +160,14 @@ describe('the search for a serial order', () => {
   });
 });
 
-describe('zones that race with TLD entries', () => {
+describe('concurrent changes of zones and TLD entries', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
   });
   afterAll(() => service.close());
 
-  /** The ids of the entries by their letters, if a caller has seen them. */
+  /** The ids of created entries by their letters. */
   const ids = new Map<string, string>();
 
   let now = 0;
@@ -193,7 +197,7 @@ describe('zones that race with TLD entries', () => {
     }
   }
 
-  /** One caller's operations, one after the other. */
+  /** Performs the operations of one caller, one after another. Returns the events. */
   async function performAll(operations: readonly Operation[]): Promise<Event[]> {
     const events: Event[] = [];
     for (const operation of operations) events.push(await perform(operation));
@@ -209,7 +213,8 @@ describe('zones that race with TLD entries', () => {
     };
   }
 
-  // A and B may exist at the start. One caller each creates C and D in the race.
+  // A and B may exist at the start. During the race, one caller creates C and another caller
+  // creates D.
   const entryName = fc.constantFrom('a', 'b', 'b.a');
   const zone = fc.record({
     kind: fc.constant('create zone' as const),
@@ -240,7 +245,10 @@ describe('zones that race with TLD entries', () => {
     B: fc.option(fc.constant('b')),
   });
 
-  /** Replaces the entries of the service with these. Then deletes those whose name is null. */
+  /**
+   * Replaces all TLD entries and zones by `entries`. Creates and deletes the entries whose name is
+   * null. Returns the state.
+   */
   async function begin(entries: Readonly<Record<string, string | null>>): Promise<State> {
     await removeAll(service);
     ids.clear();
@@ -252,7 +260,7 @@ describe('zones that race with TLD entries', () => {
     return observe();
   }
 
-  test('2xx or 4xx as in some serial order, in every race', async () => {
+  test('2xx or 4xx in every race, as if the requests had come one after another', async () => {
     const decided = new Map<Outcome, number>();
     let mattered = 0;
     await fc.assert(
@@ -277,14 +285,15 @@ describe('zones that race with TLD entries', () => {
       }),
       { numRuns: randomCases(150) },
     );
-    // Zones were created, and refused for every reason. In many races, the order decided.
+    // Zones must have been created, and refused for every reason. In many races, the order must
+    // have mattered.
     for (const outcome of ['201', '400 Invalid', '400 Zone', '409'])
       expect(decided.get(outcome), outcome).toBeGreaterThan(randomCases(4) - 1);
     expect(mattered).toBeGreaterThan(randomCases(30));
   }, 180_000);
 });
 
-/** Returns the outcomes if the callers had sent their requests one after the other. */
+/** Returns the outcomes as if the callers had sent their requests one after another. */
 function oneAfterTheOther(start: State, events: readonly Event[]): Outcome[] {
   let current = start;
   return events.map(({ operation }) => {

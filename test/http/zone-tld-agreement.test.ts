@@ -11,7 +11,7 @@ const RULE_OF_MESSAGE: Readonly<Record<string, string>> = {
   Zone: 'not_a_tld',
 };
 
-/** The rule that refused a creation, or `ok`. */
+/** Returns the rule that refused a creation, or `ok`. */
 function ruleOf({ status, body }: ApiResponse): string | undefined {
   if (status === 201) return 'ok';
   return body.type === 'invalid_object'
@@ -38,7 +38,7 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
   });
   afterAll(() => service.close());
 
-  /** Tries to create a zone with every name, and returns the outcome of each. */
+  /** Requests a zone for each name. Returns the outcome of each request. */
   async function createAll(zoneNames: readonly string[]): Promise<(string | undefined)[]> {
     const rules: (string | undefined)[] = [];
     for (const name of zoneNames)
@@ -46,7 +46,7 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
     return rules;
   }
 
-  test('the name check, the list of zones outside TLDs and creations agree for random names and entries', async () => {
+  test('the name check, the filter outside_tlds and creations agree for random names and entries', async () => {
     const seen = new Set<string | undefined>();
     await fc.assert(
       fc.asyncProperty(
@@ -69,7 +69,7 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
           for (const outcome of outcomes) seen.add(outcome);
         },
       ),
-      // The example has one name for each outcome.
+      // The example has a name for each outcome.
       {
         numRuns: randomCases(50),
         examples: [

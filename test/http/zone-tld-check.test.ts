@@ -25,9 +25,7 @@ afterEach(() => removeAll(service));
 
 const ALL = { 'x-auth-all-projects': 'True' };
 
-/**
- * The outcome of creating a zone with the name: `ok`, or the error message. Removes the zone again.
- */
+/** Creates a zone and deletes it again. Returns `ok` or the error message. */
 async function creationOf(client: Client, body: Record<string, unknown>): Promise<string> {
   const response = await client.post('/v2/zones', body);
   if (response.status === 201) {
@@ -55,7 +53,7 @@ describe('zone creation', () => {
     [['com'], '2.168.192.in-addr.arpa.', INVALID],
     [['com'], 'com.', /^More than one label/],
   ])(
-    'with the entries %j, %s gets the same result for members, administrators, PRIMARY and SECONDARY zones',
+    'with the entries %j, %s gets the same result for all callers and types of zones',
     async (entries, name, verdict) => {
       await createTlds(service, ...entries);
       for (const client of [member, service]) {
@@ -68,7 +66,7 @@ describe('zone creation', () => {
     },
   );
 
-  test('400 or 201 at once after entries are created, renamed and deleted', async () => {
+  test('400 or 201 immediately after entries are created, renamed or deleted', async () => {
     const attempt = () => creationOf(member, primary('site.example.'));
     expect(await attempt()).toBe('ok');
     const id = (await createTlds(service, 'org')).get('org');
@@ -85,7 +83,7 @@ describe('zone creation', () => {
     expect(await attempt()).toBe('ok');
   });
 
-  test('400 for a name that only a refused entry would allow', async () => {
+  test('400 for a name that only an entry would allow whose creation was refused', async () => {
     await createTlds(service, 'org');
     expect((await service.post('/v2/tlds', { name: 'ORG' })).status).toBe(409);
     expect((await service.post('/v2/tlds', { name: 'example.' })).status).toBe(400);
@@ -94,7 +92,7 @@ describe('zone creation', () => {
 });
 
 describe('existing zones', () => {
-  test('stay unchanged and can be updated and deleted with any entries, but new subzones are checked', async () => {
+  test('can be updated and deleted whatever the TLD entries are, but new subzones are checked', async () => {
     const ids = await createTlds(service, 'net');
     const zones = [
       await createZone(member, primary('pre.net.')),
@@ -158,7 +156,7 @@ describe('the name check', () => {
     });
   });
 
-  test('200 without entries for every name of two labels', async () => {
+  test('200 with allowed for every name of two labels if there are no entries', async () => {
     expect(await checkNames(member, ['a.com.', 'com', 'a_b.c'])).toEqual([
       'ok',
       'more_than_one_label',
@@ -179,7 +177,7 @@ describe('the name check', () => {
     ]);
   });
 
-  test('200 for 1,000 names, 400 for 1,001 and for none', async () => {
+  test('200 for 1,000 names, 400 for 1,001 names and for an empty list', async () => {
     await createTlds(service, 'even');
     const names = Array.from(
       { length: 1000 },
@@ -206,13 +204,13 @@ describe('the name check', () => {
     [{ names: ['a.b.', null] }, 'names: type'],
     [{ names: ['a\0'] }, 'names: type'],
     [{ names: ['\ud800'] }, 'names: type'],
-  ])('400 for the body %j, with %s', async (body, problem) => {
+  ])('400 for the body %j, with the problem %s', async (body, problem) => {
     expect(problemsOf(await member.call('POST', '/v2/tlds/check', JSON.stringify(body)))).toEqual([
       problem,
     ]);
   });
 
-  test('400 or 415 for bodies that are not such an object', async () => {
+  test('400 for an unknown member or invalid JSON, 415 for another media type', async () => {
     expect(problemsOf(await member.post('/v2/tlds/check', { names: ['a.b.'], more: 1 }))).toEqual([
       'more: additionalProperties',
     ]);
@@ -225,7 +223,7 @@ describe('the name check', () => {
     );
   });
 
-  test('401 without zones:create, before the body is read; 405 or 400 for other methods', async () => {
+  test('401 without zones:create, even for an invalid body; 405 or 400 for other methods', async () => {
     for (const roles of [['reader'], ['auditor']]) {
       const client = await clientFor(service, roles, 'red');
       for (const body of ['{', JSON.stringify({ names: ['a.b.'] })])
@@ -242,7 +240,7 @@ describe('the name check', () => {
     expect(response.headers.get('allow')).toBe('POST, OPTIONS');
   });
 
-  test('200 without any change; an existing zone does not matter', async () => {
+  test('200 changes nothing, and an existing zone has no effect', async () => {
     await createTlds(service, 'example');
     await createZone(member, primary('taken.example.'));
     const state = async () => [

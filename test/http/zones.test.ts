@@ -10,12 +10,12 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let count = 0;
-/** A zone name that no other test uses. */
+/** Returns a zone name that no other test uses. */
 const fresh = () => `zone-${(count += 1)}.example.`;
 const post = (body: unknown) => service.post('/v2/zones', body);
 
 describe('a new zone', () => {
-  test('201 with every member, status ACTIVE, and its Location', async () => {
+  test('201 with every member, the status ACTIVE, and the URL in Location', async () => {
     const name = fresh();
     const before = Math.floor(Date.now() / 1000);
     const response = await post(primary(name));
@@ -50,7 +50,7 @@ describe('a new zone', () => {
     expect((await service.get(`/v2/zones/${id}`)).body).toEqual(response.body);
   });
 
-  test('201 for a SECONDARY zone, with an email of the service, the default TTL and serial 1', async () => {
+  test('201 for a SECONDARY zone, with an email from the service, the default TTL and serial 1', async () => {
     const body = secondary(fresh(), { masters: ['192.0.2.1', 'ns1.example.org.'] });
     expect(await createZone(service, body)).toMatchObject({
       type: 'SECONDARY',
@@ -78,7 +78,7 @@ describe('a new zone', () => {
     expect((await service.get(`/v2/zones/${created.id}`)).body).toEqual(created);
   });
 
-  test('403 for a CATALOG zone, which only the service creates', async () => {
+  test('403 for a CATALOG zone, which callers cannot create', async () => {
     expectError(await post(primary(fresh(), { type: 'CATALOG' })), 403, 'forbidden');
   });
 });
@@ -142,7 +142,7 @@ describe('names', () => {
     [5, 'type'],
     [['example.com.'], 'type'],
     ['a\0.com.', 'format'],
-  ])('400 for the name %j, by the rule %s', async (name, validator) => {
+  ])('400 for the name %j, which violates the rule %s', async (name, validator) => {
     expect(problemsOf(await post(primary(fresh(), { name })))).toEqual([`name: ${validator}`]);
   });
 
@@ -164,7 +164,7 @@ describe('names', () => {
   });
 
   test.each(['Taken.Example.', 'taken.example.'])(
-    '409 when the name is taken, also as %s',
+    '409 if the name is taken, for the spelling %s',
     async (name) => {
       const { id } = await createZone(service, primary('TAKEN.example.'));
       expect(expectError(await post(primary(name)), 409, 'duplicate_zone')).toBe('Duplicate Zone');
@@ -196,7 +196,7 @@ test('404 for an unknown zone, 400 for an invalid id', async () => {
   expectError(await service.get('/v2/zones.json'), 404, 'not_found');
 });
 
-test('4xx creations store nothing', async () => {
+test('a creation with 4xx stores nothing', async () => {
   const before = zoneNamesOf(await service.get('/v2/zones'));
   expect((await post(primary('com.'))).status).toBe(400);
   expect((await post(primary(fresh(), { type: 'CATALOG' }))).status).toBe(403);

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 /**
- * A placeholder for 12 new hexadecimal digits. It has the same length, so the length of a body
+ * A placeholder for 12 new hexadecimal digits. It also has 12 characters, so that Content-Length
  * stays correct.
  */
 export const NEW_WORD = '<a-new-word>';
 
-/** Bytes that an attacker sends at once, and the number of requests in them. */
+/** Bytes that an attacker sends at once, with the number of requests in these bytes. */
 export interface Block {
   readonly text: string;
   readonly requests: number;
@@ -21,30 +21,30 @@ export interface Attack {
   /** All connections send these blocks in rotation. */
   readonly blocks: readonly Block[];
   /**
-   * `in turn` sends a block after the responses to the previous one. `always` sends as fast as the
-   * service accepts.
+   * `in turn` sends a block once the previous block has responses. `always` sends as fast as the
+   * service reads.
    */
   readonly sending: 'nothing' | 'once' | 'in turn' | 'always' | 'a byte a second';
-  /** `slowly` is 1024 bytes a second. */
+  /** `slowly` reads 1024 bytes per second. */
   readonly reading: 'everything' | 'nothing' | 'slowly';
-  /** When the attacker closes a connection. */
+  /** When the attacker closes a connection. By default, at the end of the attack. */
   readonly closing?: 'after the answer' | 'at once';
-  /** Whether a connection that ends is replaced. */
+  /** Whether the attacker opens a new connection when a connection ends. */
   readonly reopening?: boolean;
-  /** For `a byte a second`: the number of bytes sent at once at the start. */
+  /** For `a byte a second`: the number of bytes that the attacker sends at once at the start. */
   readonly begin?: number;
 }
 
-/** What an attacker sent and received. */
+/** A report of what the attacker sent and received. */
 export interface AttackReport {
   readonly opened: number;
-  /** Connections that ended before the end of the attack. */
+  /** The number of connections that ended before the end of the attack. */
   readonly closed: number;
-  /** Attempts to connect that failed. */
+  /** The number of failed attempts to connect. */
   readonly failed: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** The number of started responses with each status. */
+  /** The number of responses by status, including incomplete responses. */
   readonly answers: Readonly<Record<string, number>>;
   /** The beginning of the first response with status 500. */
   readonly firstFault?: string;
@@ -53,7 +53,7 @@ export interface AttackReport {
 /** The source address of attackers. Other callers use 127.0.0.1. */
 const ATTACKER_ADDRESS = '127.0.0.2';
 
-/** Attacks the service at `url` from a separate process. Resolves when the attack is over. */
+/** Attacks the service at `url` from a separate process. Resolves at the end of the attack. */
 export async function runAttack(url: string, attack: Attack): Promise<AttackReport> {
   const child = fork(join(import.meta.dirname, 'attacker.mjs'), { execArgv: [] });
   child.send({ ...attack, url, from: ATTACKER_ADDRESS });
@@ -61,7 +61,7 @@ export async function runAttack(url: string, attack: Attack): Promise<AttackRepo
   return report;
 }
 
-/** Returns the bytes of one request. Sends a `body` as JSON, and text unchanged. */
+/** Returns the text of a request. Writes `body` as JSON, but text unchanged. */
 export function requestText(
   method: string,
   path: string,
@@ -82,12 +82,12 @@ export function requestText(
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${content?.toString('latin1') ?? ''}`;
 }
 
-/** Returns one block for each request. */
+/** Returns a block for each request. */
 export function single(...requests: readonly string[]): Block[] {
   return requests.map((text) => ({ text, requests: 1 }));
 }
 
-/** Returns as many of `requests`, in rotation, as fit in `bytes`. */
+/** Returns one block with as many of `requests`, in rotation, as fit in `bytes`. */
 export function pipelined(bytes: number, ...requests: readonly string[]): Block[] {
   const chosen: string[] = [];
   let size = 0;

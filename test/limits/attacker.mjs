@@ -1,4 +1,5 @@
-// Attacks a service from a separate process. `attack.ts` forks it and describes the attack.
+// Attacks a service from a separate process. `attack.ts` starts this process and sends it the
+// attack.
 import { connect } from 'node:net';
 
 /** A placeholder for 12 new hexadecimal digits, the same as in `attack.ts`. */
@@ -26,7 +27,7 @@ process.once('message', (job) => {
 });
 process.on('disconnect', () => process.exit());
 
-/** Attacks until the time is over. Then closes every connection and sends the report. */
+/** Attacks for `job.seconds`. Then closes every connection and sends the report. */
 function run(job) {
   const sockets = new Set();
   for (let count = 0; count < job.connections; count += 1) open(job, sockets);
@@ -36,7 +37,10 @@ function run(job) {
   }, job.seconds * 1000);
 }
 
-/** Opens a connection that sends and reads as the job describes, and replaces it when it ends. */
+/**
+ * Opens a connection that sends and reads as the job describes. Opens a new one when it ends, if
+ * `reopening` is true.
+ */
 function open(job, sockets) {
   const receiving = {
     buffer: Buffer.allocUnsafe(job.reading === 'slowly' ? 1024 : 65_536),
@@ -92,7 +96,7 @@ function open(job, sockets) {
     } else if (job.sending !== 'nothing') sendBlock();
   };
   socket.on('connect', whenConnected);
-  socket.on('error', () => undefined); // a service that refuses a request may reset the connection
+  socket.on('error', () => undefined); // the service may reset the connection if it refuses a request
   socket.on('close', () => {
     clearInterval(timer);
     sockets.delete(socket);
@@ -105,7 +109,8 @@ function open(job, sockets) {
 let turn = 0;
 
 /**
- * Returns the next bytes to send and the number of requests in them, with placeholders replaced.
+ * Returns the next bytes to send, with placeholders replaced, and the number of requests in these
+ * bytes.
  */
 function nextBlock(blocks) {
   const { text, requests } = blocks[turn % blocks.length];
@@ -123,7 +128,7 @@ function nextBlock(blocks) {
   };
 }
 
-/** Counts the responses that begin in a piece of the received data, by status. */
+/** Counts the responses that begin in a piece of the received data. Returns their number. */
 function countResponses(text) {
   let count = 0;
   for (let at = text.indexOf('HTTP/1.1 '); at >= 0; at = text.indexOf('HTTP/1.1 ', at + 9)) {

@@ -1,9 +1,9 @@
 // Another caller of an attacked service, in a separate process. It sends requests at steady rates
-// and measures the duration of each.
+// and measures the duration of each request.
 import { Agent, request as httpRequest } from 'node:http';
 import { request as httpsRequest, Agent as SecureAgent } from 'node:https';
 
-/** The outcome of each request of each probe, in the order of the responses. */
+/** The outcomes of all requests by probe, in the order of the responses. */
 const samples = {};
 const timers = [];
 const agents = [];
@@ -18,14 +18,17 @@ process.on('message', (job) => {
 });
 process.on('disconnect', () => process.exit());
 
-/** Sends the report once the last request has a response or has failed. */
+/**
+ * Sends the report once the other caller has stopped and every request has a response or has
+ * failed.
+ */
 function reportAtTheEnd() {
   if (!stopping || outstanding > 0) return;
   agents.forEach((agent) => agent.destroy());
   process.send(samples, () => process.disconnect());
 }
 
-/** Sends the requests of one probe until the process receives the message to stop. */
+/** Sends the requests of one probe until the message to stop arrives. */
 function start(probe) {
   const secure = probe.url.startsWith('https:');
   const options = {
@@ -52,7 +55,7 @@ function start(probe) {
       reportAtTheEnd();
     };
     let current;
-    // Measured from the start, to include the wait for a connection.
+    // The timeout begins before the connection, so that it includes the wait for a connection.
     const deadline = setTimeout(() => {
       current.destroy();
       finish(0, 'no answer in time');
@@ -70,8 +73,7 @@ function start(probe) {
         );
       });
       current = request;
-      // Retries like every client if an idle connection was closed, which is no fault of the
-      // service.
+      // Retries as every client does if the service closed an idle connection, which is no fault.
       request.on('error', (error) =>
         mayRepeat && request.reusedSocket && error.code === 'ECONNRESET'
           ? send(false)

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A request that another caller repeats. `{number}` in its body is replaced by a counter. */
+/** A request that another caller repeats. A counter replaces `{number}` in the body. */
 export interface Probe {
   readonly name: string;
   readonly url: string;
@@ -15,7 +15,7 @@ export interface Probe {
   readonly newConnections?: boolean;
 }
 
-/** One request of a probe: its start, its duration and its status, or 0 and the fault. */
+/** One request of a probe. If the request failed, `status` is 0 and `fault` is the reason. */
 export interface Sample {
   readonly at: number;
   readonly milliseconds: number;
@@ -23,13 +23,13 @@ export interface Sample {
   readonly fault?: string;
 }
 
-/** Another caller that sends requests. */
+/** Another caller that sends requests during an attack. */
 export interface Bystander {
   /** Stops the caller and returns the samples of each probe. */
   stop(): Promise<Readonly<Record<string, readonly Sample[]>>>;
 }
 
-/** Starts another caller in a separate process. */
+/** Starts another caller in a separate process, which sends these requests. */
 export function startBystander(probes: readonly Probe[]): Bystander {
   const child = fork(join(import.meta.dirname, 'bystander.mjs'), { execArgv: [] });
   child.send({ probes });
@@ -44,7 +44,9 @@ export function startBystander(probes: readonly Probe[]): Bystander {
   };
 }
 
-/** Starts a minimal server, to measure the delay of the machine, and returns its URL. */
+/**
+ * Starts a minimal server in a separate process. Requests to it measure the delay of the machine.
+ */
 export async function startFloor(): Promise<{ url: string; stop(): void }> {
   const child = fork(join(import.meta.dirname, 'floor.mjs'), { execArgv: [] });
   const [port] = (await once(child, 'message')) as [number];

@@ -6,7 +6,7 @@ const KB = 1024;
 const EXAMPLE_ID = '00000000-0000-4000-8000-000000000000';
 const SECONDS = 5;
 
-/** The behaviour of most attacks: they send, wait for the responses, and send again. */
+/** The behaviour of most attacks: the attacker sends, waits for the responses, and sends again. */
 const IN_TURN = {
   seconds: SECONDS,
   sending: 'in turn',
@@ -15,12 +15,12 @@ const IN_TURN = {
 } as const;
 
 /**
- * A pattern that a backtracking matcher could not finish, because names and descriptions of zones
- * repeat one letter.
+ * Returns a pattern that takes a backtracking matcher forever, because zones repeat one letter in
+ * names and descriptions.
  */
 const pattern = (last: string) => encodeURIComponent(`${'*a'.repeat(100)}*${last}`);
 
-/** The characters that are slowest to convert to ASCII: all different, none in ASCII. */
+/** Returns the text that is slowest to convert to ASCII: different characters outside ASCII. */
 const distinctCharacters = (count: number) =>
   String.fromCodePoint(...Array.from({ length: count }, (_, index) => codePoint(index)));
 const codePoint = (index: number) =>
@@ -312,7 +312,7 @@ export const CALLERS: readonly Scenario[] = [
   },
 ];
 
-/** Returns a list of objects with 60 members each, all with different names. */
+/** Returns a list of objects with 60 members each. All member names are different. */
 function differentNames(): string {
   const objects = Array.from(
     { length: 3900 },

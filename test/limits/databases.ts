@@ -18,10 +18,10 @@ const POOL = { maxConnections: 1, connectTimeoutSeconds: 5, statementTimeoutSeco
 /** A placeholder for the number of a zone, which has six digits. */
 const NUMBER = 'nnnnnn';
 
-/** The slowest name for pattern matching: long, with almost only one letter. */
+/** The slowest name for pattern matching: a long name that repeats one letter. */
 const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-${NUMBER}.example.`;
 
-/** The columns of a zone, as SQL. */
+/** The columns of a zone, with their values as SQL expressions. */
 const COLUMNS = {
   ...{
     id: text(`00000000-0000-4000-8000-000000${NUMBER}`),
@@ -60,12 +60,15 @@ function text(value: string): string {
   return `'${value.replaceAll(NUMBER, "' || CAST(100000 + n AS TEXT) || '")}'`;
 }
 
-/** Creates the schema in the database that a setting names. */
+/** Creates the schema in the database at this URL. */
 async function createSchema(setting: string): Promise<void> {
   await (await openStore(setting, POOL)).close();
 }
 
-/** Copies a SQLite database with 100,000 zones into `folder`. Each run fills the original once. */
+/**
+ * Copies a SQLite database with 100,000 zones into `folder`. The first call in a run fills the
+ * original.
+ */
 export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
   const original = join(runFolder(), 'zones.db');
   const path = join(folder, 'tsigil.db');

@@ -9,7 +9,7 @@ export interface EmptyKeystone {
   close(): void;
 }
 
-/** Starts the fake Keystone on a free port. */
+/** Starts a fake Keystone on a free port. */
 export async function startEmptyKeystone(): Promise<EmptyKeystone> {
   let asked = 0;
   const server = createServer((_request, response) => {

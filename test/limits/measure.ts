@@ -19,33 +19,33 @@ export interface Measurement {
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
   readonly beganAt: number;
   /**
-   * The part of its busy time in which the service had a CPU. Below 1 if other programs used the
-   * CPU, and at least 0.25.
+   * The share of its busy time in which the service had a CPU, from 0.25 to 1. It is below 1 if
+   * other programs used the CPU.
    */
   readonly processorShare: number;
   readonly peakMemoryMb: number;
-  /** What was not idle again within the time limit. */
+  /** What was not idle within the time limit after the attack. */
   readonly remains: readonly string[];
-  /** The time until everything was idle again. */
+  /** The time in seconds after the attack until everything was idle. */
   readonly recoverySeconds: number;
-  /** Bounds that the scenario itself found broken, and errors in the log of the service. */
+  /** Violated bounds that the scenario itself checks, and errors in the log of the service. */
   readonly problems: readonly string[];
 }
 
-/** The time after an attack within which everything must be idle again. */
+/** The time in seconds after an attack within which everything must be idle. */
 const RECOVERY_SECONDS = 10;
 
-/** The lowest share of CPU time that the correction assumes, however busy the machine is. */
+/** The minimum of `processorShare`, however busy the machine is. */
 const LEAST_SHARE = 0.25;
 
 /** A service is idle below this share of one CPU. */
 const IDLE_SHARE = 0.1;
 
-/** The time that the other caller works before the attack begins. */
+/** The time in milliseconds for which the other caller sends requests before the attack begins. */
 const HEAD_START_MS = 300;
 
 /**
- * The number of requests for each path before the attack, enough for the runtime to compile the
+ * The number of requests for each path before the attack. After so many, Node.js has compiled the
  * code.
  */
 const WARM_UP_ROUNDS = 10;
@@ -53,8 +53,8 @@ const WARM_UP_ROUNDS = 10;
 const NEW_CONNECTION = { connection: 'close' };
 
 /**
- * Starts a service, attacks it as `scenario` describes while another caller works, and measures the
- * effect.
+ * Starts a service and attacks it as `scenario` describes, while another caller sends requests.
+ * Measures the effect.
  */
 export async function measure(scenario: Scenario): Promise<Measurement> {
   const folder = temporaryFolder();
@@ -136,8 +136,8 @@ function targetOf(service: AttackedService): Target {
 }
 
 /**
- * Returns the requests of another caller with its own token: reads, health checks and, if the
- * scenario requires them, writes.
+ * Returns the requests of the other caller, which has its own token: reads, health checks and, if
+ * the scenario requires writes, creations.
  */
 async function probesOf(
   scenario: Scenario,
@@ -180,7 +180,7 @@ async function probesOf(
 }
 
 /**
- * Triggers one-time work of the service, such as rendering its documents and opening database
+ * Makes the service do its one-time work before the attack: render documents and open database
  * connections.
  */
 async function warmUp(service: AttackedService): Promise<void> {
@@ -198,7 +198,7 @@ async function warmUp(service: AttackedService): Promise<void> {
   }
 }
 
-/** Returns what is not idle in a service. */
+/** Returns descriptions of what is not idle in a service. */
 async function unrest(service: AttackedService, descriptorsBefore: number): Promise<string[]> {
   if (!service.isRunning()) return ['the service has ended'];
   const [cpuBefore, began] = [cpuMilliseconds(service.pid), performance.now()];

@@ -31,7 +31,7 @@ function permutations(words: readonly string[]): string[][] {
 }
 
 /**
- * Equivalent queries in different spellings, each of which could become a separate prepared
+ * Returns equivalent queries in different spellings. Each could become a separate prepared
  * statement.
  */
 function differentQueries(): string[] {
@@ -63,7 +63,10 @@ async function backendMemoryMb(url: string): Promise<number[]> {
   }
 }
 
-/** Creates the database of the service in `folder`, unless it exists, and returns its URL. */
+/**
+ * Creates a PostgreSQL database named after `folder` if it does not exist. Returns the URL of the
+ * database.
+ */
 async function ownDatabase(folder: string): Promise<string> {
   return createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
 }

@@ -1,9 +1,9 @@
 import type { Attack, AttackReport } from './attack.ts';
 import type { AttackedService, Start } from './service.ts';
 
-/** One attack, as this folder and SECURITY.md list it. */
+/** An attack, which is also a row of the table in SECURITY.md. */
 export interface Scenario extends Start {
-  /** The attack, in the imperative. */
+  /** A sentence in the imperative that describes the attack. */
   readonly name: string;
   /** What bounds the effect. */
   readonly bound: string;
@@ -13,26 +13,34 @@ export interface Scenario extends Start {
   readonly cost: string;
   /** The program that the attack requires, and its Debian package. */
   readonly needs?: readonly [program: string, debianPackage: string];
-  /** Prepares `folder`, for example with a database, and returns the variables for the service. */
+  /**
+   * Prepares `folder`, for example with a database. Returns environment variables for the service.
+   */
   prepare?(
     folder: string,
   ): Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
-  /** Returns what the attacker sends to this service. */
+  /** Returns the attack on this service. */
   attack(target: Target): Promise<Attack> | Attack;
-  /** What the attacker must at least have sent and received, so that the attack is valid. */
+  /**
+   * The minimum that the attacker must have sent and received. Otherwise the measurement is
+   * invalid.
+   */
   readonly atLeast: Partial<
     Record<'opened' | 'closed' | 'sentBytes' | 'receivedBytes' | 'answers' | 'succeeded', number>
   >;
   /**
-   * The number of additional open descriptors after the attack, for database connections, which the
-   * service closes later.
+   * The number of descriptors that may stay open after the attack, for database connections that
+   * the service closes later.
    */
   readonly pooledConnections?: number;
   /** Whether another caller creates TLD entries during the attack. */
   readonly writes?: boolean;
-  /** For attacks on connections: how long new connections of other callers may get no response. */
+  /**
+   * For attacks on connections: the time in seconds for which new connections of other callers may
+   * get no response.
+   */
   readonly servedAgainWithinSeconds?: number;
-  /** Returns further broken bounds. Called once, at the end of the attack. */
+  /** Returns violations of further bounds. Called once, at the end of the attack. */
   problems?(report: AttackReport, service: AttackedService): Promise<string[]> | string[];
 }
 

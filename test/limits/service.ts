@@ -8,36 +8,39 @@ import { createClient, type Client } from '../harness/client.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
 
-/** The time that a service may take to stop: 10 s for requests in progress, and a reserve. */
+/**
+ * The time in milliseconds that a service may take to stop: 10 s for requests in progress, and 5 s
+ * more.
+ */
 const STOP_MS = 15_000;
 
 /** The options for starting a service under attack. */
 export interface Start {
   readonly variables?: Readonly<Record<string, string>>;
-  /** The maximum number of open files. The limit of this process by default. */
+  /** The maximum number of open files. The default is the limit of this process. */
   readonly openFiles?: number;
-  /** The maximum heap of V8. The default of V8 if unset. */
+  /** The maximum heap of V8 in MB. The default is the default of V8. */
   readonly heapMb?: number;
 }
 
 /**
- * The built program. It logs to a file, because an attack causes more lines than a test can read in
- * time.
+ * A service that runs as a process of the built program. It logs to a file, because a test cannot
+ * read all log lines of an attack in time.
  */
 export interface AttackedService extends Client {
   readonly pid: number;
   readonly folder: string;
   isRunning(): boolean;
   /**
-   * Stops the service and removes its folder. Returns the exit code and the log lines with level
-   * error.
+   * Stops the service and removes its folder. Returns the exit code and up to three log lines with
+   * the level error.
    */
   stop(): Promise<{ code: number | null; faults: string[] }>;
 }
 
 /**
- * Starts the built program in `folder`, or in a new folder, and waits until it listens. Rejects
- * with the log if it exits instead.
+ * Starts the built program in `folder`, by default in a new folder, and waits until it listens.
+ * Rejects with the log if the program exits instead.
  */
 export async function startAttackedService(
   { variables = {}, openFiles, heapMb }: Start,
@@ -67,14 +70,14 @@ export async function startAttackedService(
   closeSync(log);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill); // where a failure keeps a test from stopping it
+  process.once('exit', kill); // stops the service if a failed test does not
   void exited.then(() => process.off('exit', kill));
   const isRunning = () => child.exitCode === null && child.signalCode === null;
   const readLog = () => readFileSync(logFile, 'utf8');
   let url: string | undefined;
   while (url === undefined) {
     if (!isRunning()) throw new Error(`The service ended with ${child.exitCode}: ${readLog()}`);
-    await pause(10); // polls the condition; the log is a file
+    await pause(10); // polls the log, because it is a file
     url = /"url":"([^"]+)".*"msg":"listening"/.exec(readLog())?.[1];
   }
   return {
@@ -138,8 +141,8 @@ export function cpuMilliseconds(pid: number): number {
 const MILLISECONDS_PER_TICK = 10;
 
 /**
- * Returns how long the main thread of a process has run, and waited for a CPU, in nanoseconds.
- * Returns zeros if the system does not report it.
+ * Returns how long the main thread of a process has run and how long it has waited for a CPU, in
+ * nanoseconds. Returns zeros if the system reports neither.
  */
 export function processorTimes(pid: number): { readonly ran: number; readonly waited: number } {
   const path = `/proc/${pid}/schedstat`;

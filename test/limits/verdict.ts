@@ -4,8 +4,8 @@ import { measure, type Measurement } from './measure.ts';
 import type { Scenario } from './scenario.ts';
 
 /**
- * The longest wait of another caller, in milliseconds beyond the delay of the machine, and the
- * maximum memory in MB.
+ * The maximum delay of other callers' requests beyond the delay of the machine, in milliseconds,
+ * and the maximum memory in MB.
  */
 export const BOUNDS = { get: 250, healthcheck: 250, write: 1000, memoryMb: 512 } as const;
 
@@ -15,9 +15,9 @@ const EXPECTED = { get: 200, healthcheck: 200, write: 201 } as const;
 type ProbeName = keyof typeof EXPECTED;
 
 /**
- * Attacks a service as `scenario` describes, and expects that no bound is broken. Attacks a second
- * service if one is: the machine may have been busy with something else. `note` receives a line
- * about each attack.
+ * Attacks a service as `scenario` describes, and expects no violated bound. If a bound is violated,
+ * attacks a second service, because other programs may have loaded the machine. `note` receives a
+ * text about each attack.
  */
 export async function expectBounded(
   scenario: Scenario,
@@ -32,7 +32,7 @@ export async function expectBounded(
   if ((await attempt()).length > 0) expect(await attempt()).toEqual([]);
 }
 
-/** Returns the bounds that a measurement breaks. */
+/** Returns the violated bounds of a measurement. */
 function problemsOf(scenario: Scenario, measurement: Measurement): string[] {
   const { report, peakMemoryMb, remains, problems } = measurement;
   const count = (statuses: RegExp) =>
@@ -82,7 +82,10 @@ function delays({ writes }: Scenario, { samples, processorShare }: Measurement):
   });
 }
 
-/** Returns the time after the start of an attack in which new connections were not served. */
+/**
+ * Returns problems with requests on new connections that began `withinSeconds` after the start of
+ * the attack or later.
+ */
 function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measurement): string[] {
   const slowest = percentile(samples.floor ?? [], 1);
   return (['get', 'healthcheck'] as const).flatMap((name) => {

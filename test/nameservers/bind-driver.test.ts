@@ -8,7 +8,7 @@ import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';
 import { describeIncludeFile } from './include-file-contract.ts';
 
 describeDriver(bind, (session) => {
-  test('a refusal has the reason that named-checkconf prints, without text of the file', async () => {
+  test('a refusal contains the reason that named-checkconf prints, but no text of the file', async () => {
     const { server, apply } = session();
     const main = join(server.folder, 'named.conf');
     const text = readFileSync(main, 'utf8');
@@ -31,7 +31,7 @@ describeDriver(bind, (session) => {
     await apply(newKey({ rights: ['transfer'] }));
   });
 
-  test('lists for all zones come first, then lists with keys, and no list disappears', async () => {
+  test('lists for all zones come first, then lists with keys, and the driver never removes a list', async () => {
     const { server, driver, apply } = session();
     const lists = () =>
       [
@@ -56,7 +56,7 @@ describeDriver(bind, (session) => {
     expect(new Set(lists())).toEqual(new Set(expected.map((list) => list.replace('keys', 'none'))));
   });
 
-  test('with zoneLists, a new zone has lists only if it has keys, or a list for transfers, and no list disappears', async () => {
+  test('zoneLists sets which lists a new zone without keys gets, and the driver never removes a list', async () => {
     const { server } = session();
     const file = join(server.folder, 'keys', 'tsigil.conf');
     const lists = () =>

@@ -21,7 +21,10 @@ import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 import { newKey } from './driver-contract.ts';
 import { moduleFolder, SCHEMA } from '../harness/brands/powerdns-server.ts';
 
-/** The configurations on the pages, on a free port and in a temporary folder. */
+/**
+ * Tests the configurations on the pages of docs/nameservers, with a free port and a temporary
+ * folder.
+ */
 
 const ZONE = 'example.org';
 
@@ -33,7 +36,7 @@ function blockTexts(name: string): readonly string[] {
     .map(({ content }) => content);
 }
 
-/** Replaces parts of a text. Throws if the text does not contain one. */
+/** Replaces parts of a text. Throws if the text does not contain a part. */
 function replaced(text: string, changes: Readonly<Record<string, string>>): string {
   return Object.entries(changes).reduce((result, [from, to]) => {
     if (!result.includes(from)) throw new Error(`The page has no '${from}'`);
@@ -41,7 +44,10 @@ function replaced(text: string, changes: Readonly<Record<string, string>>): stri
   }, text);
 }
 
-/** Returns the blocks of commands of a page, also those in lists, before or after the start. */
+/**
+ * Returns the blocks of commands of a page, for the time before or after the start of the server.
+ * Includes indented blocks.
+ */
 function commandsOf(name: string, phase: 'before the start' | 'after the start'): string[] {
   const page = readDocuments().find(({ path }) => path === `docs/nameservers/${name}.md`);
   const sections = (page?.text ?? '').split('\n## ');
@@ -54,10 +60,16 @@ function commandsOf(name: string, phase: 'before the start' | 'after the start')
     .filter((content) => !isTransaction({ content }));
 }
 
-/** Programs of Debian that would change this machine. Those after `--` run. */
+/**
+ * Programs that would change this machine. Each is replaced by a script that runs only the command
+ * after `--`.
+ */
 const STUBS = ['apt-get', 'chown', 'runuser', 'systemctl', 'usermod'];
 
-/** Runs a block of commands below `folder`, as the user of this process. Returns its output. */
+/**
+ * Runs a block of commands below `folder`, as the user of this process. Returns the exit code and
+ * the output.
+ */
 function runBlock(
   block: string,
   folder: string,
@@ -89,7 +101,7 @@ function runBlock(
 
 interface PageCase extends ServerRecipe {
   readonly installed: boolean;
-  /** The name of the page and of the driver, if it is not that of the case. */
+  /** The name of the page and of the driver, if it differs from the name of the case. */
   readonly page?: string;
   options(server: DrivenServer): object;
 }
@@ -255,7 +267,9 @@ guardian=no
   },
 };
 
-/** Runs the commands of a page after the name server runs, with a service. */
+/**
+ * Starts a service and runs the commands of a page for the time after the start of the name server.
+ */
 async function followPage(page: string, server: DrivenServer, local: object): Promise<void> {
   const { folder, address } = server;
   const yaml = blocksOf({ path: page, text: readPage(page) }).find(
@@ -291,7 +305,7 @@ async function followPage(page: string, server: DrivenServer, local: object): Pr
   }
   expect(steps.join('')).toMatch(/nameserver check[^]*tsigkey create[^]*tsigkey delete/);
   expect(queries).toHaveLength(2);
-  // The key is deleted now.
+  // The last command has deleted the key.
   await expect.poll(() => runAt(queries[0] ?? '').output).toContain('Transfer failed.');
 }
 
@@ -303,7 +317,7 @@ function readPage(name: string): string {
 describe('docs/nameservers', () => {
   for (const [name, recipe] of Object.entries(CASES)) {
     test.runIf(recipe.installed)(
-      `${name}: a server with the configuration on the page accepts a key, and nothing unsigned`,
+      `${name}: a server with the configuration on the page accepts a key, and no unsigned request`,
       async () => {
         const server = await startDrivenServer({
           ...recipe,
@@ -333,7 +347,7 @@ describe('docs/nameservers', () => {
 
     if (recipe.page !== undefined) continue;
     test.runIf(recipe.installed && hasProgram('dig', 'bind9-dnsutils'))(
-      `${name}.md: all commands work, from an empty folder to a transfer and to the removal of the key`,
+      `${name}.md: all commands work, from an empty folder to a transfer and the deletion of the key`,
       async () => {
         const server = await startDrivenServer({
           ...recipe,
@@ -354,7 +368,7 @@ describe('docs/nameservers', () => {
       },
     );
 
-    test(`${name}.md lists the options of the driver, with their defaults`, () => {
+    test(`${name}.md lists the options of the driver with their defaults`, () => {
       const page = readDocuments().find(({ path }) => path === `docs/nameservers/${name}.md`);
       const { properties = {} } = DRIVERS[name]?.options.schema ?? {};
       for (const [option, schema] of Object.entries(properties)) {

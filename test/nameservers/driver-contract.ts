@@ -15,20 +15,20 @@ import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-s
 import { recordSecret } from '../harness/evidence.ts';
 import { IS_LONG, sizeOf } from '../harness/sizes.ts';
 
-/** What a server and its driver need to run one test after the other. */
+/** A running server with its driver, which all tests of a driver use. */
 export interface Session {
   readonly server: DrivenServer;
   readonly driver: Driver;
   readonly state: (keys: readonly DesiredKey[]) => DesiredState;
   readonly apply: (...keys: readonly DesiredKey[]) => ReturnType<Driver['apply']>;
-  /** Expects that the server accepts, or refuses, a key for each of its rights. */
+  /** Expects that the server accepts or refuses each right of a key. */
   readonly expectKey: (key: DesiredKey, accepted: boolean, zone?: string) => Promise<void>;
 }
 
-/** The id of the name server. */
+/** The id of the name server for which the driver writes. */
 export const DRIVER_ID = '0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11';
 
-/** Returns a new key. */
+/** Returns a new key with a random name and secret. */
 export function newKey(
   given: Partial<DesiredKey> & { readonly rights: readonly Right[] },
 ): DesiredKey {
@@ -49,7 +49,7 @@ function later(seconds = 10): AbortSignal {
   return AbortSignal.timeout(seconds * 1000);
 }
 
-/** Returns the names of the code and the message of what `work` throws. */
+/** Returns the code and the message of the error that `work` throws. Throws if `work` succeeds. */
 async function failureOf(work: Promise<unknown>): Promise<{ code: string; message: string }> {
   try {
     await work;
@@ -60,7 +60,10 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
   throw new Error('It did not fail');
 }
 
-/** Runs the contract of drivers against a real server, and then `more`. */
+/**
+ * Defines the tests that every driver must pass with a real server, followed by the tests in
+ * `more`.
+ */
 export function describeDriver(recipe: Brand, more?: (session: () => Session) => void): void {
   describe.runIf(recipe.installed)(`the driver for ${recipe.name}`, () => {
     const definition = DRIVERS[recipe.driver];
@@ -101,7 +104,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         });
     };
 
-    test('accepts a key for all zones once it is applied, and refuses it once it is removed', async () => {
+    test('the server accepts an applied key for all zones, and refuses a removed key', async () => {
       const { apply, expectKey } = session();
       const key = newKey({ rights });
       expect(await apply(key)).toEqual({ changed: true, problems: [] });
@@ -112,7 +115,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectClosed();
     });
 
-    test('accepts a key for one zone there only', async () => {
+    test('the server accepts a key for one zone in this zone only', async () => {
       const { apply, expectKey } = session();
       const [first, second] = [
         newKey({ rights, zones: ['a.test'] }),
@@ -136,7 +139,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectClosed();
     });
 
-    test.runIf(rights.length > 1)('gives a key only its rights', async () => {
+    test.runIf(rights.length > 1)('the server accepts only the rights of a key', async () => {
       const { apply, expectKey } = session();
       const key = newKey({ rights: ['transfer'] });
       await apply(key);
@@ -158,7 +161,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       for (const key of keys) await expectKey(key, true);
     });
 
-    test('a changed secret or algorithm replaces the former one, and one of both works at any time', async () => {
+    test('the server accepts the old or the new secret at any time during a change', async () => {
       const { server, apply, expectKey } = session();
       const key = newKey({ rights });
       await apply(key);
@@ -170,7 +173,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         const target = { server: server.address, zone: ZONES[0] };
         while (!watching.signal.aborted) {
           const verdicts: string[] = [];
-          // The former one is tried again, because the change may happen between two requests.
+          // The former key is tried twice, because the server can switch between two requests.
           for (const each of [key, changed, key])
             verdicts.push((await probeKey(each, 'transfer', target, Date.now)).verdict);
           if (!verdicts.includes('good')) gaps.push(verdicts.join(', '));
@@ -187,7 +190,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectKey(other, true);
     });
 
-    test('a key with the name of another key is left out, and the others are applied', async () => {
+    test('a key with the name of a key that the driver does not manage is not applied; other keys are', async () => {
       const { driver, apply, expectKey, server } = session();
       const [key, taken] = [newKey({ rights }), newKey({ rights, name: recipe.foreign })];
       const { problems } = await apply(key, taken);
@@ -200,13 +203,13 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       ]);
       await expectKey(key, true);
       await expectKey(taken, false);
-      // The key in the server's configuration has not changed.
+      // The driver has not changed the key in the server's configuration.
       await driver.apply({ zones: ZONES, keys: [key] }, owned, later());
       expect(await findOpenRights({ server: server.address, zone: ZONES[0] })).toEqual([]);
       await expectKey(key, true);
     });
 
-    test('a key to keep stays with its secret, and one that the server lacks is left out', async () => {
+    test('a key in `kept` stays unchanged on the server, and is not created if the server lacks it', async () => {
       const { driver, apply, expectKey } = session();
       const [kept, other, lacking] = [
         newKey({ rights }),
@@ -233,7 +236,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectClosed();
     });
 
-    test('compare finds what others changed, and apply repairs it', async () => {
+    test('compare finds changes by other programs, and apply repairs them', async () => {
       const { server, driver, apply, state, expectKey } = session();
       const keys = [newKey({ rights }), newKey({ rights }), newKey({ rights })] as const;
       const [removed, changed, kept] = keys;
@@ -252,7 +255,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       for (const key of keys) await expectKey(key, true);
     });
 
-    test('a restarted server has the keys, and refuses unsigned requests after the last one is removed', async () => {
+    test('a restarted server has the keys, and refuses unsigned requests after the last key is removed', async () => {
       const { server, apply, expectKey } = session();
       const [key, local] = [newKey({ rights }), newKey({ rights, zones: ['b.test'] })];
       await apply(key, local);
@@ -269,7 +272,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectClosed();
     });
 
-    test('a new driver continues where another one stopped', async () => {
+    test('a new driver removes the keys that an earlier driver applied', async () => {
       const { server, apply, expectKey } = session();
       const [first, second] = [newKey({ rights }), newKey({ rights })];
       await apply(first);
@@ -280,7 +283,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectKey(second, true);
     });
 
-    test('a stopped server is unreachable, and gets the keys after its start', async () => {
+    test('a stopped server causes the error unreachable, and gets the keys after its start', async () => {
       const { server, apply, expectKey } = session();
       const [first, second] = [newKey({ rights }), newKey({ rights })];
       await apply(first);
@@ -294,7 +297,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectKey(second, true);
     });
 
-    test('a hung server is a timeout, and gets the keys when it continues', async () => {
+    test('a suspended server causes the error timeout, and gets the keys when it continues', async () => {
       const { server, driver, apply, expectKey } = session();
       const [first, second] = [newKey({ rights }), newKey({ rights })];
       await apply(first);
@@ -311,7 +314,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
     });
 
     test.runIf(recipe.wrongKey !== undefined)(
-      'a wrong control key is not permitted, and changes nothing',
+      'a wrong control key causes the error not_permitted, and nothing changes',
       async () => {
         const { server, apply, expectKey } = session();
         const [first, second] = [newKey({ rights }), newKey({ rights })];
@@ -335,7 +338,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       expect(requirements.filter(({ ok }) => !ok)).toEqual([]);
     });
 
-    test('accepts a new key and refuses a removed one within a second, in nearly all rounds', async () => {
+    test('the server accepts a new key and refuses a removed key within 2 s', async () => {
       const { server, apply } = session();
       const times = { create: [] as number[], remove: [] as number[] };
       for (let round = 0; round < sizeOf('driverRounds'); round += 1) {
@@ -359,7 +362,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       expect(times.remove.at(-1)).toBeLessThan(2000);
     });
 
-    test('1000 keys at once are live, and no secret is in its output', async () => {
+    test('1,000 keys work after one apply, and the server prints no secret', async () => {
       const { server, driver, apply, expectKey, state } = session();
       const keys = Array.from({ length: 1000 }, () => newKey({ rights }));
       await apply(...keys);
@@ -373,7 +376,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
   });
 }
 
-/** Returns the differences in single keys. A server may also report the zones that they are in. */
+/** Returns the differences in single keys. Drivers may also report differences in zones. */
 function ofKeys(differences: readonly Difference[]) {
   return differences
     .filter(({ kind }) => kind !== 'other')

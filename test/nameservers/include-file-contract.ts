@@ -9,7 +9,7 @@ import { newKey, type Session } from './driver-contract.ts';
 
 const OTHER_ID = 'f3d7a1f0-94b7-4c53-8f4a-8c2d5f6f7c2e';
 
-/** The tests of drivers that write a file. */
+/** Defines the tests for drivers that write a file. */
 export function describeIncludeFile(session: () => Session, recipe: Brand): void {
   const definition = DRIVERS[recipe.driver];
   if (definition === undefined || recipe.include === undefined)
@@ -31,7 +31,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
       (error: unknown) => (error as { readonly code?: string }).code,
     );
 
-  test('the file has the mode of the options, and no temporary file stays', async () => {
+  test('the file has the mode in the options, and no temporary file remains', async () => {
     const { apply } = session();
     await apply(newKey({ rights }));
     expect(statSync(pathOf()).mode & 0o777).toBe(0o640);
@@ -44,7 +44,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     expect(readdirSync(folder)).toEqual(['tsigil.conf']);
   });
 
-  test('the file belongs to the owner and the group of the options', async () => {
+  test('the file has the owner and the group in the options', async () => {
     if (process.getuid?.() !== 0) return;
     await applyWith(create({ owner: 'root', group: 'daemon' }), newKey({ rights }));
     expect(statSync(pathOf()).gid).toBe(1);
@@ -55,7 +55,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     expect(statSync(pathOf()).gid).toBe(0);
   });
 
-  test('a file of another name server is refused and stays', async () => {
+  test('the driver refuses the file of another name server, and does not change the file', async () => {
     const { apply } = session();
     await apply(newKey({ rights }));
     const before = contentOf(pathOf());
@@ -63,7 +63,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     expect(contentOf(pathOf())).toBe(before);
   });
 
-  test('the file of a deleted name server is adopted with the id that the check shows', async () => {
+  test('the driver adopts the file of a deleted name server once the file contains the id that check shows', async () => {
     const { apply, expectKey } = session();
     const former = newKey({ rights });
     await apply(former);
@@ -83,7 +83,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     await apply(former);
   });
 
-  test('a deleted file is written again', async () => {
+  test('the driver writes a deleted file again', async () => {
     const { driver, apply, expectKey, state } = session();
     const key = newKey({ rights });
     await apply(key);
@@ -94,7 +94,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     await expectKey(key, true);
   });
 
-  test('if the server refuses the file, the former one is back and the server starts with it', async () => {
+  test('if the server refuses the file, the driver restores the former file, and the server starts with it', async () => {
     const { server, apply, expectKey } = session();
     const key = newKey({ rights });
     await apply(key);
@@ -110,7 +110,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     await expectKey(key, true);
   });
 
-  test('a configuration that does not include the file is reported', async () => {
+  test('the driver and check report a configuration that does not include the file', async () => {
     const { server, driver, apply, expectKey } = session();
     const [key, other] = [newKey({ rights }), newKey({ rights })];
     await apply(key);
@@ -131,7 +131,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     await expectKey(other, true);
   });
 
-  test('a missing folder is reported, also by check', async () => {
+  test('the driver and check report a missing folder', async () => {
     const lost = create({ file: join(session().server.folder, 'lost', 'tsigil.conf') });
     expect(await codeOf(applyWith(lost, newKey({ rights })))).toBe('not_writable');
     const [unmet] = (await lost.check(soon())).filter(({ ok }) => !ok);
@@ -139,7 +139,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
   });
 
   test.runIf(canMount((parent) => mountMemory(parent, '64k'), 'A memory file system'))(
-    'a full disk is reported, and leaves the former file',
+    'the driver reports a full disk, and does not change the former file',
     async () => {
       const memory = mountMemory(session().server.folder, '64k');
       onTestFinished(() => memory?.remove());

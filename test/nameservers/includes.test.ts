@@ -14,12 +14,12 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
 /**
- * A configuration: files by their paths, of which `main` is read. `{}` in a file is the path of the
- * folder from the working directory.
+ * The files of a configuration by their paths. A program reads `main`. `{}` in a file is the path
+ * of the folder, relative to the working directory.
  */
 type Files = Readonly<Record<string, string>>;
 
-/** The result: the names of the keys, or undefined if the program rejects the configuration. */
+/** The sorted names of the keys, or undefined if the program rejects the configuration. */
 type Names = readonly string[] | undefined;
 
 const key = (format: string, name: string) =>
@@ -38,8 +38,8 @@ function run(command: string, ...argv: string[]): { failed: boolean; out: string
 }
 
 /**
- * Each program: how it reports the keys of a configuration, and configurations with the expected
- * keys.
+ * For each program, a function that returns the keys of a configuration, and configurations with
+ * the expected keys.
  */
 const PROGRAMS: Readonly<
   Record<
@@ -198,8 +198,8 @@ const PROGRAMS: Readonly<
 };
 
 /**
- * Writes the files into a new folder and returns its path. `@name` in a file is a key, `-> path` a
- * symbolic link.
+ * Writes the files into a new folder and returns the path of the folder. `@name` in a file becomes
+ * a key, and a file `-> path` becomes a symbolic link.
  */
 function write(format: string, files: Files): string {
   const folder = join(root, String((count += 1)));
@@ -219,8 +219,8 @@ function write(format: string, files: Files): string {
 }
 
 /**
- * Returns the names of the keys that an import of the file finds, or undefined if it reports a
- * problem.
+ * Returns the names of the keys that an import of the file finds, or undefined if the import
+ * reports a problem.
  */
 function imported(format: string, main: string): Names {
   const reader = IMPORT_FORMATS[format];
@@ -234,11 +234,14 @@ function imported(format: string, main: string): Names {
 
 for (const [format, { program, debian, read, cases }] of Object.entries(PROGRAMS)) {
   describe.runIf(hasProgram(program, debian))(`include statements of ${format}`, () => {
-    test.each(Object.entries(cases))('agree with %s', (_case, [files, names]) => {
-      const folder = write(format, files);
-      const main = join(folder, 'main');
-      expect({ read: read(main, folder) }).toEqual({ read: names });
-      expect({ imported: imported(format, main) }).toEqual({ imported: names });
-    });
+    test.each(Object.entries(cases))(
+      'are read by the program and by imports alike: %s',
+      (_case, [files, names]) => {
+        const folder = write(format, files);
+        const main = join(folder, 'main');
+        expect({ read: read(main, folder) }).toEqual({ read: names });
+        expect({ imported: imported(format, main) }).toEqual({ imported: names });
+      },
+    );
   });
 }

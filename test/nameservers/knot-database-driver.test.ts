@@ -10,14 +10,14 @@ import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-s
 import { run } from '../harness/name-servers.ts';
 import { describeDriver, newKey } from './driver-contract.ts';
 
-/** Runs commands of knotc on a running server, each over a new connection. */
+/** Runs commands of knotc on a running server, each over a new connection. Returns their output. */
 function knotc({ folder }: Pick<DrivenServer, 'folder'>, ...commands: readonly string[]): string {
   return commands
     .map((command) => run(folder, 'knotc', '-s', join(folder, 'knot.sock'), ...command.split(' ')))
     .join('');
 }
 
-/** Knot DNS with the configuration of the other tests in a configuration database. */
+/** Knot DNS with the same configuration as in other tests, in a configuration database. */
 const database: Brand = {
   name: 'Knot with a database',
   driver: 'knot',
@@ -50,7 +50,7 @@ const soon = () => AbortSignal.timeout(10_000);
 describeDriver(database, (session) => {
   const key = () => newKey({ rights: ['transfer', 'update'] });
 
-  test('the abandoned transaction of another client does not stop it', async () => {
+  test('the driver aborts the abandoned transaction of another client', async () => {
     const { server, apply, expectKey } = session();
     knotc(server, 'conf-begin', 'conf-set server.identity abandoned');
     const given = key();
@@ -59,7 +59,7 @@ describeDriver(database, (session) => {
     expect(knotc(server, 'conf-read server')).not.toContain('abandoned');
   });
 
-  test('it waits for the short transaction of another client, which commits', async () => {
+  test('the driver waits for a short transaction of another client, which commits', async () => {
     const { server, apply, expectKey } = session();
     knotc(server, 'conf-begin', 'conf-set server.identity committed');
     const given = key();
@@ -70,7 +70,7 @@ describeDriver(database, (session) => {
     expect(knotc(server, 'conf-read server')).toContain('committed');
   });
 
-  test('a transaction whose connection was cut changes nothing, and the next one begins at once', async () => {
+  test('a transaction whose connection was cut changes nothing, and the next transaction begins at once', async () => {
     const { server, expectKey } = session();
     let sets = 0;
     let isCut = false;
@@ -102,7 +102,7 @@ describeDriver(database, (session) => {
     for (const each of keys) await expectKey(each, true);
   });
 
-  test('a refused transaction changes nothing, and no transaction stays open', async () => {
+  test('a refused transaction changes nothing and does not stay open', async () => {
     const { server, apply, expectKey } = session();
     const [used, other] = [key(), key()];
     await apply(used);
@@ -121,7 +121,7 @@ describeDriver(database, (session) => {
     await expectKey(other, true);
   });
 
-  test('a rule that another program has opened refuses unsigned requests again', async () => {
+  test('after another program opened a rule, the driver makes it refuse unsigned requests again', async () => {
     const { server, apply, driver, state } = session();
     await apply();
     knotc(
@@ -140,7 +140,7 @@ describeDriver(database, (session) => {
     expect(await open()).toEqual([]);
   });
 
-  test('with the option for a file, it detects the database and writes no file', async () => {
+  test('with the option `file`, the driver detects the database and writes no file', async () => {
     const { server, expectKey } = session();
     const file = join(server.folder, 'keys/unused.conf');
     const driver = DRIVERS.knot?.create({ ...database.options(server), file }, 'id');
@@ -154,7 +154,7 @@ describeDriver(database, (session) => {
 });
 
 test.runIf(knot.installed)(
-  'Knot with a text configuration: without the option for a file, nothing is changed',
+  'Knot with a text configuration: without the option `file`, the driver changes nothing',
   async () => {
     const server = await startDrivenServer(knot);
     onTestFinished(() => server.remove());

@@ -11,7 +11,7 @@ import { nsd } from '../harness/brands/nsd.ts';
 
 describeDriver(nsd, (session) => describeIncludeFile(session, nsd));
 
-/** Starts NSD with this statement for its control channel, and with certificates for it. */
+/** Starts NSD with these statements and with certificates for the control channel. */
 async function startWithControl(interfaces: (folder: string, port: number) => string) {
   const server = await startDrivenServer({
     ...nsd,
@@ -43,7 +43,7 @@ async function startWithControl(interfaces: (folder: string, port: number) => st
 }
 
 test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
-  'NSD over TLS: the right certificate applies keys, and another one is not permitted',
+  'NSD over TLS: the driver applies keys with the right certificate, and fails with another certificate',
   async () => {
     const { folder, controlPort } = await startWithControl(
       () => '    control-interface: 127.0.0.1\n',
@@ -72,7 +72,7 @@ test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
 );
 
 test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
-  'NSD with a control port without TLS: check reports that it shows all secrets',
+  'NSD with a control port without TLS: check reports that everyone can read the secrets',
   async () => {
     const server = await startWithControl(
       (folder) => `    control-interface: "${folder}/nsd.sock"\n    control-interface: 127.0.0.1\n`,

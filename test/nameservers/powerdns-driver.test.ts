@@ -26,7 +26,7 @@ describeDriver(powerdns, (session) => {
   const definition = DRIVERS.powerdns;
   const soon = () => AbortSignal.timeout(10_000);
 
-  test('grants to keys of others stay, and no grant stays without its key', async () => {
+  test('grants to keys of other programs stay, and removed keys lose their grants', async () => {
     const { server, apply, driver } = session();
     const { folder, controlPort } = server;
     await apply();
@@ -37,7 +37,7 @@ describeDriver(powerdns, (session) => {
     await grant({ metadata: [FOREIGN] }, '/metadata/TSIG-ALLOW-DNSUPDATE');
     await grant({ metadata: ['127.0.0.1/32'] }, '/metadata/ALLOW-DNSUPDATE-FROM');
     const key = newKey({ rights: ['transfer', 'update'] });
-    // The next comparison reads what others changed.
+    // A comparison makes the driver read the changes by other programs.
     await driver.compare({ zones: ZONES, keys: [key] }, new Set(), soon());
     await apply(key);
     expect(await grantsOf(server)).toEqual({
@@ -55,7 +55,7 @@ describeDriver(powerdns, (session) => {
     await grant({ metadata: [FOREIGN] }, '/metadata/TSIG-ALLOW-DNSUPDATE');
   });
 
-  test('a zone that is created later gets the keys for all zones', async () => {
+  test('the keys for all zones also apply to a zone that is created later', async () => {
     const { server, apply, expectKey, driver } = session();
     const key = newKey({ rights: ['transfer', 'update'] });
     await apply(key);
@@ -67,14 +67,14 @@ describeDriver(powerdns, (session) => {
     });
     await driver.apply({ zones: [...ZONES, zone], keys: [key] }, new Set([key.name]), soon());
     await expectKey(key, true, zone);
-    // The zone is no longer in the pool.
+    // From here on, the zone is not in the pool.
     await apply(key);
     await expectKey(key, false, zone);
     expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
     await expectKey(key, true);
   });
 
-  test('a key that Tsigil created before a crash is adopted if it is the same', async () => {
+  test('the driver adopts an equal key that it created before a crash', async () => {
     const { server, expectKey } = session();
     const key = newKey({ rights: ['transfer', 'update'] });
     await call(server.folder, server.controlPort, 'POST', '/tsigkeys', {
