@@ -14,9 +14,9 @@ import { newKey } from './driver-contract.ts';
 /** A program between the driver and PowerDNS that records the requests. */
 interface Recorder {
   readonly url: string;
-  /** The method and path of each request, in the order of their ends. */
+  /** The method and path of each request, in the order in which PowerDNS responded. */
   readonly requests: string[];
-  /** Runs before a request is sent to PowerDNS. */
+  /** Called before a request is sent to PowerDNS, with its method and path. */
   before: (request: string) => Promise<unknown>;
 }
 
@@ -59,7 +59,10 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     return recorder;
   };
 
-  /** Makes a pass with a driver: a comparison and an apply of the same state. */
+  /**
+   * Creates a driver that uses a recorder. `pass` compares and applies the same state, and returns
+   * the requests.
+   */
   const startDriver = async (more: object = {}) => {
     const recorder = await record();
     const local = { ...(powerdns.options(server) as object), url: recorder.url, ...more };
@@ -135,7 +138,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     expect(remove.at(-1)).toBe(`DELETE /tsigkeys/${key.name}.`);
   });
 
-  test('a removed key is refused before its first grant is removed, and its name is free at the end', async () => {
+  test('PowerDNS refuses a removed key before its first grant is removed, and a new key can have its name after the pass', async () => {
     const { recorder, pass } = await startDriver();
     const key = newKey({ rights: ['transfer'] });
     await pass(key);
@@ -170,7 +173,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     expect(JSON.stringify(await api('GET', '/zones/a.test./metadata'))).not.toContain(key.name);
   });
 
-  test('a zone that is deleted while a pass reads or changes it does not fail the pass', async () => {
+  test('a pass succeeds if another program deletes a zone while the pass reads or changes this zone', async () => {
     const zone = { name: 'short.test.', kind: 'Native', nameservers: ['ns.short.test.'] };
     const { recorder, pass } = await startDriver();
     for (const [method, path] of [
@@ -193,7 +196,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     }
   });
 
-  test('a grant that another program adds between two passes stays', async () => {
+  test('a pass does not remove a grant that another program has added since the last pass', async () => {
     const { pass } = await startDriver();
     const [first, second] = [newKey({ rights: ['transfer'] }), newKey({ rights: ['transfer'] })];
     await pass(first);
@@ -211,7 +214,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     await api('DELETE', '/tsigkeys/other.example.');
   });
 
-  test('the grant of a key that another program has deleted does not stop a pass', async () => {
+  test('a pass succeeds if a zone has a grant for a key that another program has deleted', async () => {
     const { pass } = await startDriver();
     const key = newKey({ rights: ['transfer'] });
     const foreign = { name: 'gone.example.', algorithm: 'hmac-sha256', key: key.secret };

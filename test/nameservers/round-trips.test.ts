@@ -18,7 +18,7 @@ import { hasProgram, isMet, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tsigil-round-trips-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns the path of a file in the folder of this test file. */
+/** Writes a file in the folder of this test file and returns its path. */
 function fileOf(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);
@@ -34,7 +34,7 @@ function readBack(text: string): (Key | string)[] {
   );
 }
 
-/** How to run each server's configuration checker on a configuration with some keys. */
+/** How to run the configuration checker of each server on a configuration with some keys. */
 const CHECKERS = [
   {
     format: 'bind',
@@ -42,7 +42,7 @@ const CHECKERS = [
     debian: 'bind9-utils',
     argv: (file: string) => [file],
     configure: (text: string) => text,
-    // BIND refuses allow-update beside update-policy.
+    // BIND refuses a zone with both allow-update and update-policy, so each has its own zone.
     permit(text: string) {
       const statements = [...text.matchAll(/^# {3}(.*)$/gm)].map(([, statement = '']) => statement);
       const policy = statements.pop() ?? '';
@@ -109,7 +109,7 @@ for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
       );
     });
 
-    test(`${program} checks the lines in the comments: it refuses misspelt ones`, () => {
+    test(`${program} checks the lines in the comments: it refuses misspelt lines`, () => {
       const text = permit(
         exportKeys(format, [{ name: 'a', algorithm: 'hmac-sha256', secret: SECRET }]),
       );
@@ -131,7 +131,7 @@ for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
 }
 
 describe.runIf(hasProgram('kea-dhcp-ddns', 'kea-dhcp-ddns-server'))('kea', () => {
-  /** Checks a configuration that includes a list of keys, and uses the key with this name. */
+  /** Checks a configuration that includes a list of keys and uses the key with the given name. */
   const check = (keys: string, name: string) => {
     const configuration = fileOf(
       'kea.conf',
@@ -189,10 +189,10 @@ describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'
   },
 );
 
-/** The system's Python. Another Python has other packages. */
+/** The Python of the system. Another Python may not have the needed packages. */
 const PYTHON = '/usr/bin/python3';
 
-/** One key for each algorithm. The server accepts all of them. */
+/** One key for each algorithm. The server accepts all these keys. */
 const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({
   name: `${algorithm}.Keys.`,
   algorithm,

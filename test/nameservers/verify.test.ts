@@ -20,7 +20,10 @@ const ALLOWED: Key = { name: 'allowed.example', algorithm: 'hmac-sha256', secret
 const IDLE: Key = { ...ALLOWED, name: 'idle.example' };
 const TIMEOUTS = { tries: 3, seconds: 2 };
 
-/** One case of a valid or invalid key: the key, the clock difference in seconds, and the zone. */
+/**
+ * Valid and invalid keys. Each case has a key, and may have a clock difference in seconds and a
+ * zone.
+ */
 const CASES = {
   good: { key: ALLOWED },
   'in upper case': { key: { ...ALLOWED, name: 'ALLOWED.Example.' } },
@@ -52,7 +55,7 @@ const FOUND: Readonly<
     'not authorised': ['good', 'not authorised', 'not authorised'],
     'another zone': ['not authorised', 'not authorised', 'not authorised'],
   },
-  // Knot reports a key without authorisation as unknown, and does not sign refusals.
+  // Knot reports a key without rights as unknown, and does not sign refusals.
   Knot: {
     good: ['good', 'good', 'good'],
     'in upper case': ['good', 'good', 'good'],
@@ -64,8 +67,8 @@ const FOUND: Readonly<
     'not authorised': ['unknown key', 'unknown key', 'unknown key'],
     'another zone': ['not possible', 'rejected', 'rejected'],
   },
-  // NSD compares algorithms only when it compares keys with an access list, and does not support
-  // updates.
+  // NSD compares the algorithm only when it compares a key with an access list, and does not
+  // support updates.
   NSD: {
     good: ['good', 'good', 'not possible'],
     'in upper case': ['good', 'good', 'not possible'],
@@ -131,14 +134,14 @@ function askDig(
   return { accepted, error: /\b(BADKEY|BADSIG|BADTIME)\b/.exec(stdout)?.[1] };
 }
 
-/** The TSIG error that dig shows for a result, if the server states it. */
+/** The TSIG error that dig shows for a verdict, if the server sends it. */
 const SHOWN_BY_DIG: Readonly<Partial<Record<Verdict, string>>> = {
   'wrong secret': 'BADSIG',
   'clock skew': 'BADTIME',
   'unknown key': 'BADKEY',
 };
 
-test('every name server has expectations in this file', () => {
+test('this file has the expected verdicts for every name server', () => {
   expect(Object.keys(FOUND)).toEqual(NAME_SERVERS.map(({ name }) => name));
 });
 
@@ -174,25 +177,28 @@ for (const { name, installed, start } of NAME_SERVERS) {
       },
     );
 
-    test.each(Object.keys(CASES) as Case[])('%s: agrees with dig', async (which) => {
-      const {
-        key,
-        skew = 0,
-        zone = ZONE,
-      }: { key: Key; skew?: number; zone?: string } = CASES[which];
-      for (const check of ['query', 'transfer'] as const) {
-        const { verdict } = await judged(check, which);
-        const shown = askDig(server.port, check, key, zone, skew);
-        expect({ check, accepted: shown.accepted }).toEqual({
-          check,
-          accepted: verdict === 'good',
-        });
-        if (SHOWN_BY_DIG[verdict] !== undefined)
-          expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
-        if (verdict === 'rejected')
-          expect({ check, error: shown.error }).toEqual({ check, error: undefined });
-      }
-    });
+    test.each(Object.keys(CASES) as Case[])(
+      '%s: the verdicts agree with the output of dig',
+      async (which) => {
+        const {
+          key,
+          skew = 0,
+          zone = ZONE,
+        }: { key: Key; skew?: number; zone?: string } = CASES[which];
+        for (const check of ['query', 'transfer'] as const) {
+          const { verdict } = await judged(check, which);
+          const shown = askDig(server.port, check, key, zone, skew);
+          expect({ check, accepted: shown.accepted }).toEqual({
+            check,
+            accepted: verdict === 'good',
+          });
+          if (SHOWN_BY_DIG[verdict] !== undefined)
+            expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
+          if (verdict === 'rejected')
+            expect({ check, error: shown.error }).toEqual({ check, error: undefined });
+        }
+      },
+    );
 
     test('reports the size and the direction of a clock difference', async () => {
       if (FOUND[name]?.['clock ahead'][0] !== 'clock skew') return;

@@ -34,7 +34,7 @@ test('names the file that cannot be opened, the reason and a remedy', () => {
   );
 });
 
-test('names the address that cannot be bound or reached', async () => {
+test('names the address that the service cannot bind or reach', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

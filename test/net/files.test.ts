@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns why `work` fails. */
+/** Returns the reason why `work` fails. */
 function reasonOf(work: () => unknown): string | undefined {
   try {
     work();
@@ -42,7 +42,7 @@ describe('reading a file', () => {
 });
 
 describe('creating a folder', () => {
-  test('creates those above it with mode 0700, and accepts existing ones', () => {
+  test('also creates the missing parent folders, with mode 0700, and accepts existing folders', () => {
     const path = join(folder, 'a/b/c');
     createFolder(path);
     createFolder(path);
@@ -59,7 +59,7 @@ describe('creating a folder', () => {
     expect(reasonOf(() => createFolder(join(folder, 'file/below')))).toBeDefined();
   });
 
-  test('fails at once below /proc', () => {
+  test('fails at once in /proc', () => {
     expect(reasonOf(() => createFolder('/proc/nosuch/below'))).toBe('no such file or folder');
   });
 });

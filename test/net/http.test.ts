@@ -39,7 +39,7 @@ test('returns the status, the headers and the text of a response', async () => {
   expect([response.header('x-name'), response.header('x-other')]).toEqual(['value', undefined]);
 });
 
-test('retries GET and repeatable requests after 429, 5xx and broken connections, and no others', async () => {
+test('retries GET and repeatable requests after 429, 5xx and broken connections, but no other requests', async () => {
   for (const fail of [429, 503, 'break'] as const) {
     const seen: string[] = [];
     const url = await serve((request, response) => {
@@ -142,7 +142,7 @@ test.each<[string, () => Promise<string>, string]>([
       (await serve((_request, response) => void response.end())).replace('http:', 'https:'),
     'TLS',
   ],
-])('explains the error in words: %s', async (_case, open, reason) => {
+])('describes the error in plain words: %s', async (_case, open, reason) => {
   const { message } = await failure(get(await open()));
   expect(message).toContain(reason);
   expect(message).not.toMatch(/E[A-Z]{3}|hang up|SSL|:\d/);

@@ -41,11 +41,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('200 random operations by three callers over four processes leave exactly one record each', async () => {
+test('each of 200 random operations by three callers on four processes adds exactly one record', async () => {
   const done = await runOperations(processes, 200);
   await expectOneRecordEach(url, done);
   expect(await Promise.all(processes.map((each) => each.stop('SIGTERM')))).toEqual([0, 0, 0, 0]);
-  // The stop has sealed everything, in one chain.
+  // The processes sealed all records in one chain when they stopped.
   const unsealed = 'SELECT count(*) AS count FROM audit_records WHERE batch IS NULL';
   expect(await queryDatabase(url, unsealed)).toEqual([{ count: '0' }]);
   const chain = await queryDatabase(

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 test(
-  `${SECONDS} s of kills lose no acknowledged write and leave no repeated or partial write`,
+  `no acknowledged write is lost, and no write is repeated or partial, after ${SECONDS} s of kills`,
   async () => {
     const variables = {
       TSIGIL_DATABASE_URL: await createDatabase(server.url, 'chaos'),
@@ -41,7 +41,7 @@ test(
     const disturbances = { service: 0, database: 0 };
     while (Date.now() < end) {
       await pause(randomInt(200, 1500));
-      // One operation of each kind comes first, so that even a short run has both.
+      // Starts with one disturbance of each kind, so that even a short run has both kinds.
       const { service, database } = disturbances;
       if (database === 0 || (service > 0 && randomInt(3) === 0)) await disturbDatabase();
       else await disturbService(randomInt(PROCESSES));
@@ -56,7 +56,10 @@ test(
     expect(disturbances.database).toBeGreaterThan(0);
     expect(disturbances.service).toBeGreaterThan(0);
 
-    /** Uses one service until it does not respond, and then another. */
+    /**
+     * Uses one service until a request gets no response, and then another service, until the end.
+     * Returns the number of acknowledged writes.
+     */
     async function call(caller: number): Promise<number> {
       let acknowledgedHere = 0;
       for (let turn = 0; Date.now() < end; turn += 1) {

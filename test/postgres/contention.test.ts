@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 test(
-  `201 for every creation of distinct TLD entries and zones by ${CALLERS} callers, for ${SECONDS} s`,
+  `201 for every creation while ${CALLERS} callers create distinct TLD entries and zones for ${SECONDS} s`,
   async () => {
     await service.post('/v2/tlds', { name: 'com' });
     const until = performance.now() + SECONDS * 1000;

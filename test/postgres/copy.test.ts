@@ -74,7 +74,7 @@ async function withService<T>(
   }
 }
 
-/** Everything that callers can see, without the links, which depend on the port. */
+/** Returns all resources that callers can see. Omits the links, which depend on the port. */
 function everything(database: string, variables?: Record<string, string>): Promise<unknown> {
   const read = async (service: ServiceProcess) => {
     const lists = ['tlds', 'tsigkeys', 'pools', 'zones', 'tokens'].map(async (collection) => {
@@ -116,7 +116,7 @@ test('encrypts the secrets of the copy with the master key of the target', async
   expect(rows).toEqual([{ wrapped_by: id }]);
 });
 
-test('copies everything to PostgreSQL and back, twice, and tokens stay valid', async () => {
+test('copies everything to PostgreSQL, also a second time, and back to SQLite; tokens are valid in the copy', async () => {
   const original = await everything(sqlite);
   const { stdout } = await copy(sqlite, postgres);
   expect(stdout).toBe(
@@ -132,7 +132,7 @@ test('copies everything to PostgreSQL and back, twice, and tokens stay valid', a
   );
 
   const back = `sqlite:${join(folder, 'back.db')}`;
-  const used = await everything(postgres); // with the last use of the token
+  const used = await everything(postgres); // includes the last use of the token
   await copy(postgres, back);
   expect(await everything(back)).toEqual(used);
 });
@@ -178,7 +178,7 @@ test('needs only read access to the tables of a PostgreSQL source, and creates n
   await client.end();
 });
 
-test('refuses a PostgreSQL source with another schema version, and neither side changes', async () => {
+test('refuses a PostgreSQL source with another schema version, and changes neither database', async () => {
   const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-empty');
   const target = join(folder, 'never.db');
   const refused = (message: RegExp) =>
@@ -205,7 +205,7 @@ test('refuses a PostgreSQL source with another schema version, and neither side 
   expect(existsSync(target)).toBe(false);
 });
 
-test('refuses a database that does not exist on the server', async () => {
+test('refuses a PostgreSQL source that does not exist on the server', async () => {
   const source = (process.env.TEST_POSTGRES_URL ?? '').replace(/[^/]*$/, 'nosuch');
   await expect(copy(source, `sqlite:${join(folder, 'never.db')}`)).rejects.toMatchObject({
     code: 1,

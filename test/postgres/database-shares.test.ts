@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** Holds locks that the requests of the first caller wait for. */
+/** A connection that holds locks. The requests of the first caller wait for these locks. */
 let locks: pg.Client;
 let service: TestService;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 /** Returns the number of statements that wait for a lock. */
 const blocked = async () => {
-  await locks.query('SELECT pg_stat_clear_snapshot()'); // else the numbers stay the same
+  await locks.query('SELECT pg_stat_clear_snapshot()'); // without this, a transaction always reads the same numbers
   const { rows } = await locks.query<{ count: string }>(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );
@@ -39,16 +39,16 @@ test('200 for another caller while 20 writes of one caller wait for the database
   const writes = Array.from({ length: 20 }, (_, number) =>
     service.post('/v2/tlds', { name: `name-${number}` }),
   );
-  await expect.poll(blocked).toBe(1); // of two connections for point queries
+  await expect.poll(blocked).toBe(1); // one of the two connections for point queries
   expect((await other.get('/v2/pools')).status).toBe(200);
   await locks.query('COMMIT');
   expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(writes.map(() => 201));
 });
 
-test('200 for single reads of a caller while 20 of its lists wait to scan', async () => {
+test('200 for a list without a scan while 20 lists of the same caller wait for the database', async () => {
   await locks.query('LOCK TABLE tlds');
   const lists = Array.from({ length: 20 }, () => service.get('/v2/tlds?description=*a*'));
-  await expect.poll(blocked).toBe(1); // of two connections for scans
+  await expect.poll(blocked).toBe(1); // one of the two connections for scans
   expect((await service.get('/v2/pools')).status).toBe(200);
   await locks.query('COMMIT');
   expect((await Promise.all(lists)).map(({ status }) => status)).toEqual(lists.map(() => 200));

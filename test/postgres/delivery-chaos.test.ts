@@ -28,20 +28,26 @@ const SECONDS = sizeOf('deliveryChaosSeconds');
 const TOKEN = 'delivery-chaos-0123456789-0123456789abcdef';
 const PROCESSES = 3;
 
-/** The least number of keys. A pass that removes more than half of them needs a confirmation. */
+/**
+ * The number of keys from which the test deletes keys. A pass that removes more than half of the
+ * keys needs a confirmation.
+ */
 const KEYS = IS_TIMED ? 500 : 300;
 const CHANGES_PER_SECOND = IS_TIMED ? 50 : 20;
 
-/** How long a service is suspended, which is longer than its lease. */
+/** The duration of a suspension in milliseconds. It is longer than the lease of a service. */
 const SUSPENDED_MS = IS_TIMED ? 20_000 : 10_000;
 
-/** The time after which each name server must equal the database. Short runs share the processor. */
+/**
+ * The time in milliseconds after which each name server must have the keys of the database. It is
+ * longer for short runs, which share the processor with other tests.
+ */
 const EQUAL_MS = IS_TIMED ? 60_000 : 120_000;
 
-/** How long a request may take before its result counts as unknown. */
+/** The time in milliseconds after which the result of a request counts as unknown. */
 const REQUEST_MS = 3000;
 
-/** Records each claim and each recorded apply of a name server, in the order of the commits. */
+/** Records each claim of a name server and each apply in its row, in the order of the commits. */
 const RECORD_FENCES = `
   CREATE TABLE test_fences (seq SERIAL, server TEXT, fence BIGINT, kind TEXT);
   CREATE FUNCTION test_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -109,7 +115,7 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
   const anyOf = <T>(items: readonly T[]): T | undefined => items[randomInt(items.length || 1)];
 
   test(
-    `${SECONDS} s of changes and faults: each name server then has the keys of the database`,
+    `each name server has the keys of the database after ${SECONDS} s of changes and faults`,
     async () => {
       let end = Infinity;
       const isOver = () => Date.now() >= end;
@@ -121,12 +127,16 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
       const counts = { changes: 0, unknown: 0, kills: 0, suspensions: 0, daemons: 0, databases: 0 };
       const open: unknown[] = [];
 
-      /** Makes one change through any service. Without a response, its result is unknown. */
+      /**
+       * Makes one change through any service. If the service does not respond, the result is
+       * unknown.
+       */
       const change = async (index: number): Promise<void> => {
         const service = anyOf(available());
         if (service === undefined) return;
         const victim = anyOf([...keys.values()]);
-        // Few deletions: a fault of 20 s must not leave more than half of the keys to remove.
+        // Only one of ten changes is a deletion, so that a pass after a fault of 20 s does not
+        // remove more than half of the keys.
         const kind = randomInt(10);
         const make = async (): Promise<void> => {
           if (victim === undefined || keys.size < KEYS || kind === 0) {
@@ -172,7 +182,10 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
         await Promise.all(waiting);
       };
 
-      /** Requests transfers and updates without a signature, continuously. */
+      /**
+       * Repeatedly requests transfers and updates without a signature. Returns the number of
+       * responses.
+       */
       const watch = async (server: DeliveryServer): Promise<number> => {
         let responses = 0;
         while (!isOver())
@@ -185,7 +198,7 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
               if (rights.length > 0) open.push({ server: server.name, zone, rights });
               responses += 1;
             } catch (error) {
-              if (!(error instanceof NetError)) throw error; // it is down
+              if (!(error instanceof NetError)) throw error; // the name server is down
             }
             await pause(50);
           }
@@ -227,7 +240,7 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
       };
       const restartServer = async (): Promise<void> => {
         const server = anyOf(servers);
-        // A part of NSD continues after its main process was killed.
+        // Other processes of NSD continue if its main process is killed.
         if (server?.brand.name !== 'NSD' && randomInt(2) === 0) server?.signal('SIGKILL');
         await server?.stop();
         await pause(randomInt(500));
@@ -249,7 +262,7 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
         counts.databases += 1;
       };
       const disturb = async (): Promise<void> => {
-        // One of each kind comes first, so that even a short run has all.
+        // Starts with one fault of each kind, so that even a short run has all kinds.
         const faults = [suspend, kill, restartServer, restartDatabase];
         for (let index = 0; !isOver(); index += 1) {
           await (faults[index] ?? anyOf(faults))?.();
@@ -266,7 +279,10 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
       ]);
       const began = performance.now();
       const service = available()[0] ?? fail();
-      /** Reads the keys. A service that was suspended still makes the changes that it has received. */
+      /**
+       * Returns the keys in the database. They can still change: a service continues its changes
+       * after a suspension.
+       */
       const read = async (): Promise<DesiredKey[]> => {
         const found: DesiredKey[] = [];
         for (let path: string | undefined = '/v2/tsigkeys?limit=1000'; path !== undefined;) {
@@ -292,7 +308,8 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
         const found = await driver
           ?.compare({ zones: ZONES, keys: sorted }, owned, AbortSignal.timeout(10_000))
           .catch((error: unknown) => [{ kind: 'other' as const, message: String(error) }]);
-        // This driver has loaded nothing, so only the queries show what the server has loaded.
+        // This driver has not loaded a configuration, so only its queries show which keys the
+        // server has loaded.
         return (found ?? []).filter(({ message }) => !message.includes('may not have loaded'));
       };
       for (const server of servers)

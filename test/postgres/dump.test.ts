@@ -17,7 +17,10 @@ import {
 import { sizeOf } from '../harness/sizes.ts';
 import { isMet } from '../harness/tools.ts';
 
-/** Returns the folder of an installed PostgreSQL with its tools, which the dependency lacks. */
+/**
+ * Returns the folder with the programs of an installed PostgreSQL. The npm package of PostgreSQL
+ * lacks some programs.
+ */
 function installedPrograms(): string | undefined {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => +b - +a) : [];
@@ -38,7 +41,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
   const keyFile = join(folder, 'master.key');
   const list = async (service: TestService) =>
     (await service.get('/v2/tsigkeys?sort_key=name')).text.replaceAll(service.url, '');
-  /** Every secret that a key had. */
+  /** Every secret that a key has or had. */
   const secrets: string[] = [];
   let server: PostgresServer;
   let url: string;
@@ -118,13 +121,13 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     },
   );
 
-  test('opens with the master key, and every response is the same', async () => {
+  test('a service starts on the restored dump with the master key, and its response is the same', async () => {
     const service = await start(await restore('restored', run('pg_dump', url)));
     expect(await list(service)).toBe(wanted);
     await service.close();
   });
 
-  test('does not open without the master key, and the error names it', async () => {
+  test('a service does not start on the restored dump without the master key, and the error names this key', async () => {
     const restored = await restore('without-key', run('pg_dump', url));
     const other = join(folder, 'other.key');
     createMasterKeyFile(other);
@@ -144,7 +147,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining(`master key ${rows[0]?.id}.`)]);
   });
 
-  test('from before a rotation of the master key opens while the file still has the old key', async () => {
+  test('a service starts on a restored dump from before a rotation of the master key while its file still has the old key', async () => {
     const dump = run('pg_dump', url);
     const service = await start(url);
     const { id } = addMasterKey(keyFile);

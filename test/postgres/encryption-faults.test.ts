@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the first value of the first row. */
+/** Returns the first value of the first row of a query. */
 async function value(text: string): Promise<unknown> {
   const { rows } = await client.query<Record<string, unknown>>(text);
   return Object.values(rows[0] ?? {})[0];
@@ -71,7 +71,7 @@ const list = async (service: TestService) =>
 const CLEAR = 'SELECT count(*)::int AS n FROM tsigkeys WHERE secret_key IS NULL';
 
 test(
-  'kill -9 at different points of the encryption of clear secrets loses nothing, and the next process finishes it',
+  'a process that is killed at different points of the encryption of clear secrets loses nothing, and the next process completes the encryption',
   { timeout: 240_000 },
   async () => {
     const count = sizeOf('keysUpgraded');
@@ -89,7 +89,7 @@ test(
         ...masterKey(),
       });
       const ended = new Promise((resolve) => child.once('exit', resolve));
-      // Each round kills later: with no, some or all secrets encrypted.
+      // Each round kills the process later, so that no secret, some or all secrets are encrypted.
       const limit = count - Math.floor((round * count) / rounds);
       while (Number(await value(CLEAR)) >= limit && child.exitCode === null) await nextTurn();
       child.kill('SIGKILL');
@@ -149,7 +149,7 @@ describe('encryption reset', () => {
     });
   });
 
-  test('is refused while a service uses the database, and then changes nothing', async () => {
+  test('fails and changes nothing while a service uses the database', async () => {
     createMasterKeyFile(keyFile);
     await withService(masterKey(), async (service) => {
       await create(service, 3);

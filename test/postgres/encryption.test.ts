@@ -68,7 +68,7 @@ test('a master key encrypts the secrets that were stored in clear, and changes n
   expect(secrets.filter(({ secret }) => stored.includes(secret))).toEqual([]);
 });
 
-test('four processes write while both keys rotate ten times: no request fails, and every secret is under the last key', async () => {
+test('no request fails while four processes write during ten rotations of the data key and the master key, and the last data key encrypts every secret', async () => {
   const file = join(folder, 'own.key');
   createMasterKeyFile(file);
   for (let count = 0; count < 4; count += 1)
@@ -108,11 +108,11 @@ test('four processes write while both keys rotate ten times: no request fails, a
   expect(failures).toEqual([]);
   await expect
     .poll(() => query('SELECT DISTINCT secret_key FROM tsigkeys'), { timeout: 20_000 })
-    .toEqual([{ secret_key: 12 }]); // the first key, the audit key, and ten more
+    .toEqual([{ secret_key: 12 }]); // the first data key, the audit key, and ten rotations
   expect((await first.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
 }, 120_000);
 
-test('a master key that another process lacks is refused with the name of its host', async () => {
+test('409 for a rotation to a master key that another process lacks, and 200 once this process has it', async () => {
   const [one, other] = [join(folder, 'one.key'), join(folder, 'other.key')];
   createMasterKeyFile(one);
   copyFileSync(one, other);
@@ -133,7 +133,7 @@ test('a master key that another process lacks is refused with the name of its ho
     .toBe(200);
 });
 
-test('encryption.required refuses to start without a master key, with exit code 1', () => {
+test('with encryption.required, a service without a master key exits with 1', () => {
   const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'serve'], {
     cwd: folder,
     env: cleanEnvironment({
@@ -148,7 +148,7 @@ test('encryption.required refuses to start without a master key, with exit code 
 });
 
 test(
-  'no secret is in any row, nor after a scrub in the files of PostgreSQL',
+  'no secret is in any row, and after a scrub no secret is in the files of PostgreSQL',
   { timeout: 240_000 },
   async () => {
     const clear: string[] = [];
@@ -160,7 +160,7 @@ test(
       });
       clear.push(body.secret as string);
     }
-    await query('ANALYZE tsigkeys'); // samples of the secrets are then in the statistics
+    await query('ANALYZE tsigkeys'); // copies samples of the secrets to the statistics
     await before.close();
     services = [];
     const file = join(folder, 'own.key');

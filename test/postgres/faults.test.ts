@@ -36,7 +36,7 @@ function expectUnavailable(response: ApiResponse): void {
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
-/** Repeats a write until it succeeds. Every response before that must be 503. */
+/** Repeats a write until it succeeds. Fails unless every earlier response is 503. */
 async function untilItWorks(): Promise<void> {
   for (;;) {
     const response = await service.post('/v2/tlds', { name: fresh() });
@@ -51,7 +51,7 @@ async function names(): Promise<string[]> {
 }
 
 test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
-  '503 with Retry-After while the database is down after %s, and success without a restart afterwards',
+  '503 with Retry-After while the database is down after %s, and 201 when it is up again',
   async (signal) => {
     await server.stop(signal);
     for (const response of [
@@ -68,16 +68,16 @@ test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
   },
 );
 
-test('503 within the timeouts if the network drops everything, and success afterwards', async () => {
+test('503 within the timeouts while the network drops everything, and 201 when it recovers', async () => {
   proxy.behave('stall');
   const responses = await Promise.all(Array.from({ length: 8 }, () => service.get('/v2/tlds')));
   for (const response of responses) expectUnavailable(response);
-  proxy.behave('cut'); // the stalled connections lost bytes, unlike real connections
+  proxy.behave('cut'); // the stalled connections have lost bytes, so they cannot continue as real connections would
   proxy.behave('pass');
   await untilItWorks();
 });
 
-test('503 if the connection breaks before the commit arrives, and nothing changes', async () => {
+test('503 without a change if the connection breaks before the commit arrives', async () => {
   const name = fresh();
   proxy.cutAt(name, 'COMMIT', 'before');
   expectUnavailable(await service.post('/v2/tlds', { name }));
@@ -93,7 +93,7 @@ test('503, never success, if the connection breaks after the commit; the write i
   expect((await names()).filter((found) => found === name)).toHaveLength(1);
 });
 
-test('503 if every connection breaks during transactions, and success afterwards', async () => {
+test('503 if every connection breaks during transactions, and 201 when the network recovers', async () => {
   const writes = Array.from({ length: 20 }, () => service.post('/v2/tlds', { name: fresh() }));
   proxy.behave('cut');
   for (const response of await Promise.all(writes))

@@ -36,7 +36,7 @@ describe.runIf(canMount(mount, 'a memory file system'))('PostgreSQL with a full 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('503 with the reason, no partial write, unaffected reads, and successful writes when space is free', async () => {
+  test('503 with the reason and without a partial write, 200 for reads, and 201 when space is free again', async () => {
     const filler = join(disk.folder, 'filler');
     try {
       writeFileSync(filler, Buffer.alloc(64 * 1024 * 1024));

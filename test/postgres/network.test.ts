@@ -7,7 +7,7 @@ beforeAll(async () => {
   url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'network');
 });
 
-/** Returns the log of the start of a service whose database is at `host`. */
+/** Starts and stops a service whose database is at `host`, and returns its log. */
 async function logWith(host: string, query = ''): Promise<string> {
   const service = await startTestService({
     TSIGIL_DATABASE_URL: url.replace('127.0.0.1', host) + query,
@@ -16,8 +16,8 @@ async function logWith(host: string, query = ''): Promise<string> {
   return service.log.join('');
 }
 
-// 0.0.0.0 is not a loopback address, although Linux connects to this machine.
-test('a connection beyond loopback without TLS is logged as a warning with the host', async () => {
+// 0.0.0.0 is not a loopback address, although Linux connects to this machine for it.
+test('the log has a warning with the host for a connection without TLS to an address that is not a loopback address', async () => {
   for (const query of ['', '?sslmode=disable']) {
     const log = await logWith('0.0.0.0', query);
     expect(log).toContain('The connection to PostgreSQL leaves this machine without TLS');
@@ -26,7 +26,7 @@ test('a connection beyond loopback without TLS is logged as a warning with the h
   }
 });
 
-test('a connection on loopback causes no warning', async () => {
+test('the log has no warning for a connection to a loopback address', async () => {
   for (const host of ['127.0.0.1', 'localhost'])
     expect(await logWith(host)).not.toContain('without TLS');
 });

@@ -68,7 +68,7 @@ test.each<[string, () => Record<string, string>]>([
   expect(await start(variables())).toBe(0);
 });
 
-test('the service does not start with a missing or wrong password, and no message shows the password', async () => {
+test('the service exits with 1 for a missing or wrong password, and no message shows the password', async () => {
   for (const variables of [{}, { PGPASSWORD: `${PASSWORD}x` }]) {
     const error: unknown = await start(variables).catch((reason: unknown) => reason);
     expect(String(error)).toMatch(/The service ended with 1/);

@@ -24,14 +24,14 @@ describe('two processes on one database', () => {
   let one: ServiceProcess;
   let other: ServiceProcess;
   beforeAll(async () => {
-    [one, other] = await Promise.all([start(), start()]); // both update the schema
+    [one, other] = await Promise.all([start(), start()]); // both processes update the schema
   });
   afterAll(async () => {
     expect(await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')])).toEqual([0, 0]);
   });
   const either = (index: number): Client => (index % 2 === 0 ? one : other);
 
-  test('201 once and 409 for all others if both get the same creations', async () => {
+  test('201 for one and 409 for all other identical requests if both processes receive them', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `contested${index}`);
     for (const name of names) {
       const responses = await Promise.all(
@@ -44,7 +44,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('200 from one process with a write that the other has acknowledged', async () => {
+  test('one process returns the writes that the other process has acknowledged', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       const created = await either(turn).post('/v2/tlds', { name: `turn${turn}` });
       expect((await either(turn + 1).get(`/v2/tlds/${created.body.id}`)).body.name).toBe(
@@ -55,7 +55,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('401 at once from the process that revoked a token, and within a second from the other', async () => {
+  test('401 for a revoked token, at once from the process that revoked it and within 1 s from the other process', async () => {
     const { body } = await one.post('/v2/tokens', { name: 'short-lived', roles: ['admin'] });
     expect((await one.with(body.token).get('/v2/tlds')).status).toBe(200);
     expect((await other.with(body.token).get('/v2/tlds')).status).toBe(200);
@@ -72,7 +72,7 @@ describe('two processes on one database', () => {
   });
 
   test.each(['created_at', 'name', 'updated_at'])(
-    '200 with every row exactly once in a list by %s while both write',
+    '200 with every row exactly once in a list by %s while both processes write, or 400 if the marker was deleted',
     async (sortKey) => {
       const stay = await Promise.all(
         Array.from({ length: 60 }, (_, index) =>
@@ -97,7 +97,7 @@ describe('two processes on one database', () => {
           status: number;
           body: { tlds: { id: string }[]; links: { next?: string } };
         } = await either(page).get(next);
-        if (response.status === 400) break; // the marker was deleted meanwhile
+        if (response.status === 400) break; // another caller has deleted the row of the marker
         seen.push(...response.body.tlds.map(({ id }) => id));
         next =
           response.body.links.next === undefined
@@ -112,7 +112,7 @@ describe('two processes on one database', () => {
     },
   );
 
-  test('zones that race with TLD entries have the outcome of some serial order', async () => {
+  test('the creation of a zone and a concurrent deletion of its TLD entry have the outcome of a serial order', async () => {
     for (let round = 0; round < 10; round += 1) {
       const label = `race${round}`;
       const anchor = await one.post('/v2/tlds', { name: `anchor${round}` });
@@ -122,7 +122,7 @@ describe('two processes on one database', () => {
         other.delete(`/v2/tlds/${entry.body.id}`),
       ]);
       expect(removal.status).toBe(204);
-      expect([201, 400]).toContain(zone.status); // before the removal, or after it
+      expect([201, 400]).toContain(zone.status); // the creation came before the removal, or after it
       const late = await other.post('/v2/zones', {
         name: `late.${label}.`,
         email: 'a@example.org',
@@ -159,14 +159,14 @@ describe('worker processes', () => {
     expect(await service.stop('SIGTERM')).toBe(0);
   });
 
-  test('stop together with exit code 0 if the signal arrives before all of them listen', async () => {
+  test('stop together with exit code 0 if the signal arrives before all workers listen', async () => {
     for (let round = 0; round < 3; round += 1) {
       const service = await start({ TSIGIL_WORKERS: '4' }); // one listens
       expect(await service.stop('SIGTERM')).toBe(0);
     }
   });
 
-  test('are refused on SQLite if there is more than one', async () => {
+  test('a service on SQLite with two workers exits with 2', async () => {
     await expect(
       start({ TSIGIL_WORKERS: '2', TSIGIL_DATABASE_URL: `sqlite:${folder}/x.db` }),
     ).rejects.toThrow(/ended with 2.*needs a database that processes can share/s);

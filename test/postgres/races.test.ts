@@ -27,16 +27,18 @@ import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { primary } from '../harness/zones.ts';
 
-/** A service on the shared database: the operations of the API, without HTTP. */
+/** The operations of the API on the shared database, without HTTP. */
 type Service = ReturnType<typeof serviceOn>;
 
-/** One race: what exists before, the two changes in their order, and the outcome of the second. */
+/**
+ * One race: the preparation, the two changes in their order, and the outcome of the second change.
+ */
 interface Race {
   readonly settings?: Partial<Settings>;
   before?(service: Service): Promise<unknown>;
   first(service: Service): Promise<unknown>;
   second(service: Service): Promise<unknown>;
-  /** The code of the error, or members of the result. */
+  /** The code of the error, or some members of the result. */
   readonly outcome: string | object;
 }
 
@@ -75,10 +77,10 @@ async function openService(settings: Settings): Promise<{ service: Service; held
   return { service: serviceOn(dependencies), held: holding(dependencies) };
 }
 
-/** A service whose changes wait before their commit. */
+/** A service whose changes wait before their commit until `release` is called. */
 interface Held {
   readonly service: Service;
-  /** Resolves once a change waits. */
+  /** Fulfilled once a change waits. */
   readonly waits: Promise<void>;
   release(): void;
 }
@@ -141,7 +143,7 @@ function serviceOn(dependencies: Dependencies) {
   };
 }
 
-/** Returns whether a transaction of this database waits for another. */
+/** Returns whether a transaction of this database waits for another transaction. */
 async function isWaiting(): Promise<boolean> {
   const { rowCount } = await observer.query(
     `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -352,7 +354,7 @@ const RACES: Record<string, Race> = {
   },
 };
 
-describe('a change that begins before another commits has the outcome of a change after it', () => {
+describe('a change that begins before the commit of another change has the same outcome as after this commit', () => {
   test.each(Object.entries(RACES))('%s', async (_what, race) => {
     const settings = { ...RACE_SETTINGS, ...race.settings };
     const [one, other] = [await openService(settings), await openService(settings)];

@@ -16,7 +16,7 @@ const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
-  test('no request fails under load while two processes restart one after the other', async () => {
+  test('no request fails under load while two processes restart one after another', async () => {
     const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'rolling');
     const ports = [await freePort(), await freePort()];
     const start = (port: number) =>

@@ -6,7 +6,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor, createZone, primary, zonesOf } from '../harness/zones.ts';
 
 /**
- * A pattern that takes the server several milliseconds for 100 rows of `ROWS`, and matches none.
+ * A list with a pattern that matches no row. The server takes several milliseconds for each 100
+ * rows.
  */
 const SLOW = `/v2/zones?description=*${'a'.repeat(79)}b*`;
 const ROWS = 200_000;
@@ -59,7 +60,7 @@ async function timed(
 describe.each([10, 2])(
   'with %d connections, while one caller requests forty slow lists',
   (connections) => {
-    test('200 within 1 s for other callers, and 503 with a remedy for lists that take too long', async () => {
+    test('responses to another caller with a median below 1 s, and 503 with a remedy for lists that take too long', async () => {
       await withService(connections, async (service, many, other) => {
         const zone = await createZone(other, primary(`mine-${connections}.example.`));
         const slow = Array.from({ length: 40 }, () =>
@@ -94,7 +95,7 @@ describe.each([10, 2])(
   },
 );
 
-test('200 for a scan of another caller before the queued scans of the first', async () => {
+test('200 for a scan of another caller before the queued scans of the first caller', async () => {
   await withService(4, async (_service, many, other) => {
     let done = 0;
     const slow = Array.from({ length: 12 }, () => many.get(SLOW).then(() => (done += 1)));
