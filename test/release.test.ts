@@ -22,11 +22,11 @@ const release = join(folder, 'release');
 const VERSION = (
   JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 ).version;
-/** 2026-09-21 14:13:20 UTC. */
+/** The time of the commit: 2026-09-21 14:13:20 UTC. */
 const TIME = '1790000000';
 
 const debian = hasProgram('dpkg-deb', 'dpkg') && hasProgram('lintian', 'lintian');
-/** The package manager installs as root only, and so does chroot. */
+/** The package manager and chroot need root. */
 const root = isMet(process.getuid?.() === 0, 'root', 'The tests of the .deb need root');
 
 beforeAll(() => makeRelease(release), 300_000);
@@ -36,7 +36,7 @@ function makeRelease(target: string): void {
   run('node', ['scripts/release.mjs', target], ROOT, { SOURCE_DATE_EPOCH: TIME });
 }
 
-test('the release has a package for npm, two for Debian, the build context, the SBOM and checksums', () => {
+test('the release has an npm package, two Debian packages, the build context, the SBOM and the checksums', () => {
   expect(readdirSync(release).sort()).toEqual([
     'SHA256SUMS',
     `tsigil-${VERSION}-container.tar.gz`,
@@ -48,15 +48,19 @@ test('the release has a package for npm, two for Debian, the build context, the 
   expect(run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], release)).toContain('deb: OK');
 });
 
-test.runIf(IS_LONG)('the same commit gives the same bytes', { timeout: 300_000 }, () => {
-  const again = join(folder, 'again');
-  makeRelease(again);
-  expect(readFileSync(join(again, 'SHA256SUMS'), 'utf8')).toBe(
-    readFileSync(join(release, 'SHA256SUMS'), 'utf8'),
-  );
-});
+test.runIf(IS_LONG)(
+  'two releases of the same commit have the same checksums',
+  { timeout: 300_000 },
+  () => {
+    const again = join(folder, 'again');
+    makeRelease(again);
+    expect(readFileSync(join(again, 'SHA256SUMS'), 'utf8')).toBe(
+      readFileSync(join(release, 'SHA256SUMS'), 'utf8'),
+    );
+  },
+);
 
-test('every file in the archives has the time of the commit, and belongs to root', () => {
+test('every file in the build context has the time of the commit and belongs to root', () => {
   const list = (file: string) =>
     run('tar', ['--utc', '--full-time', '-tvf', file], release).trimEnd().split('\n');
   const context = list(`tsigil-${VERSION}-container.tar.gz`);
@@ -87,7 +91,7 @@ describe('the npm package', () => {
     run('tar', ['-xf', join(release, `tsigil-${VERSION}.tgz`), '-C', unpacked], folder);
   });
 
-  test('contains the program, the manual page, and no sources or tests', () => {
+  test('contains the program and the manual page, but no sources and no tests', () => {
     const paths = readdirSync(join(unpacked, 'package'), { recursive: true, encoding: 'utf8' });
     expect(paths.filter((path) => !path.startsWith('dist')).sort()).toEqual([
       'CHANGELOG.md',
@@ -102,7 +106,7 @@ describe('the npm package', () => {
     expect(program.filter((path) => !path.endsWith('.js'))).toEqual([]);
   });
 
-  test('`npm pack` in a checkout has the same files', () => {
+  test('has the same files as the package of `npm pack` in a checkout', () => {
     const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
     const [{ files }] = JSON.parse(run('npm', pack, ROOT)) as [{ files: { path: string }[] }];
     const packed = files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'));
@@ -110,7 +114,7 @@ describe('the npm package', () => {
     expect(packed.sort()).toEqual(released.filter((path) => !path.startsWith('dist/')).sort());
   });
 
-  test('the program in it serves', async () => {
+  test('contains a program that starts a service', async () => {
     symlinkSync(join(ROOT, 'node_modules'), join(unpacked, 'package/node_modules'));
     const service = await start(process.execPath, [
       join(unpacked, 'package/dist/main.js'),
@@ -120,7 +124,7 @@ describe('the npm package', () => {
   });
 
   test.runIf(IS_LONG)(
-    'npm installs it without a warning about versions, with the manual page and the command',
+    'is installed by npm without a warning about versions, with the manual page and the command',
     { timeout: 300_000 },
     async () => {
       const prefix = join(folder, 'prefix');
@@ -143,12 +147,12 @@ describe('the npm package', () => {
 });
 
 describe('the packages for Debian', () => {
-  test.runIf(debian && IS_LONG)('lintian reports nothing', { timeout: 120_000 }, () => {
+  test.runIf(debian && IS_LONG)('cause no messages from lintian', { timeout: 120_000 }, () => {
     const files = readdirSync(release).filter((name) => name.endsWith('.deb'));
     expect(run('lintian', ['--allow-root', '--fail-on=error,warning', ...files], release)).toBe('');
   });
 
-  test.runIf(debian)('each has only the SQLite of its architecture', () => {
+  test.runIf(debian)('contain only the SQLite of their architecture', () => {
     for (const [architecture, cpu] of [
       ['amd64', 'x64'],
       ['arm64', 'arm64'],
@@ -191,7 +195,7 @@ describe('the packages for Debian', () => {
         dpkg('--install', `tsigil_${VERSION}_${ARCHITECTURE}.deb`);
       }, 120_000);
 
-      test('creates the user and its folders, which others cannot read, and enables the unit', () => {
+      test('creates the user and its folders, which other users cannot read, and enables the unit', () => {
         const passwd = readFileSync(join(target, 'etc/passwd'), 'utf8');
         expect(passwd).toMatch(/^tsigil:x:\d+:\d+:.*:\/var\/lib\/tsigil:\/usr\/sbin\/nologin$/m);
         expect(modeOf('var/lib/tsigil')).toEqual({ mode: '700', uid: serviceUser() });
@@ -200,7 +204,7 @@ describe('the packages for Debian', () => {
         expect(readdirSync(join(target, wants))).toEqual(['tsigil.service']);
       });
 
-      test('its unit starts the service as its user, with the configuration of the package', async () => {
+      test('has a unit that starts the service as its user, with the configuration of the package', async () => {
         const programs = [process.execPath, '/usr/bin/env'];
         copyWithLibraries(target, programs);
         const unit = readFileSync(join(target, 'usr/lib/systemd/system/tsigil.service'), 'utf8');
@@ -213,7 +217,7 @@ describe('the packages for Debian', () => {
         expect(modeOf('var/lib/tsigil/tsigil.db').uid).toBe(serviceUser());
       });
 
-      test('it contains what the service needs for PostgreSQL', () => {
+      test('contains the dependencies of the service for PostgreSQL', () => {
         const { stdout, stderr } = spawnSync(
           process.execPath,
           [join(target, 'usr/lib/tsigil/dist/main.js'), 'serve'],
@@ -253,7 +257,7 @@ describe('the build context of the container image', () => {
   });
 
   test.runIf(IS_LONG)(
-    'the commands of the Containerfile build a program that serves',
+    'contains what the commands of the Containerfile need to build a program that starts a service',
     { timeout: 300_000 },
     async () => {
       const context = join(folder, `tsigil-${VERSION}-container`);
@@ -304,7 +308,10 @@ test('the SBOM lists every dependency with its version, licence and hash', () =>
   ).toEqual([]);
 });
 
-/** Runs a program and returns what it printed. Throws with its messages if it fails. */
+/**
+ * Runs a program and returns what it printed. If the program fails, throws an error with its
+ * output.
+ */
 function run(
   program: string,
   parameters: readonly string[],
@@ -328,7 +335,10 @@ function filesIn(name: string): string[] {
     .filter((path) => path !== '' && !path.endsWith('/'));
 }
 
-/** Copies programs and the libraries that they and SQLite need to the same paths below `target`. */
+/**
+ * Copies programs to `usr/bin` in `target`, and the libraries that these programs need to the same
+ * paths in `target`.
+ */
 function copyWithLibraries(target: string, programs: readonly string[]): void {
   const libraries = programs.flatMap((program) =>
     [...run('ldd', [program], folder).matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path),
@@ -340,7 +350,10 @@ function copyWithLibraries(target: string, programs: readonly string[]): void {
   }
 }
 
-/** Starts a service on a free port, expects it to list TLDs, and stops it. Returns its output. */
+/**
+ * Starts a service on a free port, expects 200 from /readyz, and stops the service. Returns its
+ * output.
+ */
 async function start(
   program: string,
   parameters: string[],

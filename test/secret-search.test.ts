@@ -4,11 +4,14 @@ import { expect, test } from 'vitest';
 import { randomCases } from './harness/sizes.ts';
 import { secretSearch, SHORTEST_SECRET } from './harness/secret-search.ts';
 
-/** Only two characters, so that parts of secrets occur by chance. */
+/**
+ * Random texts with only two different characters, so that a text often contains a part of a
+ * secret.
+ */
 const text = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
 
-test('the search finds a secret wherever it is in a text', () => {
+test('the search finds a secret at any position in a text', () => {
   const secret = randomBytes(32).toString('base64');
   const find = secretSearch([randomBytes(32).toString('base64'), secret]);
   for (let before = 0; before < 20; before += 1) {
@@ -37,6 +40,6 @@ test('the search finds exactly the secrets that a text includes', () => {
   );
 });
 
-test('the search refuses a secret that is too short for it', () => {
+test('the search throws an error for a secret that is too short', () => {
   expect(() => secretSearch(['a'.repeat(SHORTEST_SECRET - 1)])).toThrow(RangeError);
 });

@@ -104,7 +104,7 @@ describe('help', () => {
     const { status, out, err } = await run(...argv);
     expect([status, err]).toEqual([0, '']);
     for (const word of words) expect(out).toContain(word);
-    expect(out).not.toMatch(/--token[ =]/); // every user of the machine can read the arguments of a process
+    expect(out).not.toMatch(/--token[ =]/); // every user can read the arguments of a process
   });
 
   test('--version prints the version in package.json', async () => {

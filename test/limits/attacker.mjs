@@ -96,7 +96,7 @@ function open(job, sockets) {
     } else if (job.sending !== 'nothing') sendBlock();
   };
   socket.on('connect', whenConnected);
-  socket.on('error', () => undefined); // the service may reset the connection if it refuses a request
+  socket.on('error', () => undefined); // the service may reset the connection after a refusal
   socket.on('close', () => {
     clearInterval(timer);
     sockets.delete(socket);

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 /** Returns the number of statements that wait for a lock. */
 const blocked = async () => {
-  await locks.query('SELECT pg_stat_clear_snapshot()'); // without this, a transaction always reads the same numbers
+  await locks.query('SELECT pg_stat_clear_snapshot()'); // else, all reads return the first numbers
   const { rows } = await locks.query<{ count: string }>(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );

@@ -72,7 +72,7 @@ test('503 within the timeouts while the network drops everything, and 201 when i
   proxy.behave('stall');
   const responses = await Promise.all(Array.from({ length: 8 }, () => service.get('/v2/tlds')));
   for (const response of responses) expectUnavailable(response);
-  proxy.behave('cut'); // the stalled connections have lost bytes, so they cannot continue as real connections would
+  proxy.behave('cut'); // the stalled connections lost bytes, so they cannot continue
   proxy.behave('pass');
   await untilItWorks();
 });

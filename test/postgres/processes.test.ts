@@ -122,7 +122,7 @@ describe('two processes on one database', () => {
         other.delete(`/v2/tlds/${entry.body.id}`),
       ]);
       expect(removal.status).toBe(204);
-      expect([201, 400]).toContain(zone.status); // the creation came before the removal, or after it
+      expect([201, 400]).toContain(zone.status); // it came before or after the removal
       const late = await other.post('/v2/zones', {
         name: `late.${label}.`,
         email: 'a@example.org',

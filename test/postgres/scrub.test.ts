@@ -7,7 +7,7 @@ import { sqlOn } from '../../src/store/postgres/statements.ts';
 import type { Sql } from '../../src/store/sql/sql.ts';
 import { createDatabase } from '../harness/postgres.ts';
 
-/** Values of the column, which PostgreSQL's statistics sample. */
+/** The values of the column. The statistics of PostgreSQL contain samples of these values. */
 const VALUES = Array.from({ length: 300 }, (_, index) => `former-secret-${index}-`.padEnd(60, 'x'));
 
 let url: string;
@@ -34,7 +34,9 @@ async function connect(database: string): Promise<pg.Client> {
   return client;
 }
 
-/** Begins a transaction that holds back the removal of rows, and returns how to end it. */
+/**
+ * Begins a transaction that delays the removal of old rows, and returns a function that ends it.
+ */
 async function openTransaction(database: string, statement: string): Promise<() => Promise<void>> {
   const client = await connect(database);
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -64,21 +66,24 @@ test.each([
     () => process.env.TEST_POSTGRES_URL ?? '',
     'SELECT txid_current()',
   ],
-])('a scrub waits for a transaction %s, and leaves no remains', async (_, database, statement) => {
-  const end = await openTransaction(database(), statement);
-  await sql.run("UPDATE secrets SET secret = 'replaced ' || id", []);
-  let hasEnded = false;
-  const scrubbed = scrub(sql, ['secrets'], 60_000).then(() => hasEnded);
-  await expect(scrub(sql, ['secrets'], 100)).rejects.toThrow(
-    'Waited 0.1 s for earlier transactions on the PostgreSQL server',
-  );
-  hasEnded = true;
-  await end();
-  expect(await scrubbed).toBe(true);
-  expect(await remains()).toEqual([]);
-});
+])(
+  'a scrub waits for a transaction %s, and then no former value is in any file',
+  async (_, database, statement) => {
+    const end = await openTransaction(database(), statement);
+    await sql.run("UPDATE secrets SET secret = 'replaced ' || id", []);
+    let hasEnded = false;
+    const scrubbed = scrub(sql, ['secrets'], 60_000).then(() => hasEnded);
+    await expect(scrub(sql, ['secrets'], 100)).rejects.toThrow(
+      'Waited 0.1 s for earlier transactions on the PostgreSQL server',
+    );
+    hasEnded = true;
+    await end();
+    expect(await scrubbed).toBe(true);
+    expect(await remains()).toEqual([]);
+  },
+);
 
-test('remains exist before a scrub, so that the other tests can find them', async () => {
+test('former values are in the files before a scrub, so that the other tests can find them', async () => {
   await sql.run("UPDATE secrets SET secret = 'replaced ' || id", []);
   expect(await remains()).not.toEqual([]);
 });

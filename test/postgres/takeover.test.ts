@@ -73,7 +73,7 @@ describe.runIf(bind.installed)('two services that deliver to the same name serve
     expect(reloads() - before).toBe(10);
   });
 
-  test('when one of them is killed during a pass, the other one takes over within 10 s', async () => {
+  test('if one service is killed during a pass, the other service takes over within 10 s', async () => {
     await other.stop('SIGTERM');
     const before = reloads();
     server.signal('SIGSTOP');
@@ -93,7 +93,7 @@ describe.runIf(bind.installed)('two services that deliver to the same name serve
   }, 60_000);
 
   test.runIf(IS_LONG)(
-    'without notifications, changes of a process that delivers nothing arrive within 2 s',
+    'without notifications, the changes of a process without deliveries arrive on the name server within 2 s',
     async () => {
       await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
       const proxied = new URL(url);

@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const REQUESTS = 10;
 
 describe.runIf(process.platform === 'linux')('SIGHUP to a service with two workers', () => {
-  test('changes the policy of every worker, and of a worker that starts later', async () => {
+  test('changes the policy of both workers, and of a worker that starts later', async () => {
     const file = join(folder, 'tsigil.yaml');
     const writePolicy = (roles: string) =>
       writeFileSync(file, `policy: {"tlds:list": ${roles}, "hard_delete": [admin, team]}\n`);
@@ -31,7 +31,10 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
     await vi.waitFor(() => expect(workers()).toHaveLength(2), { timeout: 30_000 });
     const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
     const team = service.with(body.token as string);
-    /** Node.js distributes connections to the workers in rotation. */
+    /**
+     * Returns the distinct statuses of several requests. Node.js distributes their connections to
+     * the workers in rotation.
+     */
     const statuses = async () => {
       const responses = [];
       for (let count = 0; count < REQUESTS; count += 1)

@@ -16,10 +16,10 @@ import {
 import { ZONES } from '../harness/driven-server.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 
-// test/process/agent.test.ts tests agents with BIND.
+// Agents with BIND have their own tests in test/process/agent.test.ts.
 for (const brand of [knot, nsd, powerdns])
   test.runIf(brand.installed)(
-    `an agent verifies a new key on a ${brand.name} server, and has a deleted one refused`,
+    `an agent delivers a new key to a ${brand.name} server and removes a deleted key from it`,
     async () => {
       const folder = temporaryFolder();
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,7 +37,10 @@ for (const brand of [knot, nsd, powerdns])
       agent.start();
       await untilLive(service);
 
-      /** Returns whether the server accepts, or refuses, each right of a key in each zone. */
+      /**
+       * Returns whether the server accepts each right of a key in each zone, or refuses each right
+       * if `accepted` is false.
+       */
       const isMet = async (key: CreatedKey, accepted: boolean) => {
         const expectations = ZONES.flatMap((zone) =>
           server.rights.map((right) => ({ key, right, zone, accepted })),

@@ -22,7 +22,7 @@ import { listeningPorts } from '../harness/process-state.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
-// A container often may not create namespaces, so REQUIRE does not make their absence a failure.
+// Containers often cannot create namespaces, so the tests are skipped then, even if REQUIRE is set.
 const namespace = await createNamespace();
 if (namespace === undefined)
   process.stderr.write('\n*** SKIPPED: network namespaces are not permitted ***\n\n');
@@ -31,7 +31,9 @@ const isRun = namespace !== undefined && bind.installed && hasProgram('dig', 'bi
 const DNS = 53;
 const CONTROL = 953;
 
-/** Sends GET requests with the token in a file, and prints the statuses and bodies. */
+/**
+ * A program that sends GET requests with the token in a file, and prints the statuses and bodies.
+ */
 const REQUESTS = `
 const [, tokenFile, ...urls] = process.argv;
 const token = require('node:fs').readFileSync(tokenFile, 'utf8').trim();
@@ -77,7 +79,7 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     for (const each of [folder, serviceFolder]) rmSync(each, { recursive: true, force: true });
   });
 
-  /** Starts BIND inside, with its DNS and its control channel on the loopback address. */
+  /** Starts BIND in the namespace, with DNS and the control channel on its loopback address. */
   async function startBind(): Promise<ChildProcess> {
     mkdirSync(join(folder, 'keys'));
     for (const zone of ZONES) writeFileSync(join(folder, `${zone}.zone`), zoneText(zone));
@@ -100,21 +102,24 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     return child;
   }
 
-  /** Returns the response to a transfer with a key, as a program inside gets it. */
+  /** Transfers a zone with a key in the namespace, and returns the output of dig. */
   function transfer(key: CreatedKey): string {
     const file = join(folder, `${key.name}.key`);
     writeFileSync(file, exportKey('bind', key).text, { mode: 0o600 });
     return run?.('dig', '@127.0.0.1', '-p', `${DNS}`, '-k', file, ZONES[0], 'AXFR') ?? '';
   }
 
-  /** Returns the responses to requests from inside with the token of the agent. */
+  /**
+   * Sends requests with the token of the agent from the namespace, and returns their statuses and
+   * bodies.
+   */
   function request(...paths: string[]): [number, string][] {
     const urls = paths.map((path) => service.url + path);
     const output = run?.(process.execPath, '-e', REQUESTS, agent.tokenFile, ...urls) ?? '[]';
     return JSON.parse(output) as [number, string][];
   }
 
-  test('delivers a new key, and removes a deleted one', async () => {
+  test('delivers a new key, and removes a deleted key', async () => {
     const key = await createKey(service, 'first');
     expect((await deliveries(service, key.id)).state).toBe('delivered');
     expect(transfer(key)).toContain(`ns.${ZONES[0]}.`);
@@ -132,7 +137,7 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     expect([...addresses].sort()).toEqual([`127.0.0.1:${DNS}`, `127.0.0.1:${CONTROL}`]);
   });
 
-  test('has connections to the service, and to nothing else outside', () => {
+  test('has no connection to the outside except to the service', () => {
     const remotes = (sockets?.('tcp') ?? [])
       .filter(({ local, isListening }) => !isListening && !local.startsWith('127.'))
       .map(({ remote }) => remote);
@@ -140,14 +145,14 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
   });
 
   test.each([DNS, CONTROL, 22, 443])(
-    'connections from outside to port %i are refused',
+    'accepts no connection from outside to port %i',
     async (port) => {
       const socket = connect({ host: inside, port });
       await expect(once(socket, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     },
   );
 
-  test('its token reads the keys of its name server, and no others', async () => {
+  test('its token can read the keys of its name server, but no other keys', async () => {
     const own = await createKey(service, 'own');
     expect((await deliveries(service, own.id)).state).toBe('delivered');
     const pool = String((await service.post('/v2/pools', { name: 'other' })).body.id);

@@ -48,7 +48,7 @@ describe.runIf(bind.installed)('agents of one name server on hosts with the same
     expect(await verdictOf(server, key)).toBe('good');
   };
 
-  test('a second one gets 409 with the name of the first one, also with the same configuration', async () => {
+  test('a second agent gets 409 with the name of the first agent, even if both have the same configuration file', async () => {
     const config = join(otherHost, 'agent.yaml');
     copyFileSync(agent.config, config);
     others.push(agentProcess({ ...agent, config }), agentProcess(agent));
@@ -65,27 +65,27 @@ describe.runIf(bind.installed)('agents of one name server on hosts with the same
     await others[1]?.stop('SIGTERM');
   });
 
-  test('the first one gets its lease back at once after kill -9, while the second one waits', async () => {
+  test('the first agent gets its lease back at once after kill -9, while the second agent waits', async () => {
     const name = nameOf(agent);
     for (let round = 0; round < 2; round += 1) {
       await agent.stop('SIGKILL');
       agent.start();
       await delivered(`restart-${round}`);
     }
-    expect(agent.output()).not.toContain('refuses'); // it did not wait for its former lease
+    expect(agent.output()).not.toContain('refuses'); // the agent did not wait for its lease
     expect(new Set(agent.output().match(/test-host-\w+/g))).toEqual(new Set([name]));
     expect(others[0]?.output()).not.toContain('Delivered keys');
   });
 
-  test('the second one takes over when the first one is stopped in a pass, and that one records nothing', async () => {
+  test('the second agent takes over from an agent that is suspended during a pass, and records the delivery', async () => {
     server.signal('SIGSTOP');
     const key = await createKey(service, 'taken-over');
-    await pause(1500); // the pass has begun, and waits for BIND
+    await pause(1500); // the pass has begun and waits for BIND
     process.kill(agent.pid(), 'SIGSTOP');
     const began = performance.now();
     server.signal('SIGCONT');
     expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
-    expect(performance.now() - began).toBeLessThan(15_000); // 10 s, and a pass on a busy machine
+    expect(performance.now() - began).toBeLessThan(15_000); // 10 s for the lease, then a slow pass
     await expect.poll(() => others[0]?.output(), WAIT).toContain('Delivered keys');
     agent.continue();
     await expect

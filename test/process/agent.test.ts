@@ -54,7 +54,7 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
   });
 
-  test('a new key is verified in less than a second, and a deleted one is refused', async () => {
+  test('a new key is delivered in less than 1 s, and the name server refuses a deleted key', async () => {
     const times: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       const began = performance.now();
@@ -65,11 +65,11 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
       await remove(key);
       await expect.poll(() => verdict(key), WAIT).toBe('unknown key');
     }
-    expect(Math.min(...times)).toBeLessThan(1000); // other tests use the processor too
+    expect(Math.min(...times)).toBeLessThan(1000); // other tests also use the processor
     expect(agent.output()).toContain('Delivered keys to a name server');
   });
 
-  test('a key that was deleted while the agent was away is removed when it returns', async () => {
+  test('an agent removes a key that was deleted while the agent did not run', async () => {
     const [kept, removed] = [await createKey(service, 'kept'), await createKey(service, 'removed')];
     for (const { id } of [kept, removed])
       expect((await deliveries(service, id)).state).toBe('delivered');
@@ -84,7 +84,7 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
   });
 
-  test('without the service, it repairs the name server, and it pulls changes when the service returns', async () => {
+  test('the agent repairs the name server without the service, and applies changes when the service runs again', async () => {
     const key = await createKey(service, 'survivor');
     const gone = await createKey(service, 'gone');
     expect((await deliveries(service, key.id)).state).toBe('delivered');
@@ -104,7 +104,7 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     expect(await verdict(key)).toBe('good');
   });
 
-  test('kill -9 of the agent at random times leaves nothing half-applied', async () => {
+  test('after kill -9 of the agent at random times, the name server accepts all keys, even after a restart', async () => {
     const keys = new Map<string, CreatedKey>();
     for (let round = 0; round < sizeOf('killRounds'); round += 1) {
       const created = await createKey(service, `kill-${round}`);
@@ -128,7 +128,7 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     for (const key of keys.values()) expect(await verdict(key)).toBe('good');
   });
 
-  test('a revoked token ends the delivery, and a new one continues it', async () => {
+  test('the agent delivers no key with a revoked token, and continues with a new token in its file', async () => {
     const { body } = await service.get('/v2/tokens?name=agent-*');
     const { id } = (body as { tokens: { id: string }[] }).tokens[0] ?? { id: '' };
     await service.delete(`/v2/tokens/${id}`);
@@ -140,7 +140,7 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
   });
 
-  test('no secret and no token is in its output', () => {
+  test('the output of the agent contains no secret and no token', () => {
     expect(agent.output()).not.toContain(readFileSync(agent.tokenFile, 'utf8').trim());
     expect(agent.output()).not.toMatch(/"secret"/);
   });

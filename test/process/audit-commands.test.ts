@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a command of the program in `folder`. */
+/** Runs a command of the program in `folder`, and expects it to succeed. */
 function run(...words: string[]) {
   const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...words], {
     cwd: folder,
@@ -32,7 +32,7 @@ const localActions = async (file?: string) =>
     .filter(({ actor_kind: kind }) => kind === 'local')
     .map(({ action }) => action);
 
-test('the creation of the first token, a backup, a scrub and a copy leave records of a local user', async () => {
+test('the creation of the first token, a backup, a scrub and a copy add records of a local user', async () => {
   const service = await startServiceProcess(folder, { TSIGIL_ADMIN_TOKEN: '' });
   run('backup', '--to', 'while-it-runs.db');
   expect(await service.stop('SIGTERM')).toBe(0);
@@ -55,7 +55,7 @@ test('the creation of the first token, a backup, a scrub and a copy leave record
   });
 });
 
-test('a schema update and a reset of lost secrets leave records of a local user', async () => {
+test('a schema update and a reset of lost secrets add records of a local user', async () => {
   run('migrate');
   const service = await startServiceProcess(folder);
   const key = {
@@ -76,7 +76,7 @@ test('a schema update and a reset of lost secrets leave records of a local user'
       detail: { counts: { update: 1 }, names: ['transfer-key'] },
     },
   ]);
-  // The lost key of the trail is replaced at the next start, which continues the chain.
+  // The next start replaces the lost key of the audit trail and continues the chain.
   const again = await startServiceProcess(folder);
   expect((await again.post('/v2/tlds', { name: 'com' })).status).toBe(201);
   expect(await again.stop('SIGTERM')).toBe(0);

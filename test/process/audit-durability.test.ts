@@ -18,14 +18,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('200 random operations by three callers leave exactly one record each', async () => {
+test('each of 200 random operations by three callers adds exactly one record', async () => {
   const service = await startServiceProcess(folder);
   const done = await runOperations([service], 200);
   await expectOneRecordEach(`sqlite:${join(folder, 'var/tsigil.db')}`, done);
   expect(await service.stop('SIGTERM')).toBe(0);
 });
 
-/** Returns the ids of the resources that should exist, as the trail states it. */
+/** Returns the ids of the resources that exist according to the audit trail. */
 async function idsInTrail(url: string): Promise<string[]> {
   const ids = new Set<string>();
   for (const { action, resource_id: id } of await auditRecords(url)) {
@@ -36,7 +36,7 @@ async function idsInTrail(url: string): Promise<string[]> {
   return [...ids].sort();
 }
 
-test(`kill -9 during concurrent writes, ${sizeOf('killRounds')} times: the changes are those of the trail`, async () => {
+test(`after kill -9 during concurrent writes, ${sizeOf('killRounds')} times, the stored resources agree with the audit trail`, async () => {
   const file = join(folder, 'var/tsigil.db');
   const ledger = emptyLedger();
   for (let round = 0; round < sizeOf('killRounds'); round += 1) {
@@ -62,7 +62,10 @@ test(`kill -9 during concurrent writes, ${sizeOf('killRounds')} times: the chang
 }, 240_000);
 
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk', () => {
-  /** Runs `work` with a service whose database is on a full disk, then stops the service. */
+  /**
+   * Runs `prepare`, fills the disk of the database and runs `work`. Then stops the service and runs
+   * `check`.
+   */
   async function onFullDisk(
     variables: Record<string, string>,
     prepare: (service: ServiceProcess) => Promise<void>,
@@ -112,7 +115,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     );
   });
 
-  test('503 without a secret if each read must be recorded, and no read without its record', async () => {
+  test('with auditing of each read, 503 without a secret, and exactly one record for each read that succeeded', async () => {
     const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
     const paths = ['/v2/tsigkeys', '/v2/tsigkeys/ID', '/v2/tsigkeys/ID/export?format=bind'];
     let id = '';

@@ -12,7 +12,7 @@ const ROWS = 30_000;
 
 let folder: string;
 let database: string;
-/** The folder for backups. It is empty before each test. */
+/** The folder for backups. Each test starts with an empty folder. */
 let place: string;
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ function startBackup(target: string): { process: ChildProcess; ended: Promise<En
   return { process: child, ended };
 }
 
-/** Resolves when a backup has written a file that does not have its final name yet. */
+/** Waits until a backup has written to a file that does not have its final name yet. */
 async function untilItWrites(): Promise<void> {
   for (;;) {
     const [partial] = readdirSync(place);
@@ -75,7 +75,7 @@ function expectComplete(copy: string): void {
 }
 
 describe('tsigil backup', () => {
-  test('kill -9 at ten different times leaves no file or a complete one', async () => {
+  test('after kill -9 at ten different times, the file is complete or does not exist', async () => {
     const began = performance.now();
     expect(await startBackup('whole.db').ended).toEqual({ status: 0, signal: null, err: '' });
     const milliseconds = performance.now() - began;
@@ -92,7 +92,7 @@ describe('tsigil backup', () => {
   }, 120_000);
 
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s stops the command, and no file remains',
+    '%s ends the command, which removes its files',
     async (signal) => {
       const { process: backup, ended } = startBackup('stopped.db');
       await untilItWrites();
@@ -103,7 +103,7 @@ describe('tsigil backup', () => {
   );
 
   test.each(['file:copy.db', 'file:copy.db?mode=memory', "it's.db"])(
-    'writes the file %s with mode 0600, and no other',
+    'writes only the file %s, with mode 0600',
     async (name) => {
       expect(await startBackup(name).ended).toEqual({ status: 0, signal: null, err: '' });
       expect(readdirSync(place)).toEqual([name]);
@@ -121,7 +121,7 @@ describe('tsigil backup', () => {
     expect((await ended).status).toBe(0);
   });
 
-  test('a target that another program creates meanwhile stays unchanged: exit code 1', async () => {
+  test('exits with 1 and does not change the target if another program creates it during the backup', async () => {
     const { ended } = startBackup('taken.db');
     await untilItWrites();
     writeFileSync(join(place, 'taken.db'), 'precious');
@@ -134,7 +134,7 @@ describe('tsigil backup', () => {
   });
 
   test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
-    'a full disk: exit code 1, and no file remains',
+    'exits with 1 and removes its files if the disk is full',
     async () => {
       const disk = mountMemory(place, '1m');
       const { status, err } = await startBackup('memory/copy.db').ended;

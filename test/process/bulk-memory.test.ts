@@ -7,7 +7,7 @@ afterEach(async () => {
   expect(await service.stop()).toEqual({ code: 0, faults: [] });
 });
 
-/** 20,000 entries in 1.8 MB. */
+/** A list of 20,000 entries in 1.8 MB. */
 const LIST = JSON.stringify({
   dry_run: true,
   tlds: Array.from({ length: 20_000 }, (_, index) => ({
@@ -16,7 +16,9 @@ const LIST = JSON.stringify({
   })),
 });
 
-/** Sends lists, with the tokens of `callers` in rotation. Returns how many got each status. */
+/**
+ * Sends lists, with the tokens of `callers` in rotation. Returns the number of responses by status.
+ */
 async function sendLists(
   callers: readonly Client[],
   count: number,
@@ -36,7 +38,7 @@ async function sendLists(
   return counts;
 }
 
-test('200 for 40 concurrent dry runs of 1.8 MB, by one or 40 callers, with a heap of 256 MB', async () => {
+test('with a heap of 256 MB, 200 for 40 concurrent dry runs of 1.8 MB by one caller or by 40 callers', async () => {
   expect(LIST.length).toBeGreaterThan(1_800_000);
   service = await startAttackedService({ heapMb: 256 });
   expect(await sendLists([service], 40)).toEqual({ 200: 40 });

@@ -13,7 +13,9 @@ import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns the messages of the checks, those of problems after an exclamation mark. */
+/**
+ * Returns the messages of the checks. An exclamation mark comes before the message of a problem.
+ */
 async function check(environment: Record<string, string>): Promise<string[]> {
   const checks = await checkConnections(readConfig(undefined, environment));
   return checks.map(({ works, message }) => (works ? message : `! ${message}`));
@@ -22,8 +24,8 @@ async function check(environment: Record<string, string>): Promise<string[]> {
 const sqlite = (file: string) => ({ TSIGIL_DATABASE_URL: `sqlite:${join(folder, file)}` });
 
 /**
- * Starts a Keystone that signs the service in with `login` and responds to validations with
- * `validation`.
+ * Starts a Keystone that responds to a login with the status `login` and to a validation with the
+ * status `validation`.
  */
 async function keystone(login: number, validation: number): Promise<Record<string, string>> {
   const server = createServer((request, response) => {
@@ -48,13 +50,13 @@ async function keystone(login: number, validation: number): Promise<Record<strin
 }
 
 describe('the check of the database', () => {
-  test('accepts a file that does not exist yet, and does not create it', async () => {
+  test('accepts a file that does not exist, and does not create it', async () => {
     expect(await check(sqlite('var/deep/new.db'))).toEqual([
       expect.stringMatching(/^The service creates the database file '.*new\.db' at its start\.$/),
     ]);
   });
 
-  test('reports a file that is no database, and a folder', async () => {
+  test('reports a file that is not a database, and a folder', async () => {
     writeFileSync(join(folder, 'text.db'), 'this is not a database');
     mkdirSync(join(folder, 'folder.db'));
     expect(await check(sqlite('text.db'))).toEqual([
@@ -65,7 +67,7 @@ describe('the check of the database', () => {
     ]);
   });
 
-  test.runIf(process.getuid?.() !== 0)('reports a folder that cannot be written', async () => {
+  test.runIf(process.getuid?.() !== 0)('reports a folder without write permission', async () => {
     mkdirSync(join(folder, 'closed'));
     chmodSync(join(folder, 'closed'), 0o500);
     expect(await check(sqlite('closed/new.db'))).toEqual([
@@ -93,7 +95,7 @@ describe('the check of Keystone', () => {
     ['wrong credentials', 401, 404, /own credentials\. Check 'auth\.keystone\.username'/],
     ['a user without the role', 201, 403, /token validation\. Assign the role 'service'/],
     ['another server', 404, 404, /own credentials\. Check 'auth\.keystone\.url'/],
-  ])('reports %s, and what to do', async (_name, login, validation, message) => {
+  ])('reports %s, with a remedy', async (_name, login, validation, message) => {
     const [, problem = ''] = await check(await keystone(login, validation));
     expect(problem).toMatch(/^! 'auth\.keystone': Keystone: returned /);
     expect(problem).toMatch(message);
@@ -111,7 +113,7 @@ describe('the check of Keystone', () => {
 });
 
 describe('tsigil check-config --connect', () => {
-  test('prints the configuration, and what works as comments, also while the service runs', async () => {
+  test('prints the configuration and, as comments, the checks that succeeded, also while the service runs', async () => {
     const service = await startServiceProcess(folder, sqlite('running.db'));
     const { status, out, err } = await tsigil(
       folder,
@@ -125,7 +127,7 @@ describe('tsigil check-config --connect', () => {
     expect(parse(out)).toMatchObject({ listen: '127.0.0.1:9001' });
   });
 
-  test('lists what does not work on standard error: exit code 1', async () => {
+  test('exits with 1 and prints every problem on standard error', async () => {
     writeFileSync(join(folder, 'broken.db'), 'this is not a database');
     const { status, out, err } = await tsigil(
       folder,

@@ -34,7 +34,7 @@ const countEnded = () =>
   sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
 
 describe('with 64 open files', () => {
-  test('other addresses are served while one has all its connections open, which time out', async () => {
+  test('the service responds to other addresses while one address has all its connections open, and closes these connections after the request timeout', async () => {
     service = await startServiceProcess(
       folder,
       { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' },
@@ -50,11 +50,11 @@ describe('with 64 open files', () => {
     await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBeLessThanOrEqual(2);
   });
 
-  test('connections from many addresses together do not exceed the total', async () => {
+  test('the connections from several addresses do not exceed the total limit', async () => {
     service = await startServiceProcess(folder, {}, '-n 64');
     for (const host of [2, 3, 4]) await open(12, { address: `127.0.0.${host}` });
     await expect.poll(countEnded).toBe(12);
-    // One for the request for metrics, and one for the other request.
+    // Frees one connection for the request for metrics and one for the other request.
     for (const socket of sockets.slice(0, 2)) socket.destroy();
     await expect.poll(() => refused('total').catch(() => 0)).toBeGreaterThanOrEqual(12);
     expect((await service.get('/v2/tlds')).status).toBe(200);
@@ -90,13 +90,13 @@ describe('with settings', () => {
 });
 
 describe('a refused request', () => {
-  test('closes its connection although the client neither reads nor closes', async () => {
+  test('ends with a closed connection even if the client neither reads nor closes it', async () => {
     service = await startServiceProcess(folder);
     await open(20, { text: 'NONSENSE\r\n\r\n', reads: false });
     await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBe(1);
   });
 
-  test('CONNECT and a connection reset do not stop the service', async () => {
+  test('the service continues after CONNECT requests and connection resets', async () => {
     service = await startServiceProcess(folder);
     const text = 'CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n';
     for (const socket of await open(20, { text, reads: false })) {
@@ -125,10 +125,10 @@ describe('unread responses', () => {
     service = await startServiceProcess(folder, { TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
     await open(3, { text: await largeRequests(), reads: false });
     await expect.poll(() => cutOff('unread_answer'), { timeout: 15_000, interval: 100 }).toBe(3);
-    expect(await countOpen()).toBeLessThanOrEqual(2); // with one of the harness
+    expect(await countOpen()).toBeLessThanOrEqual(2); // includes a connection of the harness
   });
 
-  test('leave the connection open while the client reads slowly', async () => {
+  test('do not end with a closed connection while the client reads slowly', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
     const [socket] = await open(1, { text: await largeRequests(), reads: false });
     let received = 0;

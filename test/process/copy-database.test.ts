@@ -43,8 +43,8 @@ function copy(from: string, to = 'sqlite:target.db'): ReturnType<typeof run> {
 }
 
 /**
- * Runs statements in the SQLite database `name`, which a service may have created, in another
- * process.
+ * Runs statements in the SQLite database `name` in another process. Creates the database if it does
+ * not exist.
  */
 async function change(name: string, ...statements: string[]): Promise<void> {
   const program = await startForeignProgram(join(folder, name), statements.join('; '));
@@ -71,7 +71,7 @@ describe('copy-database', () => {
   afterAll(() => rmSync(killed, { recursive: true, force: true }));
 
   test.each(['sqlite:nosuch.db', 'sqlite:nosuch/tsigil.db'])(
-    'the source %s does not exist: exit code 1, and no file is created',
+    'exits with 1 and creates no file if the source %s does not exist',
     (from) => {
       const { status, stdout, stderr } = copy(from);
       expect([status, stdout]).toEqual([1, '']);
@@ -82,7 +82,7 @@ describe('copy-database', () => {
     },
   );
 
-  test('the source is a folder or no database: exit code 1, and no target is created', () => {
+  test('exits with 1 and creates no target if the source is a folder or not a database', () => {
     mkdirSync(join(folder, 'folder'));
     writeFileSync(
       join(folder, 'junk.db'),
@@ -99,7 +99,7 @@ describe('copy-database', () => {
     expect(readdirSync(folder).sort()).toEqual(['folder', 'junk.db']);
   });
 
-  test('the source is empty or belongs to another program: exit code 1, and neither side changes', async () => {
+  test('exits with 1, changes no source and creates no target if the source is empty or belongs to another program', async () => {
     writeFileSync(join(folder, 'empty.db'), '');
     await change('other.db', 'CREATE TABLE tlds (id TEXT)');
     for (const name of ['empty.db', 'other.db']) {
@@ -114,7 +114,7 @@ describe('copy-database', () => {
     expect(existsSync(join(folder, 'target.db'))).toBe(false);
   });
 
-  test('the source has an older or newer schema: exit code 1 with a remedy, and neither side changes', async () => {
+  test('exits with 1 and a remedy, does not change the source and creates no target if the source has an older or newer schema', async () => {
     run({ TSIGIL_DATABASE_URL: 'sqlite:source.db' }, 'migrate');
     const expectRefusal = (message: RegExp) => {
       const before = readFileSync(join(folder, 'source.db'));
@@ -203,7 +203,7 @@ describe('copy-database', () => {
       "Invalid database 'mysql://u:(hidden)@h/d'.",
     ],
     [['--from', 'sqlite:a.db'], "missing required option '--to <database>'"],
-  ])('%j: exit code 2, and no file is created', (flags, message) => {
+  ])('exits with 2 and creates no file for %j', (flags, message) => {
     const { status, stderr } = run({}, 'copy-database', ...flags);
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(stderr).not.toContain('secret-word');
@@ -216,7 +216,7 @@ describe('migrate', () => {
   const last = (note: string) =>
     `The database 'sqlite:tsigil.db' has schema ${NEWEST_SCHEMA}, the newest of this version.${note}\n`;
 
-  test('lists the applied steps, and changes nothing when it runs again', async () => {
+  test('prints the applied steps, and changes nothing when it runs again', async () => {
     const steps = MIGRATIONS.map(({ number }) => `Applied schema step ${number}\n`).join('');
     expect(migrate()).toEqual({ status: 0, stdout: steps + last(''), stderr: '' });
     expect(migrate()).toEqual({ status: 0, stdout: last(' Nothing was changed.'), stderr: '' });
@@ -229,7 +229,7 @@ describe('migrate', () => {
     await service.stop('SIGTERM');
   });
 
-  test('refuses a newer schema: exit code 1', async () => {
+  test('exits with 1 for a newer schema', async () => {
     migrate();
     await change(
       'tsigil.db',
@@ -242,7 +242,7 @@ describe('migrate', () => {
     });
   });
 
-  test('refuses the flags of copy-database: exit code 2, and no file is created', () => {
+  test('exits with 2 and creates no file for the flags of copy-database', () => {
     const { status, stderr } = run({}, 'migrate', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db');
     expect([status, stderr]).toEqual([2, expect.stringContaining("unknown option '--from'")]);
     expect(readdirSync(folder)).toEqual([]);

@@ -17,7 +17,7 @@ const NAME_SERVERS = [
   { driver: 'powerdns', program: 'pdns_server', title: 'PowerDNS', debian: 'pdns-server' },
 ];
 
-/** Starts the demo, with its temporary folder in `folder`. */
+/** Starts the demo, which creates its temporary folder in `folder`. */
 function startDemo(folder: string, variables: Record<string, string>, ...argv: string[]) {
   const child = spawn(process.execPath, [DEMO, ...argv], {
     cwd: folder,
@@ -35,14 +35,17 @@ function demoFolder(): string {
   return folder;
 }
 
-/** Returns what the demo has not removed: files in `folder`, and processes that name it. */
+/**
+ * Returns what the demo has not removed: the files in `folder`, and processes with this path in
+ * their command lines.
+ */
 function remains(folder: string): string[] {
   const processes = readdirSync('/proc').flatMap((id) => {
     try {
       const words = readFileSync(`/proc/${id}/cmdline`, 'utf8');
       return words.includes(`${folder}/tsigil-demo-`) ? [words] : [];
     } catch {
-      return []; // it is no process, or has ended
+      return []; // the entry is not a process, or the process has ended
     }
   });
   return [...readdirSync(folder), ...processes];
@@ -50,7 +53,7 @@ function remains(folder: string): string[] {
 
 describe('npm run demo', () => {
   test.each(NAME_SERVERS.slice(0, sizeOf('demoServers')))(
-    'with $title, a key transfers a zone and the deleted key does not, and the demo removes everything',
+    'with $title, a key transfers a zone, the deleted key does not, and the demo removes its files and processes',
     async ({ driver, program, title, debian }) => {
       if (!hasProgram(program, debian)) return;
       const folder = demoFolder();
@@ -70,7 +73,7 @@ describe('npm run demo', () => {
   );
 
   test.runIf(hasProgram('named', 'bind9'))(
-    'without dig, it sends the requests itself',
+    'sends the requests itself if dig is not installed',
     async () => {
       const folder = demoFolder();
       const empty = join(folder, 'no-programs');
@@ -85,7 +88,7 @@ describe('npm run demo', () => {
   );
 
   test.runIf(hasProgram('named', 'bind9'))(
-    'when it is stopped, it ends its programs and removes its folder',
+    'ends its programs and removes its folder after SIGTERM',
     async () => {
       const folder = demoFolder();
       const { child, exited, err } = startDemo(folder, {}, 'bind');
@@ -101,7 +104,7 @@ describe('npm run demo', () => {
   );
 
   test.runIf(hasProgram('named', 'bind9'))(
-    'when the reader closes its output, it ends its programs and removes its folder',
+    'ends its programs and removes its folder when the reader closes its output',
     async () => {
       const folder = demoFolder();
       const { child, exited } = startDemo(folder, {}, 'bind');
@@ -111,7 +114,7 @@ describe('npm run demo', () => {
     },
   );
 
-  test('an unknown driver is an error that lists the known ones', () => {
+  test('exits with 1 and the list of all drivers for an unknown driver', () => {
     const { status, stderr } = spawnSync(process.execPath, [DEMO, 'unbound'], {
       encoding: 'utf8',
       env: TOOL_ENVIRONMENT,

@@ -50,7 +50,7 @@ async function lost(): Promise<unknown> {
 }
 
 describe('encryption reset', () => {
-  test('replaces every secret after the master key was lost, and marks the keys until they get another secret', async () => {
+  test('replaces every secret if the master key was lost, and marks each key until it gets another secret', async () => {
     const before = await keys();
     await service.stop('SIGTERM');
     rmSync(join(folder, 'var/master.key'));
@@ -64,17 +64,17 @@ describe('encryption reset', () => {
     for (const [index, { secret }] of after.entries())
       expect(secret).not.toBe(before[index]?.secret);
     expect(await lost()).toEqual(NAMES);
-    // A change of the name, which encrypts the secret again, does not remove the mark.
+    // A change of the name encrypts the secret again, but does not remove the mark.
     await service.patch(`/v2/tsigkeys/${ids[1]}`, { name: 'three.example' });
     await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret: before[0]?.secret });
     expect(await lost()).toEqual(['three.example']);
   });
 
-  test('changes only the secret that is unreadable', async () => {
+  test('replaces only the unreadable secret', async () => {
     const [kept] = await keys();
     await service.stop('SIGTERM');
     const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
-    // A prepared statement would keep the file open until it is garbage-collected.
+    // Not a prepared statement, which would keep the file open until the garbage collection.
     database.exec("UPDATE tsigkeys SET secret = '' WHERE name = 'two.example'");
     database.close();
     expect(run('reset', '--yes').stdout).toContain(`New random secret: two.example (${ids[1]})`);
@@ -85,7 +85,7 @@ describe('encryption reset', () => {
     expect(run('reset', '--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
   });
 
-  test('marks keys also in a copy of the database', async () => {
+  test('marks the keys, also in a copy of the database', async () => {
     await service.stop('SIGTERM');
     rmSync(join(folder, 'var/master.key'));
     expect(run('reset', '--yes').status).toBe(0);
@@ -114,7 +114,7 @@ describe('encryption reset', () => {
   });
 });
 
-test('a service whose master key file was removed keeps the key, and refuses to rotate it', async () => {
+test('a service keeps its master key if the file is removed, and refuses to rotate it', async () => {
   const before = await keys();
   rmSync(join(folder, 'var/master.key'));
   const { status, body } = await service.post('/v2/encryption/rotate-master-key', undefined);
@@ -125,10 +125,13 @@ test('a service whose master key file was removed keeps the key, and refuses to 
   expect(await keys()).toEqual(before);
 });
 
-test.each(['scrub', 'reset'])('encryption %s refuses the database of a running service', (name) => {
-  const { status, stderr } = run(name, '--yes');
-  expect([status, stderr]).toEqual([1, expect.stringContaining('Another process is using')]);
-});
+test.each(['scrub', 'reset'])(
+  'encryption %s exits with 1 while a service uses the database',
+  (name) => {
+    const { status, stderr } = run(name, '--yes');
+    expect([status, stderr]).toEqual([1, expect.stringContaining('Another process is using')]);
+  },
+);
 
 test('encryption scrub rewrites the file of a stopped service, after a confirmation', async () => {
   const before = await keys();

@@ -49,8 +49,8 @@ function filesOf(): string {
 }
 
 /**
- * Runs the service, which must not start. Measures the time of the processor, because the duration
- * depends on other programs. The shell prints that time in the last line.
+ * Runs a service that cannot start. Measures the processor time, because the duration depends on
+ * other programs. The shell prints the processor time in the last line.
  */
 function serveInVain(variables: Record<string, string> = {}): {
   status: number | null;
@@ -88,7 +88,7 @@ async function secretOf(service: ServiceProcess, id: string): Promise<unknown> {
 }
 
 describe('the first start with SQLite', () => {
-  test('creates a master key with mode 0600, and reports once what it protects', async () => {
+  test('creates a master key with mode 0600, and logs its id and file once', async () => {
     const service = await startServiceProcess(folder);
     expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
     const line = service
@@ -107,7 +107,7 @@ describe('the first start with SQLite', () => {
     await again.stop('SIGTERM');
   });
 
-  test('uses the master key of a start that was killed before it stored a data key', async () => {
+  test('uses the master key of an earlier start that was killed before it stored a data key', async () => {
     mkdirSync(join(folder, 'var'));
     writeFileSync(keyFile(), `${formatMasterKey(OTHER)}\n`, { mode: 0o600 });
     await createService();
@@ -118,7 +118,7 @@ describe('the first start with SQLite', () => {
     ['the setting', { TSIGIL_ENCRYPTION_MASTER_KEY: formatMasterKey(OTHER) }],
     ['a file', { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: 'own.key' }],
     ['the systemd credential', { CREDENTIALS_DIRECTORY: 'credentials' }],
-  ])('uses the master key in %s and creates none', async (_source, variables) => {
+  ])('uses the master key in %s and creates no master key', async (_source, variables) => {
     mkdirSync(join(folder, 'credentials'));
     for (const file of ['own.key', 'credentials/tsigil-master-key'])
       writeFileSync(join(folder, file), `${formatMasterKey(OTHER)}\n`, { mode: 0o400 });
@@ -129,7 +129,7 @@ describe('the first start with SQLite', () => {
   });
 });
 
-test('no secret is in any file after 1000 keys were created, and half of them changed and deleted', async () => {
+test('no secret is in any file after the creation of keys, and the change and deletion of half of these keys', async () => {
   const service = await startServiceProcess(folder);
   const count = sizeOf('keysSearched');
   const secrets: string[] = [];
@@ -164,7 +164,7 @@ test('no secret is in any file after 1000 keys were created, and half of them ch
   expectNone();
 });
 
-describe('a start with a master key that does not fit', () => {
+describe('a start without the right master key', () => {
   test.each([
     [
       'another key',
@@ -200,7 +200,7 @@ describe('a start with a master key that does not fit', () => {
       "The master key in 'FILE' can be changed by other users (mode 0606).",
     ],
   ])(
-    '%s: exit code 1 with the ids, within 1 s of processor time, and nothing is written',
+    '%s: exits with 1 and the id of the right key, within 1 s of processor time, and stores no key',
     async (_case, damage, message) => {
       const { masterKey } = await createService();
       damage();
@@ -225,7 +225,7 @@ describe('a start with a master key that does not fit', () => {
   );
 
   test.each(['nosuch.key', 'empty.key'])(
-    'a new database is not created if the configured file is unusable: %s',
+    'creates no database if the configured master key file is unusable: %s',
     (name) => {
       writeFileSync(join(folder, 'empty.key'), '');
       const { status, stderr } = serveInVain({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: name });
@@ -234,7 +234,7 @@ describe('a start with a master key that does not fit', () => {
     },
   );
 
-  test('a file that everyone can read is accepted with a warning', async () => {
+  test('accepts a master key file that everyone can read, with a warning', async () => {
     const { id, secret } = await createService();
     chmodSync(keyFile(), 0o644);
     const service = await startServiceProcess(folder);
@@ -244,7 +244,7 @@ describe('a start with a master key that does not fit', () => {
   });
 });
 
-test('a backup from before a rotation of the master key opens while the file still has the old key', async () => {
+test('a service starts on a backup from before a rotation of the master key while its file still has the old key', async () => {
   const service = await startServiceProcess(folder);
   const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: 'transfer' });
   const run = (...argv: string[]) =>
@@ -265,7 +265,7 @@ test('a backup from before a rotation of the master key opens while the file sti
   const again = await startServiceProcess(folder, both);
   expect(await secretOf(again, body.id as string)).toBe(body.secret);
   await again.stop('SIGTERM');
-  // Without its line, the message names the key that the backup needs.
+  // Without the line of the old key, the message names this key.
   const [newest = ''] = readFileSync(keyFile(), 'utf8').split('\n');
   writeFileSync(keyFile(), `${newest}\n`);
   expect(serveInVain(both).stderr).toContain(`Secrets are encrypted with master key ${id}.`);
@@ -275,7 +275,7 @@ test('a backup from before a rotation of the master key opens while the file sti
 });
 
 describe('an upgrade', () => {
-  /** Turns the database of a stopped service into one of the version before encryption. */
+  /** Changes the database of a stopped service to the schema before encryption. */
   function downgrade(secrets: ReadonlyMap<string, string>): void {
     rmSync(keyFile());
     const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
@@ -327,14 +327,15 @@ describe('an upgrade', () => {
     await service.stop('SIGTERM');
   });
 
-  test('loses nothing if it is killed at any point, and the next start finishes it', async () => {
+  test('loses nothing if the service is killed at any point, and the next start completes it', async () => {
     const { secrets, list } = await createOld(sizeOf('keysUpgraded'));
     cpSync(join(folder, 'var'), join(folder, 'old'), { recursive: true });
     const rounds = sizeOf('killRounds');
     for (let round = 0; round < rounds; round += 1) {
       rmSync(join(folder, 'var'), { recursive: true });
       cpSync(join(folder, 'old'), join(folder, 'var'), { recursive: true });
-      // Kills during the start: the process lives for a few hundred milliseconds before it listens.
+      // The kill comes during the start. A process runs for a few hundred milliseconds before it
+      // listens.
       const timeout = Math.ceil(150 + (round * 450) / rounds);
       spawnSync(process.execPath, [PROGRAM, 'serve'], {
         cwd: folder,

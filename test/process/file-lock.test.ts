@@ -31,7 +31,7 @@ function serve(database: string) {
   });
 }
 
-test('refuses a second process with a one-line message, also through a symbolic link; kill -9 releases the lock', async () => {
+test('a second process on the same database exits with a one-line message, also through a symbolic link; kill -9 releases the lock', async () => {
   const settings = { TSIGIL_DATABASE_URL: `sqlite:${path}` };
   const first = await startServiceProcess(folder, settings);
   const link = join(folder, 'link.db');
@@ -49,7 +49,7 @@ test('refuses a second process with a one-line message, also through a symbolic 
   expect(await third.stop('SIGTERM')).toBe(0);
 });
 
-test('a refused second open in the same process does not release the lock of the first', async () => {
+test('a second attempt to open the database in the same process fails and does not release the lock', async () => {
   const observer = { committed: () => undefined };
   const database = await openSqlite(path, observer);
   await expect(openSqlite(path, observer)).rejects.toMatchObject({ code: 'unavailable' });

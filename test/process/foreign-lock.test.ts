@@ -28,7 +28,7 @@ async function lock(statement: string): Promise<void> {
   other = await startForeignProgram(join(folder, 'tsigil.db'), statement);
 }
 
-/** Returns the response and its duration in milliseconds. */
+/** Returns the response to a request and its duration in milliseconds. */
 async function timed(
   request: Promise<ApiResponse>,
 ): Promise<{ status: number; milliseconds: number; response: ApiResponse }> {
@@ -71,7 +71,7 @@ describe('while another program holds the write lock of the database', () => {
     },
   );
 
-  test('503 with Retry-After for writes that waited 5 s, and 201 for later ones when the lock is released', async () => {
+  test('503 with Retry-After for writes that waited 5 s, and 201 for later writes when the lock is released', async () => {
     await lock('BEGIN IMMEDIATE');
     const early = ['net', 'org'].map((name) => timed(service.post('/v2/tlds', { name })));
     await new Promise((resume) => setTimeout(resume, 2000));

@@ -5,8 +5,8 @@ import { sizeOf } from '../harness/sizes.ts';
 import { allEntries, numbered } from '../harness/tlds.ts';
 
 /**
- * The times of the kills, as multiples of the duration of an undisturbed replacement. They range
- * from before the list arrives to long after the response.
+ * The times of the kills, as multiples of the duration of a replacement without a kill. The first
+ * kill comes before the list arrives, and the last kill long after the response.
  */
 const KILL_TIMES = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20].filter(
   (_, index) => index % sizeOf('killTimeStep') === 0,
@@ -36,7 +36,7 @@ async function undisturbed(): Promise<number> {
   return took;
 }
 
-test('kill -9 during --replace leaves the complete old or new list, and the new one if acknowledged', async () => {
+test('after kill -9 during a replacement, the old or the new list is complete; the new list if it was acknowledged', async () => {
   const whole = await undisturbed();
   let before = numbered(ENTRIES, 'second').map(({ name }) => name);
   let withoutResponse = 0;
@@ -64,7 +64,7 @@ test('kill -9 during --replace leaves the complete old or new list, and the new 
     ).toBe(true);
     before = found;
   }
-  // Some kills came before the response, and the last came after it.
+  // Some kills came before the response, and the last kill came after it.
   expect(withoutResponse).toBeGreaterThan(2);
   expect(withoutResponse).toBeLessThan(KILL_TIMES.length);
   expect(before[0]).toBe(`round-${KILL_TIMES.length - 1}-0`);

@@ -12,12 +12,15 @@ const WORKERS = 24;
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Reads the database while the service runs, so that the service recovers it. */
+/**
+ * Checks the database while the service runs, so that the service has recovered the database
+ * before.
+ */
 function checkIntegrity(): unknown {
   return queryByAnotherProgram(join(folder, 'var/tsigil.db'), 'PRAGMA integrity_check')[0];
 }
 
-test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged write and leaves no partial one`, async () => {
+test(`after kill -9 during concurrent writes, ${ROUNDS} times, no acknowledged write is lost and no write is partial`, async () => {
   const ledger = emptyLedger();
   let acknowledged = 0;
   let inDoubt = 0;
@@ -28,7 +31,7 @@ test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged w
     let lives = 0;
     const untilItDies = (answered: boolean) => {
       lives += 1;
-      // while all callers but one wait
+      // kills the service while all callers except one wait
       if (lives === 2 * WORKERS + round) service.process.kill('SIGKILL');
       return answered ? service : undefined;
     };
@@ -43,7 +46,7 @@ test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged w
   await verify(service, ledger);
   expect(checkIntegrity()).toEqual({ integrity_check: 'ok' });
   expect(await service.stop('SIGTERM')).toBe(0);
-  // Writes were acknowledged, and every kill interrupted some.
+  // Many writes were acknowledged, and on average each kill interrupted more than one write.
   expect(acknowledged).toBeGreaterThan(ROUNDS * WORKERS);
   expect(inDoubt).toBeGreaterThan(ROUNDS);
 }, 240_000);

@@ -14,7 +14,7 @@ import {
 
 interface Line {
   readonly msg: string;
-  /** The number of lost lines, in the line that reports it. */
+  /** The number of lost lines, in a line that reports them. */
   readonly lines?: number;
 }
 
@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the lines of a log. Expects each line to be complete. */
+/** Returns the lines of a log. Fails unless every line is complete. */
 function parseLog(text: string): Line[] {
   expect(text.endsWith('\n')).toBe(true);
   return text
@@ -41,7 +41,9 @@ function parseLog(text: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** Returns the number of requests in a log, and the number of lines that it reports as lost. */
+/**
+ * Returns the number of requests in a log, and the number of lines that the log reports as lost.
+ */
 function countLines(lines: readonly Line[]): { logged: number; lost: number } {
   return {
     logged: lines.filter(({ msg }) => msg === 'request').length,
@@ -101,7 +103,7 @@ function fill(path: string): void {
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
   'the log on a full disk',
   () => {
-    test('requests succeed; when space is free, the log continues and reports the lost lines', async () => {
+    test('does not affect requests; when space is free, the log continues and reports the lost lines', async () => {
       fileSystem = mountMemory(folder, '1m');
       const disk = fileSystem?.folder ?? '';
       const { client, complaints, stop } = await startWithLogIn(join(disk, 'log'));
@@ -121,14 +123,14 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
   },
 );
 
-test('the service stops while its log cannot be written', async () => {
+test('a service whose log cannot be written exits with 0 after SIGTERM', async () => {
   const { client, complaints, stop } = await startWithLogIn('/dev/full');
   await sendRequests(client, 3);
   expect(await stop()).toBe(0);
   expect(complaints()).toMatch(/tsigil: The log cannot be written: ENOSPC/);
 });
 
-test('a log reader that stops reading does not block the service', async () => {
+test('a program that stops reading the log does not block the service', async () => {
   const service = await startServiceProcess(folder);
   child = service.process;
   const { stdout } = service.process;
@@ -151,7 +153,7 @@ test('a log reader that stops reading does not block the service', async () => {
 });
 
 test.each(['--help', 'check-config'])(
-  '%s reports that its output cannot be written',
+  '%s exits with 1 and reports that its output cannot be written',
   (argument) => {
     const full = openSync('/dev/full', 'w');
     const { status, stderr } = spawnSync(process.execPath, [PROGRAM, argument], {

@@ -76,7 +76,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns the log line of the request with this response. */
+/** Returns the log line of the request with the response `name`. */
 function lineOf(name: string): Line {
   const id = responses[name]?.headers.get('x-openstack-request-id');
   const found = lines.filter(({ requestId, msg }) => requestId === id && msg === 'request');
@@ -84,7 +84,7 @@ function lineOf(name: string): Line {
   return found[0] ?? {};
 }
 
-test('every request has one line with id, caller, route, status and duration', () => {
+test('every request has one log line, with its id, caller, route, status and duration', () => {
   expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(
     Object.keys(responses).length + 2,
   );
@@ -109,12 +109,12 @@ test('every request has one line with id, caller, route, status and duration', (
   expect(lineOf('bearer').caller).toBe('reader of logs');
 });
 
-test('a caller without a valid token has no name, and an invalid request id is not logged', () => {
+test('the log has no name for a caller without a valid token, and no invalid request id', () => {
   expect(lineOf('stranger')).not.toHaveProperty('caller');
   expect(lineOf('forged')).not.toHaveProperty('globalRequestId');
 });
 
-test('a weak algorithm is a warning with the id of the key', () => {
+test('the log has a warning with the id of a key that has a weak algorithm', () => {
   const warnings = lines.filter(
     ({ level, resource }) => level === 'warn' && resource === responses.weak?.body.id,
   );
@@ -126,14 +126,14 @@ test('a weak algorithm is a warning with the id of the key', () => {
   ]);
 });
 
-test('the address of a request is logged even if its connection is closed', () => {
+test('the log has the address of a request even if its connection is closed', () => {
   const [line] = lines.filter(
     ({ requestId }) => requestId === closed.headers.get('x-openstack-request-id'),
   );
   expect(line).toMatchObject({ msg: 'request', status: 200, address: '127.0.0.1' });
 });
 
-test('the log contains the start with address and version, the stop with its signal, and the end', () => {
+test('the log has the start with the URL and the version, the stop with the signal, and the end', () => {
   expect(lines.slice(0, 2)).toMatchObject([
     { level: 'info', msg: expect.stringContaining('master key') as string },
     {
@@ -167,7 +167,7 @@ test('the log contains no query, path, token or secret from callers', () => {
   }
 });
 
-test('a request whose client disconnects before the response has a line', async () => {
+test('every stored creation has a log line, even if the client disconnects before the response', async () => {
   const home = temporaryFolder();
   const first = await startServiceProcess(home);
   for (let count = 0; count < 60; count += 1)

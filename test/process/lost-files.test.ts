@@ -43,7 +43,7 @@ async function start(path = database): Promise<TestService> {
   return service;
 }
 
-/** Returns the log lines about the fault itself, without those of requests. */
+/** Returns the log lines that report the fault. Omits the lines of requests. */
 function faultLines({
   log,
 }: TestService): { level: number; msg: string; err: { message: string } }[] {
@@ -96,7 +96,7 @@ describe('a database file that is removed or replaced while the service runs', (
     ],
     ['the index of the WAL is removed', 'tsigil.db-shm', () => rmSync(`${database}-shm`)],
   ])(
-    '503 for changes and from /readyz after %s; reads succeed and one log line reports it',
+    '503 for changes and from /readyz after %s; reads succeed and one log line reports the fault',
     async (_what, file, lose) => {
       const client = await start();
       lose();
@@ -133,7 +133,7 @@ describe('a database file that is removed or replaced while the service runs', (
     expect((await client.post('/v2/tlds', { name: 'net' })).status).toBe(503);
   });
 
-  test('201 again when the file is moved back, and a second removal is reported again', async () => {
+  test('201 when the file is back in its place, and another log line for a second removal', async () => {
     const client = await start();
     for (const round of [1, 2]) {
       renameSync(database, `${database}-away`);
@@ -170,7 +170,7 @@ describe('a database file that is removed or replaced while the service runs', (
 
 describe('after the WAL or its index was removed', () => {
   test.each(['tsigil.db-wal', 'tsigil.db-shm'])(
-    'a restart loses no acknowledged write (%s)',
+    'no acknowledged write is missing after a restart (%s)',
     async (file) => {
       const settings = { TSIGIL_DATABASE_URL: `sqlite:${database}` };
       const first = await startServiceProcess(folder, settings);

@@ -37,7 +37,10 @@ async function start(path = database): Promise<ServiceProcess> {
   return service;
 }
 
-/** Returns how `tsigil serve` ends on a database that it cannot use. */
+/**
+ * Runs `tsigil serve` with a database that it cannot use, and returns its exit code, its output and
+ * the duration.
+ */
 async function serveInVain(
   path: string,
 ): Promise<{ status: number | null; out: string; err: string; seconds: number }> {
@@ -63,7 +66,7 @@ const refusal = (path: string) =>
   `tsigil: Another program has the database '${path}' open, perhaps by another name. End that service, backup or SQLite shell, then start this one again`;
 
 describe('a second service on the same database', () => {
-  test('is refused through a hard link, and the first continues', async () => {
+  test('exits with 1, even with a hard link to the database, and the first service continues', async () => {
     const first = await start();
     const link = join(folder, 'link.db');
     linkSync(database, link);
@@ -74,7 +77,7 @@ describe('a second service on the same database', () => {
     expect(queryByAnotherProgram(database, 'SELECT name FROM tlds')).toEqual([{ name: 'com' }]);
   });
 
-  test('is refused after the lock file was removed, and the first continues', async () => {
+  test('exits with 1, even after the removal of the lock file, and the first service continues', async () => {
     const first = await start();
     rmSync(`${database}-lock`);
     const second = await serveInVain(database);
@@ -85,7 +88,7 @@ describe('a second service on the same database', () => {
 });
 
 describe('a service that starts while another program has the database open', () => {
-  test('starts when that program closes the database', async () => {
+  test('starts when the other program closes the database', async () => {
     expect(await (await start()).stop('SIGTERM')).toBe(0);
     const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
     setTimeout(() => void reader.release(), 1000);
@@ -93,7 +96,7 @@ describe('a service that starts while another program has the database open', ()
     await reader.release();
   });
 
-  test('exits after 5 s with a one-line message if that program does not', async () => {
+  test('exits with 1 and a one-line message after 5 s if the other program does not close the database', async () => {
     expect(await (await start()).stop('SIGTERM')).toBe(0);
     const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
     const { status, out, err, seconds } = await serveInVain(database);
@@ -109,7 +112,10 @@ describe('processes that open one database at the same time', () => {
   const ROUNDS = sizeOf('hardLinkRounds');
   const AT_ONCE = 5;
 
-  /** Opens a database by several names at once. Returns the outcome of each. */
+  /**
+   * Opens a database by several names at the same time, each in its own process. Returns the
+   * outcome for each name.
+   */
   async function race(names: readonly string[]): Promise<string[]> {
     const openers = await Promise.all(names.map(() => startOpener()));
     const outcomes = await Promise.all(
@@ -126,7 +132,7 @@ describe('processes that open one database at the same time', () => {
       'PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)',
     ],
   ])(
-    `through two hard links: exactly one succeeds, in ${ROUNDS * AT_ONCE} rounds on %s`,
+    `exactly one of two processes with different hard links succeeds, in ${ROUNDS * AT_ONCE} rounds with %s`,
     async (_what, statements) => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const races = Array.from({ length: AT_ONCE }, async (_, number) => {

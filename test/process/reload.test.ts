@@ -31,8 +31,8 @@ async function start(
 }
 
 /**
- * Writes `settings` to the configuration file, sends SIGHUP, and returns the lines that the service
- * logs about it.
+ * Writes `settings` to the configuration file and sends SIGHUP. Returns what the service prints
+ * from then until it has handled the signal.
  */
 async function reload(service: ServiceProcess, settings: string): Promise<string> {
   write('tsigil.yaml', settings);
@@ -44,10 +44,10 @@ async function reload(service: ServiceProcess, settings: string): Promise<string
   return lines();
 }
 
-/** A policy with the role `team`, which has no right to TLD entries yet. */
+/** A policy that has the role `team`, but gives it no right to TLD entries. */
 const KNOWN_TEAM = 'policy: {"hard_delete": [admin, team]}\n';
 
-/** Creates a caller with the role `team`. The policy must have it. */
+/** Creates a caller with the role `team`. The policy of the service must have this role. */
 async function createTeam(service: ServiceProcess) {
   const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
   return service.with(body.token as string);
@@ -56,7 +56,7 @@ async function createTeam(service: ServiceProcess) {
 const POLICY = 'policy: {"tlds:list": [admin, team], "tlds:create": [admin, team]}\n';
 
 describe('SIGHUP applies', () => {
-  test('a new policy to callers whose tokens are cached', async () => {
+  test('a new policy to requests with cached tokens', async () => {
     const service = await start(KNOWN_TEAM);
     const team = await createTeam(service);
     expect((await team.get('/v2/tlds')).status).toBe(401);
@@ -66,10 +66,10 @@ describe('SIGHUP applies', () => {
     expect((await team.get('/v2/tlds')).status).toBe(401);
   });
 
-  test('a new policy to later requests, while a request in progress ends under the former one', async () => {
+  test('a new policy to later requests; a request in progress continues with the former policy', async () => {
     const service = await start(POLICY);
     const team = await createTeam(service);
-    await team.get('/v2/tlds'); // the token is cached, so the next request passes the guard at once
+    await team.get('/v2/tlds'); // caches the token, so the next request passes the guard at once
     const body = '{"name": "begun-before"}';
     const upload = startRequest(`${service.url}/v2/tlds`, {
       method: 'POST',
@@ -90,7 +90,7 @@ describe('SIGHUP applies', () => {
     expect((await team.post('/v2/tlds', { name: 'begun-after' })).status).toBe(401);
   });
 
-  test('log level, rate limit, origins, zones per project and the token of metrics', async () => {
+  test('a new log level, rate limit, list of origins, limit of zones and token for metrics', async () => {
     const [first, second] = ['first', 'second'].map(
       (name) => `${name}-token-0123456789-0123456789-01`,
     );
@@ -128,7 +128,7 @@ describe('SIGHUP applies', () => {
     await vi.waitFor(() => expect(service.output()).toContain('"route":"/v2/limits"'));
   });
 
-  test('a new administrator token from its file, and refuses the former one', async () => {
+  test('a new administrator token from its file, and refuses the former token', async () => {
     const [first, second] = ['first', 'second'].map(
       (name) => `${name}-admin-token-0123456789-0123`,
     );
@@ -145,7 +145,7 @@ describe('SIGHUP applies', () => {
   });
 
   test.runIf(hasProgram('openssl', 'openssl'))(
-    'a renewed certificate to later connections, and open ones stay open',
+    'a renewed certificate to later connections, and closes no open connection',
     async () => {
       createAuthority(folder, 'authority');
       const renew = () => {
@@ -181,7 +181,7 @@ describe('SIGHUP applies', () => {
 });
 
 describe('SIGHUP', () => {
-  test('names changed settings that need a restart, and applies the others', async () => {
+  test('logs the changed settings that need a restart, and applies the other settings', async () => {
     const service = await start('');
     const lines = await reload(service, `${POLICY}api: {platform: Other}\nworkers: 1\n`);
     expect(lines).toContain('"applied":["policy"]');
@@ -190,7 +190,7 @@ describe('SIGHUP', () => {
     expect(headers.has('x-openstack-request-id')).toBe(true);
   });
 
-  test('keeps the configuration after a mistake, and logs every problem without secrets', async () => {
+  test('keeps the former configuration if the new configuration is invalid, and logs every problem without secrets', async () => {
     write('metrics-token', 'metrics-token-0123456789-0123456789');
     const service = await start(POLICY, { TSIGIL_METRICS_TOKEN_FILE: 'metrics-token' });
     const team = await createTeam(service);
@@ -210,14 +210,14 @@ describe('SIGHUP', () => {
     expect(await reload(service, '# no setting\n')).toContain('"applied":["policy"]');
   });
 
-  test('keeps the configuration if its file is empty, because a program may be writing it', async () => {
+  test('keeps the former configuration if the file is empty, because a program may be writing it', async () => {
     const service = await start(POLICY);
     const team = await createTeam(service);
     expect(await reload(service, '')).toContain('is empty');
     expect((await team.get('/v2/tlds')).status).toBe(200);
   });
 
-  test('keeps the configuration if its file is gone', async () => {
+  test('keeps the former configuration if the file does not exist', async () => {
     const service = await start(POLICY);
     const team = await createTeam(service);
     rmSync(join(folder, 'tsigil.yaml'));

@@ -26,7 +26,7 @@ async function hangUp(): Promise<void> {
 }
 
 describe.runIf(process.platform === 'linux')('signals', () => {
-  test('SIGHUP logs that the configuration was read again, and the service continues', async () => {
+  test('after SIGHUP, the service logs that it has read the configuration again, and continues', async () => {
     await hangUp();
     await hangUp();
     expect(service.output()).toContain('"applied":[]');
@@ -34,13 +34,13 @@ describe.runIf(process.platform === 'linux')('signals', () => {
     expect(await service.stop('SIGTERM')).toBe(0);
   });
 
-  test('SIGUSR1 opens no inspector and does not end the service', async () => {
+  test('after SIGUSR1, the service opens no inspector and continues', async () => {
     const pid = service.process.pid ?? 0;
     const own = [Number(new URL(service.url).port)];
     expect(listeningPorts(pid)).toEqual(own);
     for (let times = 0; times < 3; times += 1) {
       service.process.kill('SIGUSR1');
-      await hangUp(); // the process has handled the signal before
+      await hangUp(); // the process handles SIGUSR1 before SIGHUP
       expect((await service.get('/v2/tlds')).status).toBe(200);
       expect(listeningPorts(pid)).toEqual(own);
     }

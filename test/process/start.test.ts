@@ -23,7 +23,7 @@ import {
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
-/** Only a free port is configured, because the harness would set a token. */
+/** No settings except the address. The harness would also set an administrator token. */
 const NO_CONFIGURATION = { TSIGIL_ADMIN_TOKEN: '' };
 
 let folder: string;
@@ -47,7 +47,10 @@ async function start(
   return service;
 }
 
-/** Returns how `tsigil serve` ends when it cannot start. */
+/**
+ * Runs `tsigil serve` with a configuration with which it cannot start, and returns its exit code
+ * and its output.
+ */
 function serveInVain(variables: Record<string, string>): {
   status: number | null;
   stdout: string;
@@ -92,14 +95,14 @@ test.each([
     { TSIGIL_TLS_CERT: 'pipe', TSIGIL_TLS_KEY: 'pipe' },
     'it is a pipe or a device',
   ],
-])('%s stops the start at once, with a reason', (_case, variables, reason) => {
+])('%s ends the start at once, with a reason', (_case, variables, reason) => {
   spawnSync('mkfifo', [join(folder, 'pipe')]);
   const { status, stderr } = serveInVain(variables);
   expect([status === 1 || status === 2, stderr]).toEqual([true, expect.stringContaining(reason)]);
 });
 
 describe('the first administrator token', () => {
-  test('is in a file with mode 0600, and the printed commands work', async () => {
+  test('is in a file with mode 0600, and the printed commands use it', async () => {
     const service = await start();
     const file = join(folder, 'var/admin.token');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -114,7 +117,7 @@ describe('the first administrator token', () => {
     ).toEqual(['admin.token']);
   });
 
-  test('works with the printed commands, even in a folder with blanks and quotes in its name', async () => {
+  test('can be used with the printed commands, even in a folder with blanks and quotes in its name', async () => {
     const awkward = join(folder, `it's $HOME "here"`);
     mkdirSync(awkward);
     const service = await start(NO_CONFIGURATION, awkward);
@@ -122,7 +125,7 @@ describe('the first administrator token', () => {
     expect(runPrinted(service)).toEqual({ tlds: [], links: { self: `${service.url}/v2/tlds` } });
   });
 
-  test('is created once, and stays valid after a restart', async () => {
+  test('is created once, and is valid after a restart', async () => {
     await (await start()).stop('SIGTERM');
     const token = readToken(join(folder, 'var/admin.token'));
     const again = await start();
@@ -131,7 +134,7 @@ describe('the first administrator token', () => {
     expect((await again.with(token).get('/v2/tlds')).status).toBe(200);
   });
 
-  test('is created again at the start after the last token was revoked with TSIGIL_ADMIN_TOKEN', async () => {
+  test('is created again at the next start if the last token was revoked with TSIGIL_ADMIN_TOKEN', async () => {
     const first = await start();
     const token = readToken(join(folder, 'var/admin.token'));
     const [listed] = (await first.with(token).get('/v2/tokens')).body.tokens as { id: string }[];
@@ -149,7 +152,7 @@ describe('the first administrator token', () => {
     expect((await second.with(token).get('/v2/tlds')).status).toBe(401);
   });
 
-  test('is not created with TSIGIL_ADMIN_TOKEN, which is valid while it is set', async () => {
+  test('is not created if TSIGIL_ADMIN_TOKEN is set, which is valid only while it is set', async () => {
     const token = 'a-token-for-the-test-of-containers';
     const service = await start({ TSIGIL_ADMIN_TOKEN: token });
     expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);
@@ -194,7 +197,7 @@ describe('a failed start', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('refuses a database of a newer version with a one-line message', async () => {
+  test('exits with 1 and a one-line message for a database of a newer version', async () => {
     await (await start()).stop('SIGTERM');
     readToken(join(folder, 'var/admin.token'));
     const { DatabaseSync } = await import('@photostructure/sqlite');
@@ -208,7 +211,7 @@ describe('a failed start', () => {
     );
   });
 
-  test('names unusable certificates by their settings and exits with 2, before it creates a database', () => {
+  test('exits with 2 and the settings of unusable certificates, before it creates a database', () => {
     writeFileSync(join(folder, 'cert.pem'), 'no certificate');
     writeFileSync(join(folder, 'key.pem'), 'no key');
     for (const [key, problem] of [
@@ -235,7 +238,7 @@ describe('TLS', () => {
   const warning = /"level":"warn".*beyond loopback without TLS/;
 
   test.skipIf(!hasProgram('openssl', 'openssl'))(
-    'tls.cert and tls.key enable HTTPS, and the service then logs no warning beyond loopback',
+    'with tls.cert and tls.key, the service uses HTTPS and logs no warning on an address that is not loopback',
     async () => {
       const request = [
         'req',
@@ -285,7 +288,7 @@ describe('TLS', () => {
     },
   );
 
-  test('the service warns if it listens beyond loopback without TLS', async () => {
+  test('without TLS, the service logs a warning if its address is not loopback', async () => {
     const open = await start({ TSIGIL_LISTEN: '0.0.0.0:0' });
     await open.stop('SIGTERM');
     expect(open.output()).toMatch(warning);

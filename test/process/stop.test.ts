@@ -20,8 +20,8 @@ afterEach(async () => {
 const BODY = JSON.stringify({ name: 'com', description: 'sent while the service was stopping' });
 
 /**
- * A creation whose head has reached its route. The service has confirmed it with 100 and waits for
- * the body.
+ * Begins a creation. Its head has reached its route: the service has responded with 100 and waits
+ * for the body.
  */
 async function beginCreation(agent?: Agent): Promise<ClientRequest> {
   const headers = {
@@ -57,7 +57,10 @@ async function untilPrinted(message: string): Promise<void> {
     await once(service.process.stdout ?? service.process, 'data');
 }
 
-/** The port closes shortly after the service has logged that it stops. */
+/**
+ * Waits until the service refuses connections, which begins shortly after it has logged that it
+ * stops.
+ */
 async function untilRefused(url: string): Promise<void> {
   while (!(await isRefused(url)));
 }
@@ -78,9 +81,9 @@ const exitOf = async () =>
   ((await once(service.process, 'exit')) as [number | null, string | null])[0];
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  test('finishes the request in progress, refuses new connections, stores everything and exits with 0', async () => {
+  test('lets the service complete the request in progress, refuse new connections, store everything and exit with 0', async () => {
     service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '60' });
-    // A connection that stays open for further requests must not delay the stop.
+    // A connection that the client keeps open for further requests must not delay the stop.
     const agent = new Agent({ keepAlive: true });
     const upload = await beginCreation(agent);
     const exited = exitOf();
@@ -93,7 +96,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
       body: expect.stringContaining('sent while the service was stopping') as string,
     });
     expect(await exited).toBe(0);
-    expect(performance.now() - began).toBeLessThan(20_000); // not the whole time limit
+    expect(performance.now() - began).toBeLessThan(20_000); // the time limit is 60 s
     agent.destroy();
     expect(service.output()).toMatch(/"msg":"stopped"}\n$/);
 
@@ -103,31 +106,34 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect((await service.get('/v2/tlds')).body.tlds).toMatchObject([{ name: 'com' }]);
   });
 
-  test('an idle service stops at once', async () => {
+  test('ends an idle service at once', async () => {
     service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '60' });
-    await service.get('/v2/tlds'); // leaves an idle connection
+    await service.get('/v2/tlds'); // the connection is idle after this request
     expect(await service.stop(signal)).toBe(0);
   });
 });
 
 describe('a request that does not finish', () => {
-  test.each(['0', '1'])('is aborted after stopGraceSeconds: %s; exit code 0', async (seconds) => {
-    service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: seconds });
-    const upload = await beginCreation();
-    const cut = once(upload, 'error');
-    const began = performance.now();
-    expect(await service.stop('SIGTERM')).toBe(0);
-    expect(performance.now() - began).toBeGreaterThanOrEqual(Number(seconds) * 1000 - 50);
-    await cut;
-    service = await startServiceProcess(folder);
-    expect((await service.get('/v2/tlds')).body.tlds).toEqual([]);
-  });
+  test.each(['0', '1'])(
+    'ends without a response after stopGraceSeconds: %s; the service exits with 0',
+    async (seconds) => {
+      service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: seconds });
+      const upload = await beginCreation();
+      const cut = once(upload, 'error');
+      const began = performance.now();
+      expect(await service.stop('SIGTERM')).toBe(0);
+      expect(performance.now() - began).toBeGreaterThanOrEqual(Number(seconds) * 1000 - 50);
+      await cut;
+      service = await startServiceProcess(folder);
+      expect((await service.get('/v2/tlds')).body.tlds).toEqual([]);
+    },
+  );
 
   test.each([
     ['SIGTERM', 'SIGTERM'],
     ['SIGINT', 'SIGTERM'],
   ] as const)(
-    '%s and then %s stops the service at once with exit code 1',
+    'does not delay the end after %s and %s; the service exits with 1',
     async (first, second) => {
       service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '3600' });
       const upload = await beginCreation();

@@ -55,7 +55,9 @@ async function start(database: string): Promise<ServiceProcess> {
   return service;
 }
 
-/** Returns how `tsigil serve` ends on a database that it cannot use. */
+/**
+ * Runs `tsigil serve` with a database that it cannot use, and returns its exit code and its output.
+ */
 function serveInVain(database: string): { status: number | null; stdout: string; stderr: string } {
   const env = cleanEnvironment({
     TSIGIL_LISTEN: '127.0.0.1:0',
@@ -72,7 +74,10 @@ function serveInVain(database: string): { status: number | null; stdout: string;
 
 let serial = 0;
 
-/** Creates TLD entries until one is refused. Returns the acknowledged names and the refusal. */
+/**
+ * Creates TLD entries until a creation fails. Returns the acknowledged names and the response to
+ * the failed creation.
+ */
 async function createUntilRefused(
   client: Client,
 ): Promise<{ acknowledged: string[]; refusal: ApiResponse }> {
@@ -112,7 +117,7 @@ function expectUnavailable(response: ApiResponse, message: RegExp): void {
   expect(response.text).not.toContain(folder);
 }
 
-/** Overwrites everything after the first page, where the schema is. */
+/** Overwrites everything after the first page, which contains the schema. */
 function damage(database: string): void {
   const { size } = statSync(database);
   const descriptor = openSync(database, 'r+');
@@ -121,7 +126,7 @@ function damage(database: string): void {
 }
 
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk', () => {
-  test('503 for writes, reads succeed, no acknowledged write is lost, and writes succeed when space is free', async () => {
+  test('503 for writes and 200 for reads, no acknowledged write is lost, and 201 when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -146,7 +151,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(present);
   });
 
-  test('the service stops while the disk is full, and loses nothing', async () => {
+  test('the service exits with 0 after SIGTERM while the disk is full, and loses no acknowledged write', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     fillWith(join(disk, 'filler'));
@@ -169,7 +174,8 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     }
     fillWith(join(disk, 'filler'));
     await createUntilRefused(client);
-    // A small change may still fit into the WAL, so tokens are revoked until one fails.
+    // The WAL may have space for some small changes, so the test revokes tokens until a revocation
+    // fails.
     let revoked = tokens.shift();
     let response = await client.delete(`/v2/tokens/${revoked?.id}`);
     while (response.status === 204 && tokens.length > 1) {
@@ -197,7 +203,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect((await again.with(revoked?.holder.token ?? '').get('/v2/tlds')).status).toBe(401);
   });
 
-  test('a killed service can start again while the disk is full, and reads succeed', async () => {
+  test('a killed service starts again while the disk is full, and returns 200 for reads', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -212,7 +218,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     );
   });
 
-  test('the service refuses to start with a one-line message, and can start when space is free', async () => {
+  test('the service exits with 1 and a one-line message at the start, and starts when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     fillWith(join(disk, 'filler'));
     const { status, stdout, stderr } = serveInVain(join(disk, 'tsigil.db'));
@@ -226,7 +232,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
 });
 
 describe.skipIf(!hasProgram('prlimit', 'util-linux'))('a disk that fails to write', () => {
-  test('503 while writes fail, no acknowledged write is lost, and writes succeed afterwards', async () => {
+  test('503 while writes fail, no acknowledged write is lost, and 201 afterwards', async () => {
     const client = await start(join(folder, 'tsigil.db'));
     const allowFileSize = (bytes: string) => {
       const { status } = spawnSync(
@@ -257,7 +263,7 @@ describe.skipIf(!hasProgram('prlimit', 'util-linux'))('a disk that fails to writ
 describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))(
   'a file system that becomes read-only',
   () => {
-    test('503 for writes, reads succeed, and the next start fails with a one-line message', async () => {
+    test('503 for writes and 200 for reads, and the next start fails with a one-line message', async () => {
       const disk = mount(mountExt4);
       const client = await start(join(disk, 'tsigil.db'));
       expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -275,7 +281,7 @@ describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))(
 );
 
 describe('a corrupt database file', () => {
-  /** A database large enough to fill several pages. */
+  /** Creates a database of several pages, and returns its path. */
   async function filled(): Promise<string> {
     const database = join(folder, 'tsigil.db');
     const client = await start(database);
@@ -285,7 +291,7 @@ describe('a corrupt database file', () => {
     return database;
   }
 
-  test('503 from the API and /readyz while the service runs, 200 from /healthcheck, and /metrics reports the database as down', async () => {
+  test('503 from the API and /readyz of a running service, 200 from /healthcheck, and tsigil_database_up 0 in /metrics', async () => {
     const database = await filled();
     const client = await start(database);
     damage(database);
@@ -298,7 +304,7 @@ describe('a corrupt database file', () => {
     expect(await client.stop('SIGTERM')).toBe(0);
   });
 
-  test('the service refuses to start with a one-line message', async () => {
+  test('the service exits with 1 and a one-line message at the start', async () => {
     const database = await filled();
     damage(database);
     const { status, stdout, stderr } = serveInVain(database);
@@ -308,7 +314,7 @@ describe('a corrupt database file', () => {
     expect([status, stdout]).toEqual([1, '']);
   });
 
-  test('the service refuses a file that is not a database with a one-line message, and does not change it', () => {
+  test('the service exits with 1 and a one-line message for a file that is not a database, and does not change the file', () => {
     const database = join(folder, 'notes.txt');
     const content = 'Remember the milk.\n'.repeat(500);
     writeFileSync(database, content);

@@ -79,7 +79,7 @@ const cutOff = (url: string, reason: string) =>
   readMetric(url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
 
 describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
-  test('the service closes connections with slow handshakes after tls.handshakeTimeoutSeconds, and serves others meanwhile', async () => {
+  test('the service closes connections with slow handshakes after tls.handshakeTimeoutSeconds, and responds to other requests until then', async () => {
     const url = await startSecurely({ TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '1' }, '-n 64');
     const drips = await open(url, 4, { text: '\x16' });
     const dripping = setInterval(() => {
@@ -97,7 +97,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     expect(sockets.every(({ destroyed, readableEnded }) => destroyed || readableEnded)).toBe(true);
   });
 
-  test('the service closes an idle connection after the handshake, even if the peer does not', async () => {
+  test('the service closes an idle connection after the handshake, even if the client does not close it', async () => {
     const url = await startSecurely({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
     for (let count = 0; count < 5; count += 1) await openSecurely(url);
     await expect
@@ -106,7 +106,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     await expect.poll(() => countOpen(url), { timeout: 10_000, interval: 100 }).toBe(1);
   });
 
-  test('the service closes a connection whose responses are not read', async () => {
+  test('the service closes a connection if the client does not read the responses', async () => {
     const url = await startSecurely({ TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
     const { text } = await getOnce(`${url}/openapi.json`);
     const socket = await openSecurely(url);

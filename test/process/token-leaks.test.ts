@@ -60,7 +60,7 @@ async function send(
   if (response.status >= 400) errors.push(response);
 }
 
-/** A body for each way in which a member may contain a token. */
+/** Returns bodies that contain a token in the names and values of their members. */
 function bodiesWith(token: string, fields: readonly string[]): unknown[] {
   const byName = [
     { [token]: 1 },
@@ -127,7 +127,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns those of `texts` that contain a token, or a part that an attacker could use. */
+/** Returns the texts that contain a token, or a part of a token that an attacker could use. */
 function leaking(texts: readonly string[]): string[] {
   return texts.filter((text) =>
     tokens.some((token) => text.includes(token.slice(-30)) || text.includes(token.slice(0, 32))),

@@ -11,8 +11,8 @@ const ROUNDS = sizeOf('killRounds');
 const WORKERS = 16;
 
 /**
- * The last acknowledged zone of a name, or `absent`, and the later request without a response, if
- * any.
+ * The last acknowledged state of a zone, and the kind of the later request if it has no response
+ * yet.
  */
 interface Knowledge {
   acknowledged: Zone | 'absent';
@@ -24,7 +24,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
  * Creates, changes and deletes zones with distinct names until the service is killed. Calls
- * `onAcknowledged` for each acknowledged write, and returns their number.
+ * `onAcknowledged` for each acknowledged write. Returns the number of acknowledged writes.
  */
 async function storm(
   client: Client,
@@ -69,7 +69,7 @@ async function storm(
   }
 }
 
-/** A zone without its links, which change with the port. */
+/** Returns a zone without its links, which depend on the port. */
 function withoutLinks(zone: Zone): Zone {
   return { ...zone, links: undefined };
 }
@@ -90,8 +90,8 @@ async function readAll(client: Client): Promise<Map<string, Zone>> {
 }
 
 /**
- * Expects each stored zone to match completely the acknowledged state or the last request without a
- * response. Then sets the expected state to the stored one.
+ * Expects each stored zone to have exactly the acknowledged state or the state after the request
+ * without a response. Then sets the expected state to the stored state.
  */
 function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
   for (const [name, knowledge] of known) {
@@ -122,14 +122,17 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
     expect(known.has(name), `${name}: was never requested`).toBe(true);
 }
 
-/** Reads the database while the service runs, so that the service recovers it. */
+/**
+ * Checks the database while the service runs, so that the service has recovered the database
+ * before.
+ */
 function checkIntegrity(): unknown[] {
   return ['integrity_check', 'foreign_key_check'].flatMap((check) =>
     queryByAnotherProgram(join(folder, 'var/tsigil.db'), `PRAGMA ${check}`),
   );
 }
 
-test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowledged write and leaves no partial one`, async () => {
+test(`after kill -9 during concurrent changes of zones, ${ROUNDS} times, no acknowledged write is lost and no write is partial`, async () => {
   const known = new Map<string, Knowledge>();
   let acknowledged = 0;
   let inDoubt = 0;
@@ -138,7 +141,7 @@ test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowle
     if (round === 0) await createTlds(service, 'storm');
     verify(await readAll(service), known);
     expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
-    let remaining = 2 * WORKERS + round; // killed while all callers but one wait
+    let remaining = 2 * WORKERS + round; // kills the service while all callers except one wait
     const onAcknowledged = () => {
       remaining -= 1;
       if (remaining === 0) service.process.kill('SIGKILL');
@@ -154,7 +157,7 @@ test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowle
   verify(await readAll(service), known);
   expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
   expect(await service.stop('SIGTERM')).toBe(0);
-  // Writes were acknowledged, and every kill interrupted some.
+  // Many writes were acknowledged, and on average each kill interrupted more than one write.
   expect(acknowledged).toBeGreaterThan(ROUNDS * WORKERS);
   expect(inDoubt).toBeGreaterThan(ROUNDS);
 }, 120_000);

@@ -30,8 +30,8 @@ export interface TestDatabase {
 }
 
 /**
- * The tests that every database must pass as the domain's store. `open` creates an empty database
- * for each test.
+ * The tests of a store that must pass with every database. `open` creates an empty database for
+ * each test.
  */
 export function storeContract(engine: string, open: () => Promise<TestDatabase>): void {
   let opened: TestDatabase;
@@ -65,7 +65,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
         expect(await store.find(type, 'name', ['nobody'])).toEqual([]);
       });
 
-      test('refuses a second row with the same unique field as a duplicate, and does not change the first', async () => {
+      test('refuses a second row with the same unique field as a duplicate, and does not change the first row', async () => {
         const first = sampleOf(type);
         await insert(store, type, first);
         const second = another(type);
@@ -76,7 +76,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
         expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([first]);
       });
 
-      test('replaces a row without changing its position or name, and refuses the name of another row as a duplicate', async () => {
+      test('replaces a row, and refuses the name of another row as a duplicate', async () => {
         const [one, two] = [sampleOf(type, { name: 'one' }), another(type, { name: 'two' })];
         await insert(store, type, one, two);
         const changed = { ...one, updated_at: NOW };
@@ -88,7 +88,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
         expect(await store.get(type, two.id)).toEqual(two);
       });
 
-      test('removes a row and frees its name, and reports that a second removal found nothing', async () => {
+      test('removes a row so that its name is free again, and reports that a second removal found no row', async () => {
         const row = sampleOf(type);
         await insert(store, type, row);
         expect(await store.write((writer) => writer.remove(type, row.id))).toBe(true);
@@ -98,8 +98,8 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
         expect(await store.count(type, MADE_HERE)).toBe(1);
       });
 
-      test('inserts, replaces and removes many rows together; with one duplicate among them, none', async () => {
-        // More rows than one statement takes, and not a multiple of that number.
+      test('inserts, replaces and removes many rows in one call, or changes nothing if one row is a duplicate', async () => {
+        // More rows than one statement can contain, and not a multiple of this number.
         const numbered = (index: number, name = `name-${index}`) =>
           another(type, {
             name,
@@ -176,7 +176,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       );
     });
 
-    test('refuse a database that a newer version has used, and do not change it', async () => {
+    test('refuse a database that a newer version has used', async () => {
       const newer = (MIGRATIONS.at(-1)?.number ?? 0) + 1;
       await opened.database.write((sql) =>
         sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [newer, NOW]),
@@ -201,7 +201,7 @@ function transactionContract(engine: string, current: () => Store): void {
       expect(await store.count(tld, [])).toBe(0);
     });
 
-    test('show a writer its own changes, and readers only committed ones', async () => {
+    test('show a writer its own changes, and readers only committed changes', async () => {
       const store = current();
       const row = tldNamed('com');
       await store.write(async (writer) => {
@@ -212,7 +212,7 @@ function transactionContract(engine: string, current: () => Store): void {
       expect(await store.get(tld, row.id)).toEqual(row);
     });
 
-    test('let one of fifty concurrent creations of one name succeed, and refuse the others as duplicates', async () => {
+    test('let one of fifty concurrent creations with the same name succeed, and refuse the others as duplicates', async () => {
       const store = current();
       const outcomes = await Promise.allSettled(
         Array.from({ length: 50 }, () => insert(store, tld, tldNamed('com'))),
@@ -224,7 +224,7 @@ function transactionContract(engine: string, current: () => Store): void {
       expect(await store.count(tld, [])).toBe(1);
     });
 
-    test('finish before the store closes, which refuses later writes', async () => {
+    test('finish before the store closes, and fail if they begin later', async () => {
       const store = current();
       const outcomes = Array.from({ length: 20 }, (_, index) =>
         insert(store, tld, tldNamed(`n${index}`)),

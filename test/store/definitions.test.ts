@@ -18,7 +18,7 @@ import { keyed } from '../../src/domain/model/query.ts';
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const NOW = '2026-01-02T03:04:05.000006';
 
-/** Entries of a journal. They have no name, never change, and may be equal. */
+/** A type without a unique field, a name and updated_at. Its resources never change. */
 const event = defineResource({
   collection: 'events',
   noun: 'event',
@@ -43,7 +43,7 @@ const event = defineResource({
   filters: { kind: 'exact', size: 'integer' },
 });
 
-/** Records, whose names are unique within their zone only. */
+/** A type whose names are unique only within a zone. */
 const record = defineResource({
   collection: 'records',
   noun: 'record',
@@ -109,7 +109,7 @@ describe('a type without a unique field, a name and updated_at', () => {
     expect(isLookup(event, { field: 'kind', test: '=', value: 'x' })).toBe(false);
   });
 
-  test('has no such members in the OpenAPI document or in responses', () => {
+  test('does not have these members in the OpenAPI document and in responses', () => {
     expect(resourceSchemas(event).Event).toMatchObject({
       required: ['id', 'kind', 'size', 'created_at', 'links'],
     });

@@ -45,7 +45,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('writes that arrive during a commit share the next one', async () => {
+  test('writes that arrive during a commit share the next commit', async () => {
     const first = database.write(async (sql) => {
       later = ['b', 'c', 'd'].map((word) => database.write(add(word)));
       return add('a')(sql);
@@ -56,18 +56,19 @@ describe('group commit', () => {
     expect(commits).toEqual([1, 3]);
   });
 
-  test('writes beyond the maximum of one transaction use several', async () => {
+  test('more writes than the maximum of one transaction use several transactions', async () => {
     await Promise.all(Array.from({ length: 1201 }, () => database.write(add(randomUUID()))));
     expect(commits).toEqual([500, 500, 201]);
     expect(await words()).toHaveLength(1201);
   });
 
-  test('a stream of new writes does not delay waiting ones, even in long turns of the event loop', async () => {
+  test('a stream of new writes does not delay the waiting writes, even in long turns of the event loop', async () => {
     const waiting = new Set<Promise<unknown>>();
     let most = 0;
     await new Promise<void>((resolve) => {
       const turn = (left: number) => {
-        // Before the write, so that the next turn has its write before the queue is checked again.
+        // Scheduled before the write, so that the next write arrives before the queue is checked
+        // again.
         if (left > 0) setImmediate(turn, left - 1);
         else resolve();
         const written = database.write(add(randomUUID())).finally(() => waiting.delete(written));
@@ -90,7 +91,7 @@ describe('group commit', () => {
     expect(events).toEqual(['commit', 'a', 'b', 'c']);
   });
 
-  test('a failed write is rolled back and does not affect the others', async () => {
+  test('a failed write is rolled back and does not affect the other writes', async () => {
     const results = await Promise.allSettled([
       database.write(add('a')),
       database.write(async (sql) => {
@@ -124,7 +125,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['a']);
   });
 
-  test('a read returns everything committed before it, and nothing else', async () => {
+  test('a read returns only changes that were committed before the read, and all of them', async () => {
     await database.write(async (sql) => {
       await add('a')(sql);
       expect(await words()).toEqual([]);
@@ -160,7 +161,7 @@ describe('group commit', () => {
     expect(events).toEqual(['commit', 'duplicate']);
   });
 
-  test('a disk fault fails every write of the transaction, and the next one succeeds', async () => {
+  test('a disk fault fails every write of the transaction, and the next transaction succeeds', async () => {
     const fault = new ServiceError('unavailable', 'the disk is full');
     const results = await Promise.allSettled([
       database.write(add('a')),
@@ -177,7 +178,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['c']);
   });
 
-  test('a write behind 2,000 others is refused at once with Retry-After, and the others succeed', async () => {
+  test('a write while 2,000 other writes wait fails at once with Retry-After, and the other writes succeed', async () => {
     const other = new DatabaseSync(join(folder, 'group.db'));
     other.exec('BEGIN IMMEDIATE');
     const waiting = Array.from({ length: 2000 }, () => database.write(add(randomUUID())));
@@ -191,7 +192,7 @@ describe('group commit', () => {
     expect(await words()).toHaveLength(2000);
   });
 
-  test('closing finishes the writes in progress, and refuses later ones with Retry-After', async () => {
+  test('a close completes the writes in progress, and later writes fail with Retry-After', async () => {
     const underWay = ['a', 'b'].map((word) => database.write(add(word)));
     const closed = database.close();
     await expect(database.write(add('late'))).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { everything, insert, sampleOf } from './samples.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** Names that databases tend to sort and match differently. */
+/** Names that databases often sort and match differently. */
 const AWKWARD = [
   'a',
   'A',
@@ -68,11 +68,12 @@ async function idsPageByPage(
 }
 
 /**
- * The tests of sorting, paging and filtering that every database must pass. `current` returns the
- * store of the current test.
+ * The tests of sort orders, pages and filters that must pass with every database. `current` returns
+ * the store of the current test.
  */
 export function listContract(engine: string, current: () => Store): void {
-  // Few distinct timestamps, so that many rows share one; some rows were never updated.
+  // Few distinct timestamps, so that many rows have the same timestamp. Some rows were never
+  // updated.
   const rows = AWKWARD.map((name, index) =>
     sampleOf(tsigkey, {
       name,
@@ -92,7 +93,7 @@ export function listContract(engine: string, current: () => Store): void {
     beforeEach(() => insert(current(), tsigkey, ...distinct(rows)));
 
     test.each(orders)(
-      '$sortField $direction: sorts by code point, null first, then by id, with the same order in pages of any size',
+      '$sortField $direction: sorts by code point with null first, then by id, in the same order for pages of any size',
       async ({ sortField, descending }) => {
         for (const limit of [1, 2, 3, 7, 1000]) {
           const ids = await idsPageByPage(current(), everything({ sortField, descending, limit }));
@@ -102,7 +103,7 @@ export function listContract(engine: string, current: () => Store): void {
     );
 
     test.each(orders)(
-      '$sortField $direction: other rows appear exactly once while rows are inserted and removed',
+      '$sortField $direction: the other rows appear exactly once while rows are inserted and removed',
       async ({ sortField, descending }) => {
         const store = current();
         const stable = distinct(rows);
@@ -129,7 +130,7 @@ export function listContract(engine: string, current: () => Store): void {
       },
     );
 
-    test('a condition matches exactly, except * for any run of characters', async () => {
+    test('a condition compares all characters exactly, except * in a pattern, which matches any sequence of characters', async () => {
       const store = current();
       const piece = fc.constantFrom(...AWKWARD, '*', '*', 'x');
       await fc.assert(
@@ -155,7 +156,7 @@ export function listContract(engine: string, current: () => Store): void {
       );
     });
 
-    test('several conditions must all match, on every page', async () => {
+    test('every row on every page matches all conditions', async () => {
       const conditions: Condition[] = [
         { field: 'name', test: 'matches', value: 'a*' },
         { field: 'scope', test: '=', value: 'POOL' },
@@ -177,7 +178,7 @@ export function listContract(engine: string, current: () => Store): void {
   });
 }
 
-/** Returns the rows whose names differ for this type. `a` and `A` are the same name for a key. */
+/** Returns the rows without duplicate names. `a` and `A` are the same name for a key. */
 function distinct(rows: readonly Resource[]): Resource[] {
   return [
     ...new Map(

@@ -49,7 +49,7 @@ const orders = fields.flatMap((sortField) =>
 );
 
 test.each(orders)(
-  'a list by $sortField (descending: $descending) has its order if the database returns the rows of a page in another',
+  'a list by $sortField (descending: $descending) is sorted even if the database returns the rows of a page in another order',
   async ({ sortField, descending }) => {
     const query: PageQuery = { limit: 5, sortField, descending, conditions: [] };
     const shuffled = createStore({

@@ -47,7 +47,7 @@ function recording(sql: Sql): Sql {
   };
 }
 
-/** Reads a page, and records its statements. Scans find nothing. */
+/** Reads a page, and records its statements and its scans. The scans return no resources. */
 async function page(type: ResourceType, query: PageQuery): Promise<void> {
   [statements, scans] = [[], []];
   const store = createStore({
@@ -67,10 +67,7 @@ function planOf({ text, parameters }: { text: string; parameters: readonly SqlVa
   ).map(({ detail }) => detail);
 }
 
-/**
- * The plan of a page or an index lookup. It reads no more rows than the page has, or those with one
- * name.
- */
+/** Returns whether a query plan reads at most the rows of a page or the rows with one name. */
 function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]): boolean {
   const isNamed = query.conditions.some((condition) => isLookup(type, condition));
   const [step = '', ...others] = plan;
@@ -90,8 +87,8 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
 }
 
 /**
- * Every combination of up to two filters. Each is an equality or a pattern, with and without the
- * condition of the owner.
+ * Returns every combination of up to two filters, with and without the condition of the owner. Each
+ * filter is an equality or a pattern.
  */
 function conditionsOf(type: ResourceType): Condition[][] {
   const filters = Object.entries(type.filters).map(([name, form]): Condition[] => {
@@ -133,7 +130,7 @@ test.each(COLLECTIONS)(
 describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   const positions: Pick<PageQuery, 'after'>[] = [{}, { after: { sortValue: 'x', id: 'x' } }];
 
-  test('on the event loop use an index or the few resources of one name; all others are scans', async () => {
+  test('run on the event loop only if they use an index or read the few resources with one name; all other lists are scans', async () => {
     let read = 0;
     for (const conditions of conditionsOf(type)) {
       for (const sortField of Object.values(sortFields(type))) {
@@ -164,7 +161,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     expect(read).toBeGreaterThan(0);
   });
 
-  test('are scanned in steps, each of which reads only the rows between two positions', () => {
+  test('are scanned in steps, and each step reads only the rows between two positions', () => {
     const { columns } = tableOf(type, database.dialect);
     const texts = new Set<string>();
     const noting = Object.create(planner, {
@@ -230,7 +227,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   });
 });
 
-test('the count of a list of one page needs no scan, and that of a longer list needs one', async () => {
+test('the count of a list of one page needs no scan, and the count of a longer list needs one scan', async () => {
   const [zones] = RESOURCE_TYPES.filter(({ owner }) => owner !== undefined);
   if (zones === undefined) throw new Error('No resources have owners');
   const query: PageQuery = {

@@ -10,14 +10,14 @@ import { sampleOf, tldNamed, keyedRows } from './samples.ts';
 import { SETTINGS } from '../harness/dependencies.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** More rows than the first steps of a scan read. */
+/** More rows than the number that the first steps of a scan read. */
 const COUNT = 3000;
 
 const TURN = { owner: 'test', signal: () => undefined };
 
 /**
- * A page of at most one byte, whose first resource comes after hundreds that a computed filter
- * leaves out.
+ * A page with a limit of one byte. A computed filter omits hundreds of resources before its first
+ * resource.
  */
 const FIRST_PASSES_LATE: PageQuery = {
   limit: 1,
@@ -33,7 +33,7 @@ const pick = <T>(list: readonly T[], index: number): T => list[index % list.leng
 const timestamp = (number: number) =>
   `2026-01-01T00:${String(number % 60).padStart(2, '0')}:00.000000`;
 
-/** Zones with few different values in each column, so that many share one. */
+/** Zones with few different values in each column, so that many zones have the same value. */
 const ZONES = Array.from({ length: COUNT }, (_, index) =>
   sampleOf(zone, {
     name: `${pick(['a', 'aa', 'aba', 'b', 'ba'], index * 7)}${index}.${pick(['example', 'test', 'inside'], index)}.`,
@@ -49,7 +49,7 @@ const ZONES = Array.from({ length: COUNT }, (_, index) =>
   }),
 );
 
-/** Keys for few resources, whose names need every form of pattern. */
+/** Keys for few resources. Their names contain characters with special meanings in patterns. */
 const KEYS = Array.from({ length: COUNT }, (_, index) =>
   sampleOf(tsigkey, {
     name: `${pick(['', 'a*', 'a[b', 'ä', '😀', '\uffee', 'a?'], index)}key-${index}`,
@@ -89,7 +89,7 @@ function meets(type: ResourceType, row: Resource, condition: Condition): boolean
   return new RegExp(`^${pattern.join('.*')}$`, 'su').test(found as string);
 }
 
-/** Returns the page for a query in the simplest way, without a limit on its length. */
+/** Returns the expected page for a query, in the simplest way and without a limit on its length. */
 function expectedPage(
   type: ResourceType,
   rows: readonly Resource[],
@@ -160,8 +160,8 @@ function anyQuery(
 }
 
 /**
- * The tests of pages that every database must pass, with an index and with a scan. `open` creates a
- * store for all tests.
+ * The tests of pages, with an index and with a scan, that must pass with every database. `open`
+ * creates a store for all tests.
  */
 export function pageContract(engine: string, open: () => Promise<Store>): void {
   describe(`pages on ${engine}`, () => {
@@ -184,7 +184,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       const isShort = page.resources.length < expected.rows.length;
       if (isShort) expect(bytes).toBeGreaterThan(query.maxBytes ?? Infinity);
       if (expected.rows.length > 0) expect(page.resources.length).toBeGreaterThan(0);
-      // A page that ends because of its length does not report whether it is the last.
+      // If a page ends because of its length, `more` is checked only if more resources follow.
       if (bytes <= (query.maxBytes ?? Infinity))
         expect(page.more).toBe(expected.rows.length === query.limit);
       else if (isShort) expect(page.more).toBe(true);

@@ -5,7 +5,7 @@ import { randomCases } from '../harness/sizes.ts';
 
 const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 
-test('an asterisk matches any run of characters, and other characters match themselves', () => {
+test('an asterisk matches any sequence of characters, and other characters match themselves', () => {
   const piece = fc.constantFrom('a', 'b', 'ab', '*', '*', '.', '?', '[', '😀');
   const text = fc
     .array(fc.constantFrom('a', 'b', '.', '?', '[', '😀'), { maxLength: 12 })
@@ -22,7 +22,7 @@ test('an asterisk matches any run of characters, and other characters match them
   );
 });
 
-test('the middle segments do not overlap the last', () => {
+test('the middle segments do not overlap the last segment', () => {
   expect(patternMatcher('a*ba*a')('aba')).toBe(false);
   expect(patternMatcher('a*ba*a')('abaa')).toBe(true);
 });

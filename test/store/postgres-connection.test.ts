@@ -61,7 +61,7 @@ describe('the password', () => {
     '//tsigil@db.example/tsigil?sslmode=verify-full',
     '//tsigil@db.example/tsigil?sslmode=verify-full#fragment',
     '//tsigil@%2Frun%2Fpostgresql/tsigil',
-  ])('in the settings applies to a URL without one: %s', (location) => {
+  ])('in the settings applies to a URL without a password: %s', (location) => {
     for (const password of ['plain', 'a#b&c=d+e %20?/@:', 'ünïcödé'])
       expect(passwordFor(location, password)).toBe(password);
     expect(passwordFor(location)).toBeUndefined();

@@ -66,7 +66,7 @@ test.each([['runLater'], ['run']] as const)(
   },
 );
 
-test('after a change that failed, waits for COMMIT and reports the change', async () => {
+test('waits for COMMIT after a failed change, and then reports the error of the change', async () => {
   const { pool, sent } = poolRefusing('INSERT');
   const attempt = transaction(
     pool,
@@ -80,7 +80,7 @@ test('after a change that failed, waits for COMMIT and reports the change', asyn
   expect(sent).toEqual(['BEGIN', 'INSERT', 'INSERT', 'COMMIT']);
 });
 
-test('a connection that refused COMMIT rolls back, and is not used again', async () => {
+test('rolls back if COMMIT fails, and does not use the connection again', async () => {
   const { pool, sent, released } = poolRefusing('COMMIT');
   const attempt = transaction(pool, async (sql) => sql.runLater?.(INSERT, ['x']), observer);
   await expect(attempt).rejects.toMatchObject({ code: 'unavailable' });

@@ -97,7 +97,7 @@ export function sampleOf(type: ResourceType, changes: Partial<Resource> = {}): R
   return { id, ...fields, created_at, updated_at };
 }
 
-/** Returns a row that shares only its name with the unique values of the sample. */
+/** Returns a row with the name of the sample, but different values in the other unique fields. */
 export function another(type: ResourceType, changes: Partial<Resource> = {}): Resource {
   return sampleOf(type, { ...(type === token ? { hash: 'e'.repeat(64) } : {}), ...changes });
 }

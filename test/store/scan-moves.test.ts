@@ -28,7 +28,7 @@ async function open() {
   return { path, database, store };
 }
 
-test('a page omits a resource that moves during the scan, so the next page begins where it ends', async () => {
+test('a page omits a resource that moves to a later page during the scan, and contains no other resource instead', async () => {
   const { path, store } = await open();
   const entries = Array.from({ length: 300 }, (_, index) =>
     sampleOf(tld, {
@@ -63,7 +63,7 @@ test('a page omits a resource that moves during the scan, so the next page begin
   expect(names).toEqual(stayed.map(({ name }) => name));
 });
 
-test('a scan for a page of large resources reads few more rows than fit on the page', async () => {
+test('a page of large resources contains at most 32 resources more than its maximum length allows', async () => {
   const { database, store } = await open();
   const attributes = Object.fromEntries(
     Array.from({ length: 100 }, (_, index) => [`a${index}`, 'x'.repeat(200)]),

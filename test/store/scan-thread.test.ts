@@ -49,8 +49,8 @@ afterEach(async () => {
 });
 
 /**
- * Runs scans in threads that `starts` begin one after the other. The last entry starts all further
- * threads. Counts the started threads.
+ * Runs scans in threads that the functions in `starts` start one after another. The last function
+ * starts all further threads. `begun` contains the started threads.
  */
 function threadOf(
   starts: readonly (() => Worker)[],
@@ -92,7 +92,7 @@ describe('the thread for scans', () => {
     }
   });
 
-  test('fails its scans with 503 if it exits, and the next scan starts a new thread', async () => {
+  test('returns 503 for its scans if it exits, and the next scan starts a new thread', async () => {
     const dying = () =>
       new Worker(`require('node:worker_threads').parentPort.on('message', () => process.exit(7))`, {
         eval: true,
@@ -111,7 +111,7 @@ describe('the thread for scans', () => {
     expect(begun).toHaveLength(3);
   });
 
-  test('fails only its scan with 503 if it runs out of memory', async () => {
+  test('returns 503 only for the current scan if its memory is full', async () => {
     const greedy = `const kept = []; require('node:worker_threads').parentPort.on('message', () => { for (;;) kept.push(new Array(1e5).fill(kept.length)); })`;
     const { thread } = threadOf([
       () => new Worker(greedy, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 16 } }),
@@ -121,7 +121,7 @@ describe('the thread for scans', () => {
     expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
   });
 
-  test('stops a cancelled scan and continues with the others', async () => {
+  test('stops a cancelled scan and continues with the other scans', async () => {
     const { thread } = threadOf([]);
     const controller = new AbortController();
     const reason = new Error('the caller has left');

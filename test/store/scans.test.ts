@@ -59,7 +59,7 @@ test('the time limit includes the wait for a slot', async () => {
   }
 });
 
-test('one caller never occupies all slots: a scan of another runs although forty wait', async () => {
+test('one caller never occupies all slots: a scan of another caller runs while forty scans of the first caller wait', async () => {
   const runScan = createScans(SLOTS);
   let running = 0;
   for (let number = 0; number < 42; number += 1) {
@@ -83,7 +83,7 @@ test('a caller with too many scans gets an error with retryAfterSeconds', async 
   await runScan(turnOf('other'), async () => undefined);
 });
 
-test('a disconnected caller’s scan is removed from the queue, or aborted if it is running', async () => {
+test('a scan of a disconnected caller is removed from the queue, or aborted if it runs', async () => {
   const runScan = createScans({ ...SLOTS, concurrency: 1 });
   const left = new ServiceError('request_timeout', 'gone');
   const controllers = [new AbortController(), new AbortController()] as const;

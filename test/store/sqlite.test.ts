@@ -50,7 +50,7 @@ async function withDatabase<T>(work: (database: Database) => Promise<T>): Promis
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
 describe('opening a SQLite file', () => {
-  test('uses a WAL and waits for the disk at every commit', async () => {
+  test('uses a WAL, and each commit waits for the disk', async () => {
     await withDatabase(async (database) => {
       const pragma = (name: string) =>
         database.write(
@@ -64,7 +64,7 @@ describe('opening a SQLite file', () => {
     });
   });
 
-  test('the read connection cannot write', async () => {
+  test('opens a read connection that cannot write', async () => {
     await withDatabase((database) =>
       expect(database.reads.run('DELETE FROM tlds', [])).rejects.toMatchObject({
         code: 'unavailable',
@@ -88,18 +88,18 @@ describe('opening a SQLite file', () => {
     });
   });
 
-  test('removes the permissions of other users from existing files, and leaves read-only files read-only', async () => {
+  test('removes the permissions of other users from an existing file, and does not make a read-only file writable', async () => {
     mkdirSync(join(folder, 'new/folder'), { recursive: true });
     writeFileSync(path, '');
     chmodSync(path, 0o444);
     await openSqlite(path, observer).then(
       (database) => database.close(),
-      () => undefined, // only root can write it
+      () => undefined, // only root can write to the file
     );
     expect(modeOf(path)).toBe('400');
   });
 
-  test('checkpoints the WAL on closing, which leaves one file', async () => {
+  test('a close checkpoints the WAL, so that the database file alone is complete', async () => {
     await withDatabase((database) =>
       database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'x')`, [])),
     );
@@ -133,7 +133,7 @@ describe('opening a SQLite file', () => {
     expect(statSync(path).size).toBe(size);
   });
 
-  test('refuses a path through a file', async () => {
+  test('refuses a path that contains a file in place of a folder', async () => {
     writeFileSync(join(folder, 'new'), '');
     await expect(withDatabase(async () => undefined)).rejects.toMatchObject({
       code: 'unavailable',
@@ -177,8 +177,8 @@ describe('query plans', () => {
           );
         };
         expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
-        // SEARCH with all columns enters the index at the marker. With only the first of two, it
-        // would read equal values from their beginning.
+        // A SEARCH with all columns begins at the marker. A SEARCH with only the first of two
+        // columns would begin at the first equal value.
         const isOne = sortField === 'id' || (sortField === type.unique?.field && !type.unique.per);
         const columns = isOne ? String.raw`\w+[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
         const sortValue = sortField === 'updated_at' ? null : 'x';
@@ -190,7 +190,7 @@ describe('query plans', () => {
   );
 
   test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(
-    'use an index for one of $collection',
+    'use an index for one resource of $collection',
     async ({ type }) => {
       await withDatabase(async (database) => {
         const table = tableOf(type, database.dialect);
@@ -255,7 +255,7 @@ describe('backup', () => {
     expect(kept).toEqual([{ number: 0 }]);
   });
 
-  test('refuses an existing target, and creates no file if there is nothing to copy', async () => {
+  test('refuses an existing target, and creates no file if the source does not exist', async () => {
     const target = join(folder, 'taken');
     writeFileSync(target, 'precious');
     await expect(backUpSqlite(path, target)).rejects.toThrow(/EEXIST/);

@@ -30,7 +30,7 @@ interface Statement {
 
 const MEMBER = { ...CALLER, roles: ['member'], projectId: 'project' };
 const CONTEXT = { caller: MEMBER };
-/** Settings with a limit of zones, so that a creation counts them. */
+/** Settings with a limit of zones, so that a creation counts the zones. */
 const LIMITED = { ...SETTINGS, zonesPerProject: 1_000_000 };
 
 const folder = temporaryFolder();
@@ -134,9 +134,9 @@ test('the check of a plan detects a scan', () => {
 });
 
 describe.each(TLD_RULES)('rule %s', (rule) => {
-  test('creating and deleting a zone needs no scan, and as many searches with 1 entry as with 3,000', async () => {
+  test('the creation and the deletion of a zone need no scan, and a creation runs the same statements with 1 entry as with 3,000', async () => {
     await createResource(dependencies, tld, CONTEXT, { name: `top-${rule}` });
-    // The first change reads whether there are name servers.
+    // Only the first change reads whether name servers exist.
     await createZone(`warm-up.sub.top-${rule}.`, rule);
     const few = await recorded(() => createZone(`first.sub.top-${rule}.`, rule));
     expect(few.map(({ text }) => text).filter((text) => text.includes('FROM tlds'))).toHaveLength(
@@ -169,7 +169,7 @@ test.each(['', '&sort_dir=desc', '&sort_key=name'])(
   },
 );
 
-test('finds subzones by the range of their names, not among all zones of a pool or project', async () => {
+test('finds subzones by the range of their names, not in all zones of a pool or project', async () => {
   const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
   const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))
     ?.parameters[0] as string;

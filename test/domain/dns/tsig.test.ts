@@ -117,7 +117,7 @@ describe.each(VECTORS)('$name', (vector) => {
       }
       const caseBit =
         changed.toString('latin1').toLowerCase() === octets.toString('latin1').toLowerCase();
-      const idBit = bit < 16; // the TSIG record contains the original id, so the header's id is not signed
+      const idBit = bit < 16; // the id in the header is not signed: the record has the original id
       if (outcome === 'good') expect(caseBit || idBit, `bit ${bit}`).toBe(true);
     }
   });
