@@ -64,23 +64,20 @@ describe('files', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test.each(['bind', 'knot', 'nsd', 'knsupdate'])(
-    'exits with 0 for text that the format %s exports',
-    async (format) => {
-      const text = exportKey(format, key('Transfer.example.')).text;
-      const { status, out, err } = await importText(text);
-      expect([status, err]).toEqual([0, '']);
-      expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
-      const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
-      expect(made).toMatchObject({
-        algorithm: 'hmac-sha256',
-        secret: SECRET,
-        scope: 'POOL',
-        resource_id: POOL_ID,
-      });
-      expect(made?.name).toMatch(/^transfer\.example\.?$/);
-    },
-  );
+  test.each(['bind', 'knot', 'nsd', 'knsupdate'])('exits with 0 for %s text', async (format) => {
+    const text = exportKey(format, key('Transfer.example.')).text;
+    const { status, out, err } = await importText(text);
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
+    const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
+    expect(made).toMatchObject({
+      algorithm: 'hmac-sha256',
+      secret: SECRET,
+      scope: 'POOL',
+      resource_id: POOL_ID,
+    });
+    expect(made?.name).toMatch(/^transfer\.example\.?$/);
+  });
 
   test('exits with 1 and prints the outcome and the line of each key: added, unchanged, different, invalid', async () => {
     await create(service, TSIGKEYS, 'Same.');
@@ -391,22 +388,19 @@ describe('include statements', () => {
     expect(err).toContain('1 added, 3 not read');
   });
 
-  test.runIf(process.getuid?.() !== 0)(
-    'exits with 1 for a file without permission to read it, and imports the other keys',
-    async () => {
-      const inside = write({
-        main: 'include "{}/a"; include "{}/b";',
-        a: bindKey('a'),
-        b: bindKey('b'),
-      });
-      chmodSync(`${inside}/a`, 0);
-      const { status, out } = await importFile(`${inside}/main`);
-      expect([status, out]).toEqual([
-        1,
-        `${inside}/main:1: not read: '${inside}/a' cannot be read: permission denied\n${inside}/b:1: added: b\n`,
-      ]);
-    },
-  );
+  test.runIf(process.getuid?.() !== 0)('exits with 1 for an unreadable file', async () => {
+    const inside = write({
+      main: 'include "{}/a"; include "{}/b";',
+      a: bindKey('a'),
+      b: bindKey('b'),
+    });
+    chmodSync(`${inside}/a`, 0);
+    const { status, out } = await importFile(`${inside}/main`);
+    expect([status, out]).toEqual([
+      1,
+      `${inside}/main:1: not read: '${inside}/a' cannot be read: permission denied\n${inside}/b:1: added: b\n`,
+    ]);
+  });
 
   test('exits with 1 for relative paths in standard input, which has no folder', async () => {
     for (const text of [
