@@ -128,7 +128,7 @@ ${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 
 | Variable | Read by | Meaning |
 | --- | --- | --- |
-| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\`, the client | The configuration file, unless \`--config\` is set. From it, the client reads the address of the service on this machine. |
+| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\`, the client | The configuration file, unless \`--config\` is set. The client reads the address of the service on this machine from this file. |
 | \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is the address in the current profile, or the address of the service on this machine. |
 | \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is the token of the current profile, or the first token of the service on this machine. |
 | \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. Used if the database URL has no password and \`PGPASSWORD\` is not set. |
