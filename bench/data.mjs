@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { bundle } from '../scripts/bundle.mjs';
 import { ROOT, temporaryFolder } from './service.mjs';
 
-/** The modules of src that benchmarks import. The built program does not have them as files. */
+/**
+ * The modules of src that benchmarks import. The built program does not contain them as separate
+ * files.
+ */
 const MODULES = [
   'domain/encryption/master-key',
   'domain/model/query',
@@ -18,7 +21,7 @@ const MODULES = [
 
 let built;
 
-/** Imports one of `MODULES`, all of which are built together at the first import. */
+/** Imports one of `MODULES`. The first import builds all of them. */
 export async function source(path) {
   built ??= buildModules();
   return import(join(await built, `${path}.js`));
@@ -35,7 +38,7 @@ async function buildModules() {
 /** The settings of a database that a benchmark opens itself. */
 export const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
 
-/** Returns a row of the table of TLD entries. `number` determines its name and age. */
+/** Returns a row for the table `tlds`. `number` determines its name and creation time. */
 export function tldRow(number) {
   const created = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString().slice(0, 19);
   return {
@@ -53,8 +56,8 @@ export function tldName(number) {
 }
 
 /**
- * Writes `count` TLD entries into the database with this URL, with the service's store. Returns the
- * entries.
+ * Writes `count` TLD entries through the service's store to the database with the URL `setting`.
+ * Returns the entries.
  */
 export async function fill(setting, count) {
   const [{ openStore }, { tld }, { keyed }] = await Promise.all([
@@ -79,7 +82,7 @@ const filled = new Map();
 
 /**
  * Creates a SQLite database with `count` TLD entries. Returns its path, its URL and the entries.
- * The first call for a count fills a database, which all calls copy.
+ * The first call for a count fills a database. Every call copies that database.
  */
 export async function databaseWith(count) {
   const original = join(folder, `${count}.db`);

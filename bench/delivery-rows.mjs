@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const BOTH = ['transfer', 'update'];
 
-/** What all rows of a program have in common: zones, keys, scopes, and the limit of p95. */
+/** The zones, keys, scopes and p95 limit of most rows. */
 const MANY = { zones: 5000, keys: 1000, scopes: ['POOL', 'ZONE'], limitMs: 1000 };
 const BIND = { ...MANY, brand: 'BIND' };
 const POWERDNS = { brand: 'PowerDNS', zones: 1000, keys: 10, scopes: ['POOL'], limitMs: 2000 };
@@ -11,9 +11,10 @@ const POWERDNS = { brand: 'PowerDNS', zones: 1000, keys: 10, scopes: ['POOL'], l
 const TRANSFERS = ['transfer'];
 
 /**
- * What is measured. `ownLists` is how many zones of BIND name separate lists. The others name only
- * the lists for all zones. The keys for one zone are in these zones. `zoneLists` is the option of
- * the driver. The file begins with the lists that zones name, or with all.
+ * The rows to measure. `ownLists` is the number of BIND zones that name their own lists. The other
+ * zones name only the lists for all zones. Keys for one zone belong to the zones with their own
+ * lists. `zoneLists` is the option of the driver. With `all`, the key file at first defines the
+ * lists of every zone, otherwise only those that zones name.
  */
 export const ROWS = [
   ...[
@@ -61,7 +62,7 @@ export function brandOf(brand, { rights, ownLists, zoneLists, synchronous }) {
   };
 }
 
-/** Leaves only the named lists of single zones in the zones of BIND. */
+/** Removes the lists of single zones from `named.conf`, except those that `isNamed` selects. */
 function nameLists(file, isNamed, rights) {
   const text = readFileSync(file, 'utf8')
     .replaceAll(/ "tsigil-(transfer|update)-([^"]+)";/g, (list, right, zone) =>
@@ -71,7 +72,7 @@ function nameLists(file, isNamed, rights) {
   writeFileSync(file, text);
 }
 
-/** Leaves only the named lists of single zones in the file with the lists. */
+/** Removes the lists of single zones from the key file, except those that `isNamed` selects. */
 function defineLists(file, isNamed) {
   const text = readFileSync(file, 'utf8').replaceAll(
     /^acl "tsigil-(transfer|update)-([^"]+)" .*\n/gm,

@@ -1,9 +1,10 @@
-// `node bench/delivery.mjs`: keys reach real name servers that have many zones and keys. Prints the
-// time from a creation until the key is verified. Also prints the time from a deletion until the
-// key is refused, and until the name server is live again. Also prints how many keys the service
-// creates with and without name servers. Fails if a target is missed. `--brand BIND` measures one
-// program, `--brand creates` only the creations, and `--row TEXT` the rows with this text in their
-// names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows.
+// `node bench/delivery.mjs`: measures the delivery of keys to real name servers with many zones and
+// keys. Prints the time from a creation until the key is verified. Prints the times from a deletion
+// until the key is refused, and until the name server is live. Prints how many keys a second the
+// service creates with and without name servers. Fails if a target is missed. `--brand BIND`
+// measures one program, `--brand creates` only the creations, and `--row TEXT` the rows with this
+// text in their names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10`
+// change the rows.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,10 +29,13 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 
-/** The default pool. */
+/** The id of the default pool. */
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
-/** The creations that are measured, and the share of them that must remain with name servers. */
+/**
+ * The comparison of creations. `share` is the lowest accepted ratio of the rate with name servers
+ * to the rate without.
+ */
 const CREATES = { servers: 3, rounds: 5, keys: 1000, callers: 16, share: 0.75 };
 
 const harness = await nameServerHarness();
@@ -46,7 +50,8 @@ const given = {
 };
 const chosen = ROWS.filter(({ name, brand }) => wanted(brand) && name.includes(values.row));
 const hasCreates = wanted('creates') && values.row === '';
-if (chosen.length === 0 && !hasCreates) throw new Error('No row has this name and brand');
+if (chosen.length === 0 && !hasCreates)
+  throw new Error('No row matches --brand and --row. See bench/delivery-rows.mjs.');
 for (const row of chosen) {
   const brand = BRANDS.find(({ name }) => name === row.brand);
   if (brand === undefined) print(`${row.name}: ${row.brand} is not installed`);
@@ -59,7 +64,7 @@ process.exit();
 async function measureDelivery(brand, row) {
   const { name, zones: count, keys, rights, scopes, limitMs } = row;
   const names = zoneNames(count);
-  // The keys for one zone are in zones with separate lists.
+  // Keys for one zone belong to the zones with their own lists.
   const owners = names.slice(0, row.ownLists);
   const database = await filledDatabase(names, owners, keys, Number(values['pool-keys']));
   const configured = brandOf(brand, row);
@@ -104,7 +109,8 @@ async function measureRound(context, times) {
   const deliveries = await sendRequest(service, 'GET', `/v2/tsigkeys/${key.id}/deliveries?wait=30`);
   times.verified.push(performance.now() - began);
   const { state } = JSON.parse(deliveries);
-  if (state !== 'delivered') throw new Error(`The key is '${state}': ${deliveries}`);
+  if (state !== 'delivered')
+    throw new Error(`The key is '${state}', not 'delivered': ${deliveries}`);
   await expectKey(context, key, true);
   const deleted = performance.now();
   await sendRequest(service, 'DELETE', `/v2/tsigkeys/${key.id}`, undefined, 204);
@@ -114,7 +120,7 @@ async function measureRound(context, times) {
   times.live.push(performance.now() - deleted);
 }
 
-/** Waits until a name server accepts or refuses each right of a key in a zone, at most 30 s. */
+/** Waits at most 30 s until a name server accepts the key for each right, or refuses it. */
 async function expectKey({ server, zone, rights }, key, accepted) {
   const until = performance.now() + 30_000;
   for (const right of rights)
@@ -122,12 +128,15 @@ async function expectKey({ server, zone, rights }, key, accepted) {
       const target = { server: server.address, zone };
       const { verdict: seen } = await probeKey(key, right, target, Date.now);
       if (seen !== 'no response' && (seen === 'good') === accepted) break;
-      if (performance.now() > until) throw new Error(`The verdict on the key is '${seen}'`);
+      if (performance.now() > until)
+        throw new Error(`The name server still returns '${seen}' after 30 s`);
       await pause(5);
     }
 }
 
-/** Compares creations without name servers and with several BIND servers, in alternating rounds. */
+/**
+ * Compares creations without name servers with creations for 3 BIND servers, in alternating rounds.
+ */
 async function measureCreates() {
   const brand = BRANDS.find(({ name }) => name === 'BIND');
   if (brand === undefined) return print('creations: BIND is not installed');
@@ -166,7 +175,7 @@ async function measureCreates() {
   );
 }
 
-/** Creates keys with several callers. Returns how many it created in a second. */
+/** Creates keys with concurrent callers. Returns the number of keys per second. */
 async function createMany(service, round) {
   const began = performance.now();
   await inParallel(CREATES.callers, CREATES.keys, (index) =>
@@ -175,7 +184,7 @@ async function createMany(service, round) {
   return (CREATES.keys * 1000) / (performance.now() - began);
 }
 
-/** Starts a name server that ends with this process, also after a signal. */
+/** Starts a name server. Kills it when this process ends, also after a signal. */
 async function startServer(brand, zones) {
   const server = await startDrivenServer(brand, zones);
   process.on('exit', () => {
@@ -185,15 +194,15 @@ async function startServer(brand, zones) {
   return server;
 }
 
-/** Returns names of zones, which include those of the harness. */
+/** Returns `count` zone names, including those of the harness. */
 function zoneNames(count) {
   const more = Array.from({ length: count - ZONES.length }, (_, index) => `zone-${index}.test`);
   return [...ZONES, ...more];
 }
 
 /**
- * Creates a database with zones and keys through the API, before any name server is known to it.
- * All keys except `poolKeys` of them apply to one zone of `owners` each.
+ * Creates a database with zones and keys through the API of a service without name servers.
+ * `poolKeys` of the keys apply to the pool, and each other key to one zone of `owners`.
  */
 async function filledDatabase(zones, owners, keys, poolKeys) {
   const database = `sqlite:${join(temporaryFolder(), 'tsigil.db')}`;
@@ -221,7 +230,7 @@ function createKey(service, name, scope, resource) {
   return sendRequest(service, 'POST', '/v2/tsigkeys', body, 201).then(JSON.parse);
 }
 
-/** Returns the variable with the setting `nameServers`. */
+/** Returns the environment variable that sets `nameServers`. */
 function delivering(brand, servers, rights) {
   const entries = servers.map((server, index) => ({
     ...{ name: `ns${index + 1}`, driver: brand.driver, rights },
@@ -231,19 +240,20 @@ function delivering(brand, servers, rights) {
   return { TSIGIL_NAME_SERVERS: JSON.stringify(entries) };
 }
 
-/** Waits until every name server has all its keys, at most 60 s. */
+/** Waits at most 60 s until every name server has all its keys. */
 async function untilLive(service) {
   const until = performance.now() + 60_000;
   for (;;) {
     const list = await sendRequest(service, 'GET', '/v2/nameservers');
     const states = JSON.parse(list).nameservers.map(({ state }) => state);
     if (states.length > 0 && states.every((state) => state === 'live')) return;
-    if (performance.now() > until) throw new Error(`The name servers are not live: ${list}`);
+    if (performance.now() > until)
+      throw new Error(`The name servers are not live after 60 s: ${list}`);
     await pause(20);
   }
 }
 
-/** Runs `work` for each number below `count`, for some of them at the same time. */
+/** Runs `work` for each number below `count`, for at most `atOnce` of them at the same time. */
 async function inParallel(atOnce, count, work) {
   const waiting = Array.from({ length: count }, (_, index) => index).values();
   const run = async () => {

@@ -13,7 +13,7 @@ const MODULES = {
 
 /**
  * Returns what the tests use for name servers: `BRANDS`, `startDrivenServer`, `ZONES`, `DRIVERS`
- * and `probeKey`. It bundles these files first, because Node.js 20 cannot run TypeScript.
+ * and `probeKey`. Bundles their modules first, because Node.js 20 cannot run TypeScript.
  */
 export async function nameServerHarness() {
   const folder = temporaryFolder();

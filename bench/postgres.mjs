@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { ROOT } from './service.mjs';
 
 /**
- * Returns `startPostgres` and `createDatabase` of `test/harness/postgres.ts`. It compiles that file
+ * Returns `startPostgres` and `createDatabase` of `test/harness/postgres.ts`. Compiles the file
  * first, because Node.js 20 cannot run TypeScript.
  */
 export async function postgresHarness() {

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICK_US = 10_000;
 
 /**
- * Returns the CPU time of a process and its running children since their start, in microseconds. It
- * includes user and system mode.
+ * Returns the CPU time of a process and its running children since their start, in microseconds.
+ * The time includes user and system mode.
  */
 export function cpuMicroseconds(pid) {
   return processTree(pid).reduce((sum, each) => sum + ownCpuMicroseconds(each), 0);

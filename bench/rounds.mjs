@@ -1,12 +1,12 @@
 import { runWrk } from './wrk.mjs';
 
 /**
- * The maximum difference between the rounds of a row, as a part of their median. A row above it is
- * marked as too noisy.
+ * The maximum difference between the rounds of a row, as a fraction of their median. The table
+ * marks a row above it as too noisy.
  */
 const MAX_SPREAD = 0.3;
 
-/** Returns the median. */
+/** Returns the median, which is the mean of the two middle values of an even number. */
 export function median(values) {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;
@@ -21,7 +21,7 @@ export function median(values) {
  */
 
 /**
- * Sends the requests of one job to a service or an HTTP floor, and measures it.
+ * Sends the requests of one job to a service or an HTTP floor, and returns the measurement.
  * @returns {Promise<Measured>}
  */
 export async function underLoad(bench, server, job) {
@@ -37,7 +37,7 @@ export async function underLoad(bench, server, job) {
 }
 
 /**
- * Sends GET requests to a service or an HTTP floor with wrk, and measures it.
+ * Sends GET requests to a service or an HTTP floor with wrk, and returns the measurement.
  *
  * @returns {Promise<Measured>}
  */
@@ -53,7 +53,10 @@ export async function underWrk(bench, server, { paths, connections }) {
   return { rate: requests / seconds, cpu: (server.cpu() - before) / requests, p50, p99 };
 }
 
-/** Runs a floor that does its work itself, and measures it. @returns {Promise<Measured>} */
+/**
+ * Runs one job in a floor without HTTP, and returns the measurement.
+ * @returns {Promise<Measured>}
+ */
 export async function floorRun(floor, job) {
   const { count, seconds, cpu } = await floor.run(job);
   return { rate: count / seconds, cpu: cpu / count };
@@ -61,7 +64,7 @@ export async function floorRun(floor, job) {
 
 /**
  * Runs every part once to warm up, and then all parts one after another, `bench.rounds` times.
- * Returns the measurements of each part without the first.
+ * Returns the measurements of each part without the warm-up.
  *
  * @template {Record<string, () => Promise<Measured>>} Parts
  *
@@ -88,7 +91,7 @@ const RATIOS = {
 
 /**
  * Returns a row of the table: the medians of the rounds, and the median ratio to a floor. `metric`
- * is the metric that is compared in each round.
+ * is the metric to compare in each round.
  *
  *
  * @param {{ name: string, measured: Measured[], floor?: Measured[], metric?: 'cpu' | 'rate', target?: object, service?: object }} parts

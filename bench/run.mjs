@@ -51,7 +51,7 @@ if (values.help || unknown.length > 0) {
 
   --quick    run one short round of each scenario, in less than a minute; only large differences are significant
   --only     run one scenario (can be repeated): ${Object.keys(SCENARIOS).join(', ')}
-  --before   compare with another build of the service, such as ../older/dist/main.js, and run only the scenarios of --only
+  --before   compare with another build of the service, such as ../older/dist/main.js; without --only, run no other scenario
   --profile  write CPU profiles of the service to var/bench/profiles; this slows the service down
   --strict   exit with 2 if a target is missed
 `);
@@ -62,7 +62,7 @@ const load = startLoad();
 const bench = {
   load,
   quick: values.quick,
-  /** The program of another build. */
+  /** The path of the other build's program, or undefined without `--before`. */
   before: values.before === undefined ? undefined : resolve(values.before),
   seconds: values.quick ? 0.4 : 2,
   rounds: values.quick ? 1 : 3,

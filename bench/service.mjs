@@ -21,7 +21,10 @@ export const ROOT = join(import.meta.dirname, '..');
 /** The folder for results and profiles. */
 export const OUTPUT = join(ROOT, 'var/bench');
 
-/** What to clean up when this process ends, also after a signal. @type {Set<() => void>} */
+/**
+ * The clean-up functions to call when this process ends, also after a signal.
+ * @type {Set<() => void>}
+ */
 const leftovers = new Set();
 process.on('exit', () => leftovers.forEach((clear) => clear()));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
@@ -33,7 +36,7 @@ export function temporaryFolder() {
   return folder;
 }
 
-/** Returns a free port. */
+/** Returns a free port of 127.0.0.1. */
 export async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -43,11 +46,11 @@ export async function freePort() {
 }
 
 /**
- * Starts the built service as it ships, with every feature on and its log in a file. `database` is
- * the setting `database.url`, and `variables` are further settings. `headers` carry a token if the
- * database already has one, because the service then creates no first token. With `profile`,
- * Node.js writes a CPU profile with that name when the service stops. Resolves when the service
- * responds.
+ * Starts the built service with its default settings, and writes its log to a file. `database` is
+ * the setting `database.url`, and `variables` are further environment variables. `headers` carry a
+ * token if the database already has one, because the service then creates no first token. With
+ * `profile`, Node.js writes a CPU profile with that name when the service stops. Resolves when the
+ * service responds.
  */
 export async function startService({
   database,
@@ -95,7 +98,7 @@ export async function startService({
   await waitUntilReady(`${url}/healthcheck`, child, logFile);
   const startMs = performance.now() - began;
   const used = headers ?? { 'x-auth-token': await firstToken(setting, folder) };
-  // The file of the first token exists before the token does.
+  // The file of the first token exists before the service accepts that token.
   await waitUntilReady(`${url}/v2/tlds?limit=1`, child, logFile, used);
   return {
     url,
@@ -111,7 +114,7 @@ export async function startService({
   };
 }
 
-/** Returns the first token, which the service writes beside its database. */
+/** Returns the first token from the file that the service writes. */
 async function firstToken(setting, folder) {
   const path = setting.startsWith('sqlite:')
     ? join(dirname(setting.slice('sqlite:'.length)), 'admin.token')
@@ -123,7 +126,9 @@ async function firstToken(setting, folder) {
 async function waitUntilReady(url, child, logFile, headers = {}) {
   for (;;) {
     if (child.exitCode !== null)
-      throw new Error(`The service ended with ${child.exitCode}: ${readFileSync(logFile, 'utf8')}`);
+      throw new Error(
+        `The service exited with code ${child.exitCode}: ${readFileSync(logFile, 'utf8')}`,
+      );
     const response = await fetch(url, { headers: { ...headers, connection: 'close' } }).catch(
       () => undefined,
     );
@@ -133,8 +138,8 @@ async function waitUntilReady(url, child, logFile, headers = {}) {
 }
 
 /**
- * Sends one request to a service and returns the text of the response. Throws unless its status is
- * `status`.
+ * Sends one request to a service and returns the text of the response. Throws unless the response
+ * has the status `status`.
  */
 export async function sendRequest(service, method, path, body, status = 200) {
   const response = await fetch(service.url + path, {
@@ -151,10 +156,7 @@ export async function sendRequest(service, method, path, body, status = 200) {
   return text;
 }
 
-/**
- * Creates one of the service's own tokens, which is stored in its database. Returns the headers
- * that carry it.
- */
+/** Creates a token that the service stores in its database. Returns the headers with that token. */
 export async function ownToken(service, project = null) {
   const { token } = JSON.parse(
     await sendRequest(

@@ -1,5 +1,5 @@
-// `node bench/soak.mjs`: half load for a long time. Writes the measurements to var/bench/soak.json,
-// and a plot to docs/images/soak.svg.
+// `node bench/soak.mjs`: sends half of the full load for 20 minutes, or for `--minutes`. Writes the
+// measurements to var/bench/soak.json, and a plot to docs/images/soak.svg.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Traffic types, by name. Each takes the arguments of the scenario. It returns a function that
- * makes the next request, and one that checks the response.
+ * Traffic types, by name. Each type takes the arguments of the scenario. It returns `make`, which
+ * makes the next request, and `check`, which checks the response.
  *
  * @typedef {{ method: string, path: string, body?: string }} Sent
  * @typedef {{ make(): Sent | undefined, check(status: number, body: string, sent: Sent): boolean }} Traffic
@@ -22,8 +22,8 @@ export function forgetCreated() {
 const idsOf = (collection) =>
   created.get(collection) ?? created.set(collection, []).get(collection);
 /**
- * The number of created entries that mixed traffic leaves, so that it never changes an entry that
- * it is deleting.
+ * Below this number of created entries, mixed traffic replaces changes and deletions by creations.
+ * It therefore never changes an entry that it is deleting.
  */
 const SPARE = 2000;
 
@@ -67,7 +67,7 @@ export const TRAFFIC = {
       },
     };
   },
-  /** Creates keys with new names, and otherwise these members. */
+  /** Creates keys with new names. Their other members are `members`. */
   createKeys(members) {
     return {
       make() {
@@ -131,8 +131,8 @@ export const TRAFFIC = {
     return {
       make() {
         const wanted = cycle[(next += 1) % cycle.length];
-        // Changes use the first half of the entries and deletions the last, so that no entry gets
-        // both.
+        // Changes use the first half of the entries and deletions the last, so that no change meets
+        // a deleted entry.
         const kind =
           (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
         return { ...kind.make(), kind };

@@ -15,8 +15,8 @@ export function hasWrk() {
 
 /**
  * Sends GET requests for `paths` in rotation with wrk, and returns its measurements. Throws if a
- * request failed or a response had a status of 400 or above. It checks no bodies, because
- * autocannon sends the same requests and checks them.
+ * request failed or a response had a status of 400 or above. Checks no bodies, because autocannon
+ * checks the bodies of the same requests.
  *
  *
  * @param {{ url: string, headers?: Record<string, string>, paths: string[], connections: number, seconds: number }} job

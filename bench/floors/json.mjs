@@ -1,4 +1,4 @@
-// JSON.stringify on the rows of a list.
+// Runs JSON.stringify on the rows of a list.
 import { repeatFor, serveJobs } from './measure.mjs';
 
 serveJobs({}, ({ text, seconds }) => {

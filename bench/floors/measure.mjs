@@ -1,8 +1,8 @@
 import { resourceUsage } from 'node:process';
 
 /**
- * Repeats `work` for `seconds`. Returns the number of repetitions, the time, and the CPU
- * microseconds.
+ * Repeats `work` for `seconds`. Returns the number of repetitions, the time in seconds, and the CPU
+ * time in microseconds.
  */
 export async function repeatFor(seconds, work) {
   return measure(async () => {
@@ -17,8 +17,8 @@ export async function repeatFor(seconds, work) {
 }
 
 /**
- * Runs `work`, which returns its number of operations. Returns that number, the time, and the CPU
- * microseconds.
+ * Runs `work`, which returns its number of operations. Returns that number, the time in seconds,
+ * and the CPU time in microseconds.
  */
 export async function measure(work) {
   const before = resourceUsage();

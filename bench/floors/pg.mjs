@@ -1,5 +1,5 @@
-// Raw pg: named statements on the service's table, over a pool of the same size. Each connection of
-// the load is one caller.
+// Raw pg: named statements on the service's table, over a pool of the service's size. This floor
+// has as many concurrent callers as the load has connections.
 import pg from 'pg';
 import { tldRow } from '../data.mjs';
 import { measure, serveJobs } from './measure.mjs';

@@ -1,5 +1,5 @@
-// Raw SQLite with the durability of the service: inserts the same rows into the same table, in
-// another file.
+// Raw SQLite with the durability of the service: inserts the same rows into the same table of a
+// separate database.
 import { DatabaseSync } from '@photostructure/sqlite';
 import { tldRow } from '../data.mjs';
 import { measure, repeatFor, serveJobs } from './measure.mjs';
@@ -23,7 +23,7 @@ const insert = () => {
   statement.run(row.id, row.name, row.description, row.created_at, row.updated_at, row.name);
 };
 
-/** Inserts a batch in one transaction. Without `batch`, each row is a transaction. */
+/** Inserts `batch` rows in one transaction. Without `batch`, commits each row separately. */
 serveJobs({}, ({ seconds, batch }) => {
   if (batch === undefined) return repeatFor(seconds, insert);
   return measure(async () => {

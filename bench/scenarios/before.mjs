@@ -5,8 +5,8 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 const KEYS = 100;
 
 /**
- * The cost of the current build in relation to another build of the service, `bench.before`. Both
- * run at the same time on separate databases, and their rounds alternate.
+ * Compares the cost of the current build with that of another build, `bench.before`. Both run at
+ * the same time on separate databases, and their rounds alternate.
  */
 export async function before(bench) {
   const programs = { before: bench.before, now: undefined };
@@ -14,7 +14,7 @@ export async function before(bench) {
   return [...rows, ...(await starts(bench, programs))];
 }
 
-/** Starts both builds. `database` returns the setting of a build's database. */
+/** Starts both builds. `database` returns the database URL of a build. */
 async function startBoth(programs, database = () => undefined) {
   const services = {};
   for (const [name, program] of Object.entries(programs)) {

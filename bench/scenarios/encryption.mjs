@@ -9,8 +9,9 @@ const AT = '2026-01-01T00:00:00.000000';
 const LATER = '2026-01-02T00:00:00.000000';
 
 /**
- * The cost of encryption at rest with warm caches. SQLite databases always have encrypted secrets.
- * The floor of a request is therefore its cost minus the cost of encryption in the store.
+ * Measures the cost of encryption at rest with warm caches. The service always encrypts the secrets
+ * in a SQLite database. The floor of a request is therefore its cost minus the cost of encryption
+ * in the store.
  */
 export async function encryption(bench) {
   const service = await startService({ profile: bench.profileOf('encryption') });
@@ -75,7 +76,9 @@ function newKey(name) {
   };
 }
 
-/** Opens a store with keys in a new database. Returns its operations, each with its count. */
+/**
+ * Opens a store with keys in a new database. Returns its operations. Each returns how often it ran.
+ */
 async function openStore(isEncrypted) {
   const [{ openDatabase }, { insertDataKey }, { createKeyring }, { masterKeyOf }] =
     await Promise.all([
@@ -126,13 +129,13 @@ async function openStore(isEncrypted) {
       return 1;
     },
     async create() {
-      return (await insertMany(64, LATER)).length; // not on the page of `list`
+      return (await insertMany(64, LATER)).length; // too new for the page of `list`
     },
     close: () => store.close(),
   };
 }
 
-/** Repeats an operation of a store. Returns its CPU time in microseconds. */
+/** Repeats an operation of a store. Returns its rate, and its CPU time in microseconds. */
 async function cpuOf({ seconds }, operation) {
   const before = process.cpuUsage();
   const end = performance.now() + (seconds * 1000) / 2;

@@ -7,7 +7,8 @@ const COUNT = 10_000;
 const FIRST_NUMBER = 5_000_000;
 
 /**
- * A list of 10,000 TLD entries in one request. The floor inserts as many rows in one transaction.
+ * Measures a list of 10,000 TLD entries in one request. The floor inserts as many rows in one
+ * transaction.
  */
 export async function imports(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];

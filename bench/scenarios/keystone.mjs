@@ -4,7 +4,7 @@ import { databaseWith } from '../data.mjs';
 import { interleave, rowOf, underLoad } from '../rounds.mjs';
 import { ownToken, sendRequest, startService } from '../service.mjs';
 
-/** The description that the identity service returns for every token. */
+/** The response with which the simulated Keystone describes every token. */
 const DESCRIPTION = {
   token: {
     methods: ['password'],
@@ -16,7 +16,7 @@ const DESCRIPTION = {
   },
 };
 
-/** `GET` with a cached Keystone token, compared with one of the service's own tokens. */
+/** Compares `GET` with a cached Keystone token to `GET` with a token of the service. */
 export async function keystone(bench) {
   const identity = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

@@ -5,7 +5,7 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const ROWS = 100_000;
 
-/** Pages of 100 out of 100,000 rows. The floor is `JSON.stringify` on the same rows. */
+/** Measures pages of 100 out of 100,000 rows. The floor is `JSON.stringify` on the same rows. */
 export async function lists(bench) {
   const { setting, rows } = await databaseWith(ROWS);
   const [service, floor] = await Promise.all([
@@ -24,7 +24,7 @@ export async function lists(bench) {
   for (const [name, query] of Object.entries(queries)) {
     const path = `/v2/tlds?${query}`;
     const text = await sendRequest(service, 'GET', path);
-    if (JSON.parse(text).tlds.length !== 100) throw new Error(`${path} does not have 100 rows`);
+    if (JSON.parse(text).tlds.length !== 100) throw new Error(`${path} did not return 100 rows`);
     texts[name] = text;
     parts[name] = () =>
       underLoad(bench, service, {

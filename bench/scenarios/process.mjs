@@ -6,8 +6,8 @@ import { finish, interleave, median, rowOf } from '../rounds.mjs';
 import { ownToken, ROOT, sendRequest, startService } from '../service.mjs';
 
 /**
- * The time from the start of the process to its first response, with an empty database and a full
- * one.
+ * Measures the time from the start of the process to its first response, with an empty database and
+ * with 100,000 rows.
  */
 export async function start(bench) {
   const started = async (count) => {
@@ -33,10 +33,13 @@ export async function start(bench) {
   ];
 }
 
-/** The time limit of the memory scenario. A slow machine completes fewer requests in it. */
+/** The time limit of the memory scenario. A slow machine completes fewer requests in this time. */
 const MAX_MEMORY_SECONDS = 90;
 
-/** Resident memory of a new service, after many requests, and with many rows. */
+/**
+ * Measures the resident memory of a new service, with 100,000 rows, and after up to 1,000,000
+ * requests.
+ */
 export async function memory(bench) {
   const { setting, rows } = await databaseWith(100_000);
   const [fresh, service] = [
@@ -85,7 +88,7 @@ export async function memory(bench) {
   return out;
 }
 
-/** The size of a production installation on disk: the runtime packages and the program. */
+/** Measures the size of a production installation on disk: the runtime packages and the program. */
 export async function size() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const shipped = Object.entries(packages).filter(
@@ -101,7 +104,7 @@ export async function size() {
   const outermost = shipped
     .map(([path]) => path)
     .filter((path) => path.lastIndexOf('node_modules/') === 0);
-  const name = `size: ${shipped.length} packages, and the program itself ${(kilobytes(['dist']) / 1024).toFixed(1)} MB`;
+  const name = `size: ${shipped.length} packages, and the program of ${(kilobytes(['dist']) / 1024).toFixed(1)} MB`;
   return [
     finish({
       name,

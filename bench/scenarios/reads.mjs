@@ -5,8 +5,8 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 import { hasWrk } from '../wrk.mjs';
 
 /**
- * Reads of one resource by its id, over 1, 16 and 64 connections. The floor is `node:http` with a
- * constant body of the same size.
+ * Measures reads of one resource by its id, over 1, 16 and 64 connections. The floor is `node:http`
+ * with a constant body of the same size.
  */
 export async function reads(bench) {
   const { setting, rows } = await databaseWith(1000);
@@ -67,8 +67,8 @@ export async function reads(bench) {
 }
 
 /**
- * The same with wrk, which leaves more CPU time to the server. A slow load generator makes the
- * floor look more expensive than it is.
+ * Measures the same reads with wrk, which uses less CPU time than autocannon. A slow load generator
+ * makes the floor look more expensive than it is.
  */
 async function wrkRow(bench, { service, floor, name, paths, size }) {
   const connections = 64;

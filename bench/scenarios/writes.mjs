@@ -4,7 +4,8 @@ import { finish, floorRun, interleave, median, rowOf, underLoad } from '../round
 import { ownToken, startService } from '../service.mjs';
 
 /**
- * Durable changes over 64 connections. The floor is raw SQLite with one insertion for each commit.
+ * Measures durable changes over 64 connections. The floor is raw SQLite with one insertion for each
+ * commit.
  */
 export async function writes(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];

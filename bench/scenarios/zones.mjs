@@ -5,7 +5,7 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 const COUNTS = [0, 1500, 100_000];
 const CHECKED = 1000;
 
-/** Zone creations with no, 1,500 and 100,000 TLD entries. */
+/** Measures zone creations with 0, 1,500 and 100,000 TLD entries. */
 export async function zones(bench) {
   const services = [];
   const parts = {};
@@ -34,7 +34,7 @@ export async function zones(bench) {
   return rows;
 }
 
-/** Checks of 1,000 zone names, each below another of 100,000 TLD entries. */
+/** Measures checks of 1,000 zone names, each below a different one of 100,000 TLD entries. */
 export async function checks(bench) {
   const service = await startService({
     database: (await databaseWith(100_000)).setting,
@@ -46,7 +46,7 @@ export async function checks(bench) {
   );
   const expected = await sendRequest(service, 'POST', '/v2/tlds/check', { names });
   if (!JSON.parse(expected).checks.every(({ allowed }) => allowed))
-    throw new Error('A name was refused');
+    throw new Error('POST /v2/tlds/check refused a name');
   const { measured } = await interleave(bench, {
     measured: () =>
       underLoad(bench, service, {
