@@ -1,6 +1,6 @@
 // Shows the delivery of keys on this machine. Usage: npm run demo [-- DRIVER]. Starts a name server
-// and the service in a temporary folder. A new key transfers a zone, and a deleted one does not.
-// Removes everything at the end.
+// and the service in a temporary folder. Transfers a zone with a new key, and shows that the name
+// server refuses the deleted key. Removes everything at the end.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ function chooseDriver(wanted) {
   );
 }
 
-/** Returns whether a connection to a control channel or API is accepted. */
+/** Returns whether a control channel or API accepts a connection. */
 function accepts(endpoint) {
   return new Promise((settle) => {
     const socket = connect(endpoint);
@@ -73,10 +73,10 @@ async function startNameServer(driver, folder, { run, start }) {
   return { name: 'ns1', driver, address: `127.0.0.1:${port}`, probeZone: `${ZONE}.`, local };
 }
 
-/** Starts the service. Returns the variables with which commands reach it. */
+/** Starts the service. Returns the environment variables that its client needs. */
 async function startService(folder, entry, { start }) {
   const file = join(folder, 'tsigil.yaml');
-  // JSON is YAML.
+  // Every JSON document is also a YAML document.
   const settings = { listen: '127.0.0.1:0', database: 'sqlite:tsigil.db', nameServers: [entry] };
   writeFileSync(file, JSON.stringify(settings, undefined, 2));
   const url = await start(
@@ -93,7 +93,7 @@ async function demonstrate(driver, folder, processes) {
   const { title } = NAME_SERVERS[driver];
   say(`This demo runs ${title} and the service in ${folder}, and removes them at the end.\n`);
   const server = await startNameServer(driver, folder, processes);
-  say(`1. ${title} serves the zone ${ZONE} at ${server.address}, and transfers it to no one.`);
+  say(`1. ${title} serves the zone ${ZONE} at ${server.address}, and refuses all transfers.`);
   const variables = await startService(folder, server, processes);
   say(`2. The service runs at ${variables.TSIGIL_URL}. Its configuration names ${title} 'ns1'.`);
   /** Runs a command of the client, and returns its output. */
@@ -133,7 +133,9 @@ async function demonstrate(driver, folder, processes) {
     'name',
   );
 
-  say(`\n3. Create a key. The service puts it on ${title}, and verifies it with signed queries.`);
+  say(
+    `\n3. Create a key. The service delivers it to ${title}, and verifies it with signed queries.`,
+  );
   await showTsigil(
     'tsigkey',
     'create',
@@ -155,17 +157,17 @@ async function demonstrate(driver, folder, processes) {
   await showTsigil('tsigkey', 'export', 'demo-key', '--format', 'nsupdate', '-o', KEY_FILE);
   await expectTransfer(true, KEY_FILE);
 
-  say(`\n5. Without the key, ${title} refuses.`);
+  say(`\n5. Without the key, ${title} refuses the transfer.`);
   await expectTransfer(false);
 
-  say(`\n6. Delete the key. The service removes it from ${title}, and verifies that too.`);
+  say(`\n6. Delete the key. The service removes it from ${title}, and verifies the removal.`);
   await showTsigil('tsigkey', 'delete', 'demo-key');
   await processes.until(async () => {
     const { state, keys_wanted: wanted } = await readJson('nameserver', 'show', 'ns1');
     return state === 'live' && wanted === 0;
   }, 'The service did not remove the key');
 
-  say(`\n7. With the deleted key, ${title} refuses.`);
+  say(`\n7. With the deleted key, ${title} refuses the transfer.`);
   await expectTransfer(false, KEY_FILE);
 }
 
@@ -186,7 +188,7 @@ try {
     rmSync(folder, { recursive: true, force: true });
     say(`\nStopped both programs, and removed ${folder}.`);
   }
-  say(`docs/nameservers/${driver}.md describes the same for your own server.`);
+  say(`docs/nameservers/${driver}.md describes these steps for your own name server.`);
 } catch (error) {
   process.stderr.write(`The demo failed: ${error.message}\n`);
   process.exitCode = 1;

@@ -14,7 +14,9 @@ import { findProgram } from './processes.mjs';
 
 const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 
-/** Returns the folder with the modules of PowerDNS, or undefined without one for SQLite. */
+/**
+ * Returns the folder of the PowerDNS modules, or undefined if the one for SQLite is not installed.
+ */
 function moduleFolder() {
   return readdirSync('/usr/lib')
     .map((name) => join('/usr/lib', name, 'pdns'))
@@ -185,8 +187,8 @@ export function installedDrivers() {
 }
 
 /**
- * Copies a program into the folder, and returns the path of the copy. AppArmor restricts the
- * programs at their paths to the folders of their packages.
+ * Copies a program into the folder, and returns the path of the copy. AppArmor restricts a program
+ * at its installed path to the folders of its package.
  */
 export function copyProgram(name, folder) {
   const copy = join(folder, basename(name));

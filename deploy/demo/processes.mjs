@@ -12,7 +12,7 @@ const TIMEOUT_MS = 20_000;
 /** How long a program may take to end before it is killed, in milliseconds. */
 const END_MS = 5000;
 
-/** The folders of programs: those of the PATH, and those for administrators. */
+/** The folders to search for programs: those of the PATH, and those for administrators. */
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin'];
 
 /** The environment of all programs, without the settings of any other service. */
@@ -74,7 +74,7 @@ export function createProcesses(folder, signal) {
     return started;
   };
 
-  /** Waits until `condition` returns something, and returns that. */
+  /** Waits until `condition` returns a truthy value, and returns that value. */
   const until = async (condition, subject) => {
     const end = Date.now() + TIMEOUT_MS;
     for (;;) {
@@ -89,7 +89,7 @@ export function createProcesses(folder, signal) {
   return {
     until,
 
-    /** Starts a program, and waits until `ready` returns something for its output. */
+    /** Starts a program, and waits until `ready` returns a truthy value for its output. */
     async start(title, program, parameters, ready) {
       const started = launch(program, parameters, {});
       return until(async () => {

@@ -1,4 +1,4 @@
-// Requests a transfer of a zone with dig, or without it with this project's own client.
+// Requests a transfer of a zone with dig, or with this project's client if dig is not installed.
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +12,8 @@ import { findProgram } from './processes.mjs';
 const TIMEOUTS = { tries: 3, seconds: 3 };
 
 /**
- * Returns a function that requests a transfer, signed with the key in `keyFile` if it is given. It
- * returns its command if it is dig, the output, and whether the server sent the zone.
+ * Returns a function that requests a transfer, signed with the key in `keyFile` if given. The
+ * function returns the output, whether the server sent the zone, and the command if it ran dig.
  */
 export function createTransfers({ folder, zone, port, run }) {
   const dig = findProgram('dig');

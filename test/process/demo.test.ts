@@ -63,9 +63,13 @@ describe('npm run demo', () => {
       const [, , , created = '', sent = '', unsigned = '', , deleted = ''] = out.split(/^\d\. /m);
       expect(created).toMatch(/live and verified \d+ ms after its creation/);
       expect(sent).toMatch(/SOA|the server sent the zone/);
-      expect(unsigned).toMatch(/^Without the key, .* refuses\.[^]*(?:Transfer failed|REFUSED)/);
+      expect(unsigned).toMatch(
+        /^Without the key, .* refuses the transfer\.[^]*(?:Transfer failed|REFUSED)/,
+      );
       expect(unsigned).not.toContain('SOA');
-      expect(deleted).toMatch(/^With the deleted key, .* refuses\.[^]*(?:failed|unknown key)/);
+      expect(deleted).toMatch(
+        /^With the deleted key, .* refuses the transfer\.[^]*(?:failed|unknown key)/,
+      );
       expect(deleted).not.toContain('SOA');
       expect(out).toContain(title);
       expect(remains(folder)).toEqual([]);
