@@ -10,7 +10,7 @@ import {
   ON_SQLITE_WHEN_SHORT,
 } from './test/harness/sizes.ts';
 
-/** Threads can run only JavaScript. It is in the built program, which `npm run build` makes. */
+/** Threads can run only JavaScript. They therefore use the program that `npm run build` makes. */
 const builtThreads: Plugin = {
   name: 'built-threads',
   transform: (code, id) =>
@@ -19,7 +19,7 @@ const builtThreads: Plugin = {
       : undefined,
 };
 
-/** The file system in memory, with room for the databases of a quick run. */
+/** The file system in memory, and the space that the databases of a quick run need. */
 const MEMORY = '/dev/shm';
 const MEMORY_BYTES = 1024 ** 3;
 
@@ -57,7 +57,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      // The same suites of the API and the store, on the other database.
+      // Runs the suites of the API and of delivery again, on PostgreSQL.
       {
         extends: true,
         test: {
@@ -75,7 +75,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      // Attacks the service and measures how long other callers wait, so nothing else runs at the same time.
+      // Attacks the service and measures how long other callers wait. Nothing else runs meanwhile.
       {
         extends: true,
         test: {
@@ -87,7 +87,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
-      // Reads what all the others made the service print, so it comes last.
+      // Reads the output of the service in all other projects, and therefore runs last.
       {
         extends: true,
         test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 3 } },

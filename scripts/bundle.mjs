@@ -4,7 +4,8 @@ import { rolldown } from 'rolldown';
 
 /**
  * Modules of src with the same names in dist: the program, the thread for scans, and imports of
- * scripts and tests. All others are parts of a few larger files, which Node.js loads faster.
+ * scripts and tests. All other modules become parts of a few larger files, which Node.js loads
+ * faster.
  */
 const ENTRIES = [
   'main',
@@ -26,8 +27,8 @@ const ENTRIES = [
 ];
 
 /**
- * Modules at the top of dist: a thread, and the module that starts it. That module looks for the
- * thread in the folder that it is in.
+ * Modules at the top of dist: a thread, and the module that starts it. The module looks for the
+ * thread in its own folder.
  */
 const AT_TOP = {
   'scan-worker': 'store/sqlite/scans/scan-worker',
@@ -35,8 +36,8 @@ const AT_TOP = {
 };
 
 /**
- * Bundles the TypeScript of src in `checkout` into the folder `target`, which has the modules
- * `entries` under their own names. Checks no types.
+ * Bundles the TypeScript of src in `checkout` into the folder `target`. The modules `entries`
+ * become files with their own names. Checks no types.
  */
 export async function bundle(checkout, target, entries = ENTRIES) {
   const input = { ...Object.fromEntries(entries.map((name) => [name, name])), ...AT_TOP };

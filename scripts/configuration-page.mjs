@@ -45,7 +45,7 @@ The service does not start with:
 - an invalid value
 - a file that is unreadable or unusable
 
-The message lists all problems, and the exit code is 2.
+The service then lists all problems and exits with 2.
 \`tsigil check-config\` makes the same checks and prints the effective configuration.
 The output hides secrets, and the password in a database URL.
 
@@ -63,7 +63,7 @@ The column Reload below shows the effect of SIGHUP on a changed setting:
 A secret can also be in a file.
 Set the variable that ends in \`_FILE\` to the path of the file.
 The secret is the content of the file without the final newline.
-If both variables are set, the service does not start.
+If the variables with and without \`_FILE\` are both set, the service does not start.
 [Operations](operations.md#give-the-service-its-secrets) shows how to use systemd credentials.
 
 ## Settings
@@ -134,7 +134,7 @@ ${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 | \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. Used if the database URL has no password and \`PGPASSWORD\` is not set. |
 
 The client is every command that sends requests to a service.
-[Command line](command-line.md#service-address-and-token) lists its other settings.
+[Command line](command-line.md#service-address-and-token) lists the other settings of the client.
 
 The service ignores the variables that Kubernetes sets for a service named \`tsigil\`, such as \`TSIGIL_SERVICE_HOST\` and \`TSIGIL_PORT\`.
 `);
@@ -153,7 +153,7 @@ function groupOf(right) {
   return `${right.split(':').slice(0, -1).join()} ${DEFAULT_POLICY[right].join()}`;
 }
 
-/** A row of the operations of one group. */
+/** Returns the table row of one group. */
 function rightsOf(group) {
   const rights = CONFIGURABLE_RIGHTS.filter((right) => groupOf(right) === group);
   return `| ${inCode(rights)} | ${inCode(DEFAULT_POLICY[rights[0]])} |`;

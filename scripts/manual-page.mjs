@@ -8,11 +8,11 @@ import { VERSION } from '../dist/version.js';
 const VARIABLES = [
   [
     'TSIGIL_URL',
-    'The URL of the service if --url is not set. The default is the service on this machine.',
+    'The URL of the service if --url is not set. The default is the URL in the current profile, or that of the service on this machine.',
   ],
   [
     'TSIGIL_TOKEN',
-    'The token if --token-file is not set. The default is the first token of the service on this machine.',
+    'The token if --token-file is not set. The default is the token in the current profile, or the first token of the service on this machine.',
   ],
   ['TSIGIL_CONFIG', 'The configuration file of the service if --config is not set.'],
   [
@@ -51,9 +51,9 @@ const EXIT_CODES = [
   ['0', 'The command succeeded.'],
   ['1', 'The service refused the request, or a check found a fault.'],
   ['2', 'The arguments or the configuration are invalid.'],
-  ['3', 'The service cannot be reached, is unavailable, or does not accept the token.'],
+  ['3', 'The service is unreachable or unavailable, or does not accept the token.'],
   ['4', 'The token is valid, but lacks the right to do this.'],
-  ['130', 'Ctrl-C stopped the command. Standard error lists what it has done.'],
+  ['130', 'Ctrl-C stopped the command. Standard error lists what the command has done.'],
 ];
 
 /**
@@ -161,7 +161,7 @@ function escape(text) {
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }
 
-/** One argument of a macro. */
+/** Returns one argument of a macro. */
 function quote(text) {
   return `"${escape(text).replaceAll('"', '\\(dq')}"`;
 }

@@ -11,7 +11,9 @@ import { buildProgram } from './release/program.mjs';
 
 const CHECKOUT = resolve(import.meta.dirname, '..');
 
-/** What the Containerfile copies, the Containerfile, and what a build must not send. */
+/**
+ * The build context of the container: the Containerfile, `.dockerignore`, and the files to copy.
+ */
 const CONTAINER_FILES = [
   '.dockerignore',
   'Containerfile',
@@ -27,8 +29,8 @@ const CONTAINER_FILES = [
 const ARCHITECTURES = { amd64: 'x64', arm64: 'arm64' };
 
 /**
- * The time of all files, in seconds since 1970: SOURCE_DATE_EPOCH, or the time of the commit.
- * Throws if the checkout differs from the commit.
+ * Returns the time of all files, in seconds since 1970: SOURCE_DATE_EPOCH, or the time of the
+ * commit. Throws if the checkout differs from the commit.
  */
 function releaseTime() {
   if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);

@@ -15,18 +15,18 @@ import { gzipSync } from 'node:zlib';
 import { copy, copyAll, filesBelow, run } from './files.mjs';
 import { dependenciesOf, nameOf, readJson } from './program.mjs';
 
-/** The folder of the program, and of its documents. */
+/** The folders of the program and of its documents in the package. */
 const HOME = 'usr/lib/tsigil';
 const DOCUMENTS = 'usr/share/doc/tsigil';
 
-/** Where the files of deploy/debian belong. */
+/** The paths of the files of deploy/debian in the package. */
 const FILES = {
   'tsigil.yaml': 'etc/tsigil/tsigil.yaml',
   'sysusers.conf': 'usr/lib/sysusers.d/tsigil.conf',
   'tmpfiles.conf': 'usr/lib/tmpfiles.d/tsigil.conf',
 };
 
-/** Paths in the units, which are for a checkout in /opt, and the paths in the package. */
+/** Replacements in the units: the paths of a checkout in /opt, and the paths in the package. */
 const MOVES = [
   ['/usr/bin/node /opt/tsigil/dist/main.js', '/usr/bin/tsigil'],
   ['/opt/tsigil/docs', `/${DOCUMENTS}/docs`],
@@ -44,7 +44,7 @@ const LOADED = /\.(?:[cm]?js|json|node)$|^(?:licen[cs]e|notice)\b/i;
 /** Folders of dependencies that no program loads, and hidden files. */
 const UNUSED = /(?:^|\/)(?:\.|(?:bench\w*|docs|examples?|integration|scripts|spec|tests?|tools)\/)/;
 
-/** The end of the name of a compiled file for Debian, which has the GNU C library. */
+/** The name suffix of a file that is compiled for the GNU C library, which Debian has. */
 const GLIBC = '@photostructure+sqlite.glibc.node';
 
 /** Writes the .deb for one architecture. `root` is a new folder for its files. */
@@ -80,7 +80,8 @@ export function makeDebianPackage({ checkout, program, root, file, architecture,
 }
 
 /**
- * Copies what the program loads. Throws if the checkout has other versions than package-lock.json.
+ * Copies the dependencies of the program. Throws if the version of one differs from
+ * package-lock.json.
  */
 function copyDependencies(checkout, home, cpu) {
   for (const { path, version } of dependenciesOf(checkout)) {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Runs a program and returns its output. Throws with its messages if it fails. */
+/** Runs a program and returns its output. Throws an error with its output if it fails. */
 export function run(program, parameters, folder, environment = {}) {
   const { status, stdout, stderr, error } = spawnSync(program, parameters, {
     cwd: folder,
@@ -16,14 +16,16 @@ export function run(program, parameters, folder, environment = {}) {
   return stdout;
 }
 
-/** Copies files and folders from `source` to the same paths in `target`, with plain modes. */
+/**
+ * Copies files and folders from `source` to the same paths in `target`, with the modes of `copy`.
+ */
 export function copyAll(source, paths, target) {
   for (const path of paths) copy(join(source, path), join(target, path));
 }
 
 /**
- * Copies a file or folder, without the paths that `filter` refuses. Symbolic links are followed.
- * Every file gets mode 0644, or 0755 if it is executable.
+ * Copies a file or folder, without the paths for which `filter` returns false. Follows symbolic
+ * links. Every file gets mode 0644, or 0755 if it is executable.
  */
 export function copy(source, target, filter = () => true) {
   mkdirSync(dirname(target), { recursive: true });

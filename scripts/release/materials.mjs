@@ -6,9 +6,10 @@ import { run } from './files.mjs';
 import { readJson } from './program.mjs';
 
 /**
- * Returns the SBOM of the program and its dependencies, with a time and a serial number that do not
- * vary. `folder` is for the files that npm reads. They omit what only a checkout needs:
- * `--omit=dev` also omits packages that both the program and the tests need.
+ * Returns the SBOM of the program and its dependencies. The time of the SBOM is `time`, and the
+ * serial number depends only on the content. Writes the files that npm reads to `folder`, without
+ * packages that only a checkout needs. `npm sbom --omit=dev` would also omit packages that both the
+ * program and the tests need.
  */
 export function describeMaterials(checkout, folder, time) {
   mkdirSync(folder);

@@ -22,7 +22,7 @@ export async function buildProgram(checkout, target) {
 
 /**
  * Returns a package.json without what only a checkout needs. npm ignores the overrides of an
- * installed package. Those of the packages in `shipped` therefore become dependencies.
+ * installed package. The overrides of the packages in `shipped` therefore become dependencies.
  */
 function publishable({ dependencies, overrides, ...members }, shipped) {
   const kept = Object.entries(members).filter(([name]) => !CHECKOUT_MEMBERS.includes(name));
@@ -33,7 +33,9 @@ function publishable({ dependencies, overrides, ...members }, shipped) {
   };
 }
 
-/** Returns the folders of the program's dependencies in a checkout, by package-lock.json. */
+/**
+ * Returns the path, version and licence of each dependency of the program, from package-lock.json.
+ */
 export function dependenciesOf(checkout) {
   const { packages } = readJson(join(checkout, 'package-lock.json'));
   return Object.entries(packages)
