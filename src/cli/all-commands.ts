@@ -66,7 +66,7 @@ function addCompletion(program: Command, out: Stream): void {
     'tsigil completion bash > ~/.local/share/bash-completion/completions/tsigil',
     {
       command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil',
-      purpose: 'any folder in $fpath works',
+      purpose: 'write to any folder in $fpath',
     },
     'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
   ]);

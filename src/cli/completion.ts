@@ -15,7 +15,9 @@ interface Word {
 /** The nouns of the types whose names a script reads from the service. */
 const NOUNS: readonly string[] = RESOURCE_COMMANDS.map(({ type }) => type.noun);
 
-/** The possible values of a flag: these, files, names of resources, or any text. */
+/**
+ * The possible values of a flag: a list, files, or names of resources. Undefined allows any text.
+ */
 type Choices = readonly string[] | 'files' | { readonly namesOf: string } | undefined;
 
 /** A command in the tree of completions. */
@@ -31,7 +33,8 @@ interface Node {
 
 /**
  * Returns the script with which `shell` completes commands, flags, the values of flags and the
- * names of resources. It contains the commands of this version. It runs the program to get names.
+ * names of resources. The script contains the commands of this version, and runs the program to get
+ * names.
  */
 export function completionScript(program: Command, shell: Shell): string {
   const name = program.name();
@@ -52,7 +55,7 @@ function nodesBelow(command: Command, path: string): Node[] {
     );
 }
 
-/** Returns nodes for `help`, which is followed by the name of a command. */
+/** Returns the nodes for `help`, whose argument is the name of a command. */
 function helpNodes(program: Command): Node[] {
   return [program, ...program.commands.filter(({ commands }) => commands.length > 0)].map(
     (command) => ({
@@ -117,8 +120,7 @@ function quote(text: string): string {
 }
 
 /**
- * Returns the `case` pattern of all commands. The scripts use it to find the command that was
- * typed.
+ * Returns the `case` pattern of all commands. The scripts use it to find the command in the line.
  */
 function pathPatterns(nodes: readonly Node[]): string {
   return nodes
@@ -128,8 +130,8 @@ function pathPatterns(nodes: readonly Node[]): string {
 }
 
 /**
- * Returns a `case` line for each set of flags with the same values. `act` returns its shell
- * commands.
+ * Returns a `case` line for each set of flags with the same values. `act` returns the shell
+ * commands for these values.
  */
 function valueCases(nodes: readonly Node[], act: (choices: Choices) => string): string[] {
   const patterns = new Map<string, string[]>();

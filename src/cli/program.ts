@@ -50,7 +50,7 @@ export async function createProgram(
 
 /**
  * Creates the program for the command line `argv`. For a command that runs on this machine, such as
- * `serve`, it has only the commands of this kind. Loading all others would take longer.
+ * `serve`, the program has only such commands, because loading all commands takes longer.
  */
 async function programFor(
   argv: readonly string[],
@@ -92,7 +92,7 @@ function emptyProgram(version: string, terminal: Terminal): Command {
   return program;
 }
 
-/** Returns the message and the hint for an error that no command expected. */
+/** Returns the message and the hint for an unexpected error. */
 function sentenceOf(error: unknown): {
   readonly sentence: string;
   readonly hint: string | undefined;

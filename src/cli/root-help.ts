@@ -22,7 +22,7 @@ export function formatHelp(command: Command, helper: Help): string {
   const flags = helper.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
   const summaryOf = (each: Command) =>
     each.name() === 'help'
-      ? `print the help of a command; other options: ${flags.slice(0, 2).join(', ')}`
+      ? `print the help of a command; other flags: ${flags.slice(0, 2).join(', ')}`
       : each.summary() || each.description();
   return `${[
     `${title('Usage:')} ${helper.commandUsage(command)}`,
@@ -35,7 +35,9 @@ export function formatHelp(command: Command, helper: Help): string {
   ].join('\n')}\n`;
 }
 
-/** Returns the description of a flag in help. It states whether the flag is required. */
+/**
+ * Returns the description of a flag in help. The description states whether the flag is required.
+ */
 export function optionDescription(option: Parameters<Help['optionDescription']>[0]): string {
   const description = new Help().optionDescription(option);
   return option.mandatory ? `${description} (required)` : description;
@@ -54,9 +56,7 @@ export function addHelpCommand(program: Command): void {
   addExamples(help, ['tsigil help tsigkey verify']);
 }
 
-/**
- * Returns the subcommand with this name or alias. Reports an unknown one, which ends the program.
- */
+/** Returns the subcommand with this name or alias. Reports an unknown name and ends the program. */
 function childOf(parent: Command, word: string): Command {
   const child = parent.commands.find(
     (each) => each.name() === word || each.aliases().includes(word),

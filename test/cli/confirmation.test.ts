@@ -36,12 +36,13 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil backup': undefined,
   'tsigil migrate': undefined,
   'tsigil copy-database': undefined,
-  'tsigil encryption scrub': 'before it rewrites the table or the file',
+  'tsigil encryption scrub': 'before the command rewrites the table or the database file',
   'tsigil encryption reset': 'when a secret is unreadable',
   'tsigil token create': undefined,
   'tsigil token list': undefined,
   'tsigil token show': undefined,
-  'tsigil token revoke': 'when this revokes the token in use or the last administrator token',
+  'tsigil token revoke':
+    'when the command revokes the token in use or the last administrator token',
   'tsigil tld create': undefined,
   'tsigil tld list': undefined,
   'tsigil tld show': undefined,
@@ -335,7 +336,7 @@ describe('token revoke', () => {
     expect([status, err]).toEqual([
       1,
       expect.stringContaining(
-        "Token 'mine' is the token that this command uses. Revoke it? [y/N] ",
+        "Token 'mine' is the token that this command uses. Revoke the token? [y/N] ",
       ),
     ]);
     expect(await names()).toEqual(['mine', 'other', 'reader']);
@@ -360,7 +361,7 @@ describe('token revoke', () => {
     await revoke({}, 'other');
     const { status, err } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine');
     expect(err).toContain(
-      "Token 'mine' is the token that this command uses. No valid administrator token remains afterwards. Revoke it? [y/N] ",
+      "Token 'mine' is the token that this command uses. No valid administrator token remains after the revocation. Revoke the token? [y/N] ",
     );
     expect([status, err]).toEqual([
       1,

@@ -247,7 +247,7 @@ describe('clouds.yaml', () => {
       REACHED,
     );
     expect((await list({ ...userClouds(cloud), OS_CLOUD: 'here' })).err).toMatch(
-      /has no password\. Its auth_type requires it\./,
+      /has no password\. Its auth_type requires password\./,
     );
   });
 

@@ -273,7 +273,7 @@ describe('invalid lists', () => {
     writeFileSync(join(folder, 'latin1.csv'), Buffer.from('com,Köln\n', 'latin1'));
     expect(await tldImport(['latin1.csv'])).toMatchObject({
       status: 2,
-      err: "tsigil: 'latin1.csv' is not valid UTF-8 text\nConvert it to UTF-8.\n",
+      err: "tsigil: 'latin1.csv' is not valid UTF-8 text\nConvert the file to UTF-8.\n",
     });
   });
 });

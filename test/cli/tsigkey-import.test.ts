@@ -444,6 +444,6 @@ describe('include statements', () => {
     const inside = write({ ...Object.fromEntries(files), 30: bindKey('a') });
     const { status, out } = await importFile(`${inside}/0`);
     expect(status).toBe(1);
-    expect(out).toContain('is one of more than 1000 included files');
+    expect(out).toContain('exceeds the limit of 1000 included files');
   });
 });

@@ -197,7 +197,7 @@ describe.runIf(bind?.installed)('the name servers of the service', () => {
     ]);
     expect([status, err]).toEqual([
       1,
-      'Not verified, because no name server should have them: nowhere\ntsigil: 1 of 3 checks failed\n',
+      'Keys not verified, because no name server should have them: nowhere\ntsigil: 1 of 3 checks failed\n',
     ]);
   });
 

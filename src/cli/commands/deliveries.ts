@@ -11,32 +11,35 @@ import type { Terminal } from '../output/terminal.ts';
 import { callFor, type Connection } from '../service/client.ts';
 import type { Item } from '../service/resource-requests.ts';
 
-/** The columns of a key on its name servers. */
+/** The columns of a key's deliveries. */
 export const DELIVERY_COLUMNS = ['name_server', 'state', 'verified_at', 'error'];
 
-/** How long a request waits, in seconds. It is shorter than the time limit of a request. */
+/** How long the service waits before it responds, in seconds. Requests have a higher time limit. */
 const WAIT_SECONDS = 10;
 
-/** How long a command waits in all, in milliseconds. */
+/** How long a command waits at most, in milliseconds. */
 const MAX_WAIT_MS = 60_000;
 
 /**
- * The least time between two requests. A service with many waiting requests does not let another
- * one wait, and responds at once.
+ * The minimum time between two requests, in milliseconds. A service with too many waiting requests
+ * responds at once.
  */
 const INTERVAL_MS = 500;
 
-/** Where a key works. */
+/** The deliveries of a key to its name servers. */
 export interface Deliveries {
   readonly rows: readonly Item[];
   readonly isDelivered: boolean;
-  /** Whether any name server is pending, even if another one has failed. */
+  /** Whether any delivery is pending, even if another one has failed. */
   readonly isPending: boolean;
   /** The error to throw if a name server does not have the key. */
   readonly failure: CommandError;
 }
 
-/** Reads where the key with this path works. Throws `CommandError`. */
+/**
+ * Reads the deliveries of the key at `path`. The service waits up to `waitSeconds`. Throws
+ * `CommandError`.
+ */
 export async function readDeliveries(
   connection: Connection,
   path: string,
@@ -66,7 +69,7 @@ export async function readDeliveries(
   };
 }
 
-/** Waits up to 60 s until no name server is pending. Throws `CommandError`. */
+/** Waits up to 60 s until no delivery is pending. Throws `CommandError`. */
 export async function waitForDelivery(
   connection: Connection,
   path: string,
@@ -91,7 +94,7 @@ export async function waitForDelivery(
 /** The maximum number of names in a message. */
 const MAX_NAMES = 10;
 
-/** Reports keys that were deleted and are still on a name server, if `item` is one. */
+/** Reports deleted keys that are still on a name server, if `item` is a name server. */
 export async function reportRemoving(
   connection: Connection,
   { collection }: ResourceType,
@@ -111,7 +114,7 @@ export async function reportRemoving(
 
 const REMOVING_PATH = '/v2/deliveries?state=removing';
 
-/** Returns the flag with which a command waits for the delivery of what it changes. */
+/** Returns the flag `--wait` if the service delivers the resources to name servers. */
 export function waitOptions({ isDelivered }: ResourceCommand): Option[] {
   return isDelivered === true
     ? [new Option('--wait', 'wait up to 60 seconds until every name server has verified the key')]
@@ -119,8 +122,8 @@ export function waitOptions({ isDelivered }: ResourceCommand): Option[] {
 }
 
 /**
- * Waits for the delivery of a resource if the flags request it. Throws `CommandError` if a name
- * server does not have it.
+ * Waits for the delivery of a resource, with `--wait`. Throws `CommandError` if a name server does
+ * not have the resource.
  */
 export async function waitIfAsked(
   connection: Connection,

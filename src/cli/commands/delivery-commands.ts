@@ -15,13 +15,15 @@ import { findPath, withHints } from '../service/resource-requests.ts';
 
 type Flags = ConnectionFlags & OutputFlags;
 
-/** Adds the command that shows where a key works. */
+/** Adds the command that shows on which name servers a key works. */
 export function addKeyStatus(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('status')
-    .description('show on which name servers a tsigkey works; exit code 1 if one does not have it')
+    .description(
+      'show on which name servers a tsigkey works; exit with 1 if one of them lacks the key',
+    )
     .argument('<tsigkey>', 'id or name of the tsigkey')
-    .addOption(new Option('--wait', 'wait up to 60 seconds until no name server is pending'))
+    .addOption(new Option('--wait', 'wait up to 60 seconds until no delivery is pending'))
     .action(async (idOrName: string, flags: Flags & { readonly wait?: boolean }) => {
       checkColumns(flags, DELIVERY_COLUMNS);
       const connection = await connect(flags, terminal);
@@ -40,12 +42,14 @@ export function addKeyStatus(parent: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Adds the command that checks what the delivery needs on a name server. */
+/** Adds the command that checks the requirements of delivery on a name server. */
 export function addServerCheck(parent: Command, terminal: Terminal): void {
   const columns = ['requirement', 'ok', 'problem', 'hint'];
   const command = parent
     .command('check')
-    .description('check everything that the delivery needs on a nameserver; exit code 1 if not met')
+    .description(
+      'check the requirements of delivery on a nameserver; exit with 1 if a requirement is not met',
+    )
     .argument('<nameserver>', 'id or name of the nameserver')
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columns);
@@ -69,14 +73,19 @@ export function addServerCheck(parent: Command, terminal: Terminal): void {
   addExamples(withConnectionFlags(withOutputFlags(command)), ['tsigil nameserver check ns1']);
 }
 
-/** Adds the command that compares a name server at once. */
+/** Adds the command that compares a name server with its keys at once. */
 export function addReconcile(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('reconcile')
-    .description('compare a nameserver with its keys at once, and verify all keys')
+    .description(
+      'compare the keys on a nameserver with the wanted keys at once, and verify all keys',
+    )
     .argument('<nameserver>', 'id or name of the nameserver')
     .addOption(
-      new Option('--confirm', 'also remove many keys, for a nameserver in the state blocked'),
+      new Option(
+        '--confirm',
+        'confirm the removal of many keys from a nameserver in the state blocked',
+      ),
     )
     .action(async (idOrName: string, flags: Flags & { readonly confirm?: boolean }) => {
       const connection = await connect(flags, terminal);

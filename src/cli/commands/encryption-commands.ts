@@ -14,10 +14,10 @@ import { callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import type { Ask, LocalCommands } from './local-commands.ts';
 
-/** The commands that send one request and print the state of the encryption. */
+/** The commands that send one request and print the encryption status. */
 const REQUESTS = {
   status: 'print the keys that encrypt secrets, and how many secrets each encrypts',
-  'rotate-data-key': 'create a data key, and encrypt all secrets again in the background',
+  'rotate-data-key': 'create a data key, and encrypt all secrets with it in the background',
   'rotate-master-key': 'encrypt the data keys with the first key in the file of master keys',
   prune: 'delete data keys that no longer encrypt a secret',
 };
@@ -45,7 +45,7 @@ export function addEncryptionCommands(
   }
   const verify = parent
     .command('verify')
-    .description('decrypt every secret; exit code 1 if one cannot be decrypted');
+    .description('decrypt every secret; exit with 1 if one cannot be decrypted');
   verify.action(async (flags: ConnectionFlags) => {
     const connection = await connect(flags, terminal);
     const result = await callFor(SECRET_VERIFICATION, connection, 'POST', '/v2/encryption/verify');
@@ -64,7 +64,7 @@ export function addEncryptionCommands(
   const create = parent
     .command('new-master-key')
     .description('create a master key, and add it to a file as the first line')
-    .requiredOption('--file <file>', 'file of master keys; it is created if it does not exist')
+    .requiredOption('--file <file>', 'add the key to this file, or create the file')
     .action(async ({ file }: { file: string }) => {
       const id = await local.newMasterKey(file);
       terminal.out.write(`${plainText(`Added master key ${id} to '${file}'.`)}\n`);
@@ -74,21 +74,21 @@ export function addEncryptionCommands(
     parent,
     'scrub',
     'remove the remains of former secrets from the files of the database',
-    'before it rewrites the table or the file',
+    'before the command rewrites the table or the database file',
     (config, ask) => local.scrub(config, ask),
     terminal,
   );
   addMaintenance(
     parent,
     'reset',
-    'replace unreadable secrets with random ones, after the master key was lost; stop the service first',
+    'replace unreadable secrets with random ones if the master key is lost; stop the service first',
     'when a secret is unreadable',
     (config, ask) => local.resetSecrets(config, ask),
     terminal,
   );
 }
 
-/** Adds a command that works on the configured database, and asks for confirmation. */
+/** Adds a command that changes the configured database, and asks for confirmation. */
 function addMaintenance(
   parent: Command,
   name: string,
@@ -118,7 +118,7 @@ function describeStatus(status: EncryptionStatus): string[] {
   return [
     `Master keys: ${status.master_keys.length === 0 ? 'none' : status.master_keys.join(', ')}`,
     ...keys,
-    `Secrets in clear: ${status.clear_text}`,
+    `Secrets in clear text: ${status.clear_text}`,
     `Unreadable secrets: ${status.unreadable}`,
     ...status.lost.map((name) => `Lost secret, replaced with a random one: ${name}`),
     ...(more > 0 ? [`and ${more} more lost secrets`] : []),

@@ -11,17 +11,18 @@ export type Ask = (question: string) => Promise<void>;
 export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
-  /** Runs the agent of a name server, or only checks what it needs. */
+  /** Runs the agent of a name server, or only checks its requirements. */
   agent(config: string, isCheck: boolean): Promise<void>;
   backUp(config: string | undefined, target: string): Promise<void>;
   migrate(config: string | undefined): Promise<void>;
   /** Adds a master key to a file, and returns its id. */
   newMasterKey(file: string): Promise<string>;
   /**
-   * Removes the remains of former secrets from the database, after `ask`. Returns what to print.
+   * Removes the remains of former secrets from the database, after `ask`. Returns the text to
+   * print.
    */
   scrub(config: string | undefined, ask: Ask): Promise<string>;
-  /** Replaces unreadable secrets with random ones, after `ask`. Returns what to print. */
+  /** Replaces unreadable secrets with random ones, after `ask`. Returns the text to print. */
   resetSecrets(config: string | undefined, ask: Ask): Promise<string>;
   copyDatabase(
     config: string | undefined,
@@ -47,10 +48,13 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
       'deliver the keys of a service to the name server on this machine until SIGTERM or SIGINT',
     )
     .summary('deliver keys to the name server on this machine')
-    .requiredOption('--config <file>', "read this file; 'tsigil nameserver onboard' prints one")
+    .requiredOption(
+      '--config <file>',
+      "read this configuration file; 'tsigil nameserver onboard' prints it",
+    )
     .option(
       '--check',
-      'check what the agent needs, and deliver nothing; exit code 1 if something is missing',
+      'check the requirements of the agent, and deliver nothing; exit with 1 if a requirement is not met',
     )
     .action((flags: { config: string; check?: true }) =>
       local.agent(flags.config, flags.check === true),
@@ -64,7 +68,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     .description('check the configuration and print the effective settings, with secrets hidden')
     .summary('check the configuration and print the effective settings')
     .addOption(config())
-    .option('--connect', 'also connect to the database and Keystone, and report what is wrong')
+    .option('--connect', 'also connect to the database and Keystone, and report problems')
     .action((flags: { config?: string; connect?: true }) =>
       local.checkConfig(flags.config, flags.connect === true),
     );
@@ -83,7 +87,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   const migrate = program
     .command('migrate')
     .description(
-      'update the schema of the configured database and print the applied steps; the service also does this when it starts',
+      'update the schema of the configured database and print the applied steps; the service also updates the schema at startup',
     )
     .summary('update the schema of the database')
     .addOption(config())
@@ -92,12 +96,12 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   const copy = program
     .command('copy-database')
     .description(
-      'copy all data from one database to another and compare them; stop both services first',
+      'copy all data from one database to another and compare them; stop the services on both first',
     )
     .summary('copy all data from one database to another')
     .requiredOption(
       '--from <database>',
-      'read this database, such as sqlite:var/tsigil.db; it is not changed',
+      'read this database, such as sqlite:var/tsigil.db, without changing it',
     )
     .requiredOption(
       '--to <database>',
@@ -105,7 +109,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     )
     .option(
       '--from-master-key-file <file>',
-      'use the master key in this file for the source (default: the file beside the source, or the configured one)',
+      'use the master key in this file for the source (default: the file beside the source, or the configured file)',
     )
     .addOption(config())
     .action((flags: { config?: string; from: string; to: string; fromMasterKeyFile?: string }) =>

@@ -5,7 +5,7 @@ import { plainText } from '../output/plain-text.ts';
 import { listItems, withoutSecrets } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** The time limit of the request: the shell waits for the names. */
+/** The time limit of the request. It is short, because the shell waits for the names. */
 const TIMEOUT_SECONDS = 2;
 /** The maximum number of names that a shell offers. */
 const MAX_NAMES = 200;
@@ -17,7 +17,8 @@ interface NameFlags {
 
 /**
  * Adds the hidden command that prints names of resources, one per line. Completion scripts run it.
- * It prints nothing if it cannot read the names, because a message would disturb the command line.
+ * The command prints nothing if it cannot read the names, because a message would disturb the
+ * command line.
  */
 export function addNameList(program: Command, terminal: Terminal): void {
   program
@@ -48,11 +49,11 @@ async function readNames(
     parameters,
     MAX_NAMES,
   );
-  // A shell reads one name per line.
+  // A shell reads one name per line, so names with line breaks are omitted.
   return items.map((item) => String(item[field])).filter((name) => plainText(name) === name);
 }
 
-/** Returns the connection flags in a line that is not complete yet. */
+/** Returns the connection flags in an incomplete command line. */
 function connectionFlags(line: string): Record<string, string> {
   const flags = withConnectionFlags(new Command()).options.flatMap((option) => {
     const [, value] =

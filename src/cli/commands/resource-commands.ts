@@ -78,9 +78,10 @@ const ADD: Readonly<
 
 function addList(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
-  const limit = new Option('--limit <number>', 'list at most this many (default: all)').argParser(
-    readLimit,
-  );
+  const limit = new Option(
+    '--limit <number>',
+    `list at most this number of ${type.collection} (default: all)`,
+  ).argParser(readLimit);
   const long = new Option('--long', 'list all columns, including ids');
   const options = [
     ...referenceOptionsOf(resource, 'list'),
@@ -164,7 +165,10 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     });
 }
 
-/** Returns the connection for a command that only reads: without secrets, unless it shows them. */
+/**
+ * Returns the connection for a command that only reads: without secrets unless the flags reveal
+ * them.
+ */
 function readingOf(connection: Connection, { reveal }: FlagValues): Connection {
   return reveal === true ? connection : withoutSecrets(connection);
 }

@@ -37,7 +37,7 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
     parent,
     resource,
     'create',
-    `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : '; it cannot be shown again'}`,
+    `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : '; the service cannot show its value again'}`,
     options,
   );
   const create = async (flags: Flags) => {
@@ -57,7 +57,8 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       () => call(connection, 'POST', `/v2/${type.collection}`, body),
       body,
     );
-    // With -f value, print only what no later request returns: scripts store it.
+    // With -f value, scripts store the output. It therefore contains only what no later request
+    // returns.
     print(
       terminal,
       type,

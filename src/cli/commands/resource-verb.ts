@@ -43,7 +43,7 @@ export function addVerb(
   return addExamples(withConnectionFlags(command), resource.examples[verb] ?? []);
 }
 
-/** Returns a request body with its name, if it has one, in the form that the service accepts. */
+/** Returns a request body whose name, if any, has the form that the service accepts. */
 export function withName(
   resource: ResourceCommand,
   body: Record<string, unknown>,
@@ -80,7 +80,7 @@ export function referenceOptionsOf(
   return purpose === undefined ? [] : referenceOptions(type, purpose);
 }
 
-/** Prints the commands to run next, beside a table. Other formats are for scripts. */
+/** Prints the commands to run next, if the output is a table. Scripts use the other formats. */
 export function printNextSteps(
   { err }: Terminal,
   { nextSteps }: ResourceCommand,

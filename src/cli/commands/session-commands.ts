@@ -17,8 +17,8 @@ import { readStatus } from '../service/status.ts';
 const DEFAULT_PROFILE = 'default';
 
 /**
- * Adds the commands that store services and tokens, and that describe the service and the token in
- * use.
+ * Adds the commands that store profiles, and the commands that describe the service and the token
+ * in use.
  */
 export function addSessionCommands(program: Command, terminal: Terminal): void {
   addLogin(program, terminal);
@@ -32,10 +32,10 @@ function addLogin(program: Command, terminal: Terminal): void {
   const command = program
     .command('login')
     .description(
-      'check a service and a token, and store them as a profile, in a file with mode 0600',
+      'check a service and a token, and store them as a profile in a file with mode 0600',
     )
     .summary('store the address of a service and a token')
-    .option('--url <url>', 'store this URL (default: TSIGIL_URL, or asked for)')
+    .option('--url <url>', 'store this URL (default: TSIGIL_URL, or the reply to a prompt)')
     .option('--token-file <file>', 'read the token from this file, or from standard input for -')
     .option('--cacert <file>', 'trust only the CA certificates in this PEM file')
     .option('--profile <name>', `store the profile under this name (default: ${DEFAULT_PROFILE})`)
@@ -65,9 +65,7 @@ function addLogin(program: Command, terminal: Terminal): void {
   ]);
 }
 
-/**
- * Returns the URL and the token from flags and variables, and asks for what they do not contain.
- */
+/** Returns the URL and the token from flags and variables, or else from the replies to prompts. */
 async function readCredentials(
   flags: ConnectionFlags,
   terminal: Terminal,
@@ -128,7 +126,7 @@ function addWhoami(program: Command, terminal: Terminal): void {
   const command = program
     .command('whoami')
     .description(
-      'show the service and the token in use: its id, name, roles, project, expiry and limits',
+      'show the service in use, and the token with its id, name, roles, project, expiry and limits',
     )
     .summary('show the service and the token in use')
     .option('--long', 'show the rights too; json and yaml always contain them')
@@ -154,8 +152,7 @@ function addWhoami(program: Command, terminal: Terminal): void {
 }
 
 /**
- * Returns what the service reports about the caller. Throws `CommandError` if the token is not
- * valid.
+ * Returns the service's description of the caller. Throws `CommandError` if the token is not valid.
  */
 function identify(connection: Connection): Promise<Readonly<Record<string, unknown>>> {
   return call(connection, 'GET', '/v2/whoami');
@@ -184,7 +181,9 @@ function addProfiles(program: Command, terminal: Terminal): void {
   addExamples(parent, ['tsigil profile list']);
   const list = parent
     .command('list')
-    .description('list the stored profiles without their tokens; current is the default')
+    .description(
+      'list the stored profiles without their tokens; the column current marks the default',
+    )
     .action((flags: OutputFlags) => {
       const { current, profiles } = readProfiles(terminal.environment);
       const rows = Object.entries(profiles).map(([name, { url }]) => ({

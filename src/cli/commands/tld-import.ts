@@ -114,7 +114,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
     {
       command: "tsigil tld import export.csv --delimiter ';' --replace",
-      purpose: 'shows the changes and asks for confirmation',
+      purpose: 'show the changes and ask for confirmation',
     },
     "printf 'com\\nco.uk\\n' | tsigil tld import -",
   ]);
@@ -124,13 +124,13 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
 async function copyTlds(flags: Flags, terminal: Terminal): Promise<void> {
   if (flags.replace === true || flags.allOrNothing === true) {
     const message =
-      'Cannot use --replace or --all-or-nothing with --from or --from-os-cloud: a copy never replaces entries. Omit them.';
+      'Cannot use --replace or --all-or-nothing with --from or --from-os-cloud: a copy never replaces entries. Omit these flags.';
     throw new CommandError(EXIT.usage, message);
   }
   return copyFromSource(tld, flags, terminal);
 }
 
-/** Imports the valid entries of a list in batches, and reports the others. */
+/** Imports the valid entries of a list in batches, and reports the invalid ones. */
 async function importEach({ connection, list, flags, terminal }: Import): Promise<void> {
   const dryRun = flags.dryRun === true;
   const report = startReport(list);
@@ -171,10 +171,10 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   }
 }
 
-/** The number of refused entries from which a list without any other entry is not a list. */
+/** The minimum number of entries for the hint that a file without accepted entries is no list. */
 const MIN_REFUSED = 3;
 
-/** Returns what to do about a list whose entries were all refused; undefined for other lists. */
+/** Returns what to do about a list whose entries were all refused, or undefined for other lists. */
 function refusalHint(list: TldList, refused: number): string | undefined {
   return refused === countOf(list) && refused >= MIN_REFUSED
     ? 'This is not a list of top-level domains. Check the file, or set its format with --format.'
@@ -209,7 +209,7 @@ async function importTogether(work: Import): Promise<void> {
 }
 
 /**
- * Sends the one request of an import in one transaction. Ctrl-C waits for the response, which
+ * Sends the single request of an import in one transaction. Ctrl-C waits for the response, which
  * states whether anything was changed.
  */
 async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
@@ -281,7 +281,7 @@ function readDelimiter(text: string): string {
   if (text === '\\t') return '\t';
   if (text.length !== 1 || /["\r\n]/.test(text))
     throw new InvalidArgumentError(
-      'It must be one character, or \\t; not a quotation mark or line break.',
+      'It must be one character or \\t, and not a quotation mark or a line break.',
     );
   return text;
 }

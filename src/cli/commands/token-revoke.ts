@@ -12,8 +12,8 @@ import { itemsOf, nextPath, type Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /**
- * Adds `revoke` to the commands for tokens. It replaces `delete` and asks for confirmation before
- * operators lock themselves out.
+ * Adds `revoke` to the commands for tokens. The command replaces `delete`, and asks for
+ * confirmation before operators lock themselves out.
  */
 export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   const command = parent
@@ -23,7 +23,7 @@ export function addTokenRevoke(parent: Command, terminal: Terminal): void {
     .argument('<token...>', 'ids or names of the tokens');
   const confirm = declareDestructive(
     command,
-    'when this revokes the token in use or the last administrator token',
+    'when the command revokes the token in use or the last administrator token',
   );
   command.action(async (idsOrNames: string[], flags: ConnectionFlags & ConfirmationFlags) => {
     const pattern = idsOrNames.find((idOrName) => idOrName.includes('*'));
@@ -38,7 +38,7 @@ export function addTokenRevoke(parent: Command, terminal: Terminal): void {
     const warnings = revocationWarnings(tokens, list, terminal.now());
     if (warnings.length > 0)
       await confirm(
-        `${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'it' : `${tokens.length} tokens`}?`,
+        `${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'the token' : `${tokens.length} tokens`}?`,
         flags,
         terminal,
       );
@@ -99,7 +99,7 @@ async function findTokens(
 }
 
 /**
- * Returns warnings about revoking `revoked` at `now`, in milliseconds since 1970. Each is a
+ * Returns warnings about revoking `revoked` at `now`, in milliseconds since 1970. Each warning is a
  * sentence.
  */
 function revocationWarnings(
@@ -110,7 +110,7 @@ function revocationWarnings(
   const own = revoked.find(({ id }) => id === inUse);
   const isRevoked = ({ id }: Item) => revoked.some((token) => token.id === id);
   const administrators = tokens.filter((token) => isAdministrator(token, now));
-  // A caller without a token in the list is an administrator through a configured token or an
+  // A caller whose token is not in the list is an administrator through a configured token or an
   // identity service.
   const hasOtherAccess = inUse !== undefined && !tokens.some(({ id }) => id === inUse);
   const isLast =
@@ -119,7 +119,7 @@ function revocationWarnings(
     ...(own === undefined
       ? []
       : [`Token '${plainText(String(own.name))}' is the token that this command uses.`]),
-    ...(isLast ? ['No valid administrator token remains afterwards.'] : []),
+    ...(isLast ? ['No valid administrator token remains after the revocation.'] : []),
   ];
 }
 

@@ -22,7 +22,7 @@ export function withConnectionFlags(command: Command): Command {
     )
     .option(
       '--token-file <file>',
-      'read the token from this file (default: TSIGIL_TOKEN, or the first token of that service)',
+      'read the token from this file (default: TSIGIL_TOKEN, or the first token of the service on this machine)',
     )
     .option(
       '--os-cloud <name>',
@@ -40,7 +40,7 @@ export function withConnectionFlags(command: Command): Command {
 
 /**
  * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. A
- * command without them then throws `CommandError`.
+ * command that has no such flag then throws `CommandError`.
  */
 export function acceptConnectionFlagsFirst(program: Command): void {
   const options = withConnectionFlags(new Command()).options;
@@ -63,8 +63,8 @@ export function acceptConnectionFlagsFirst(program: Command): void {
 }
 
 /**
- * Adds the flags that select the project of a request. `allProjects` adds the one that selects all
- * projects.
+ * Adds the flags that select the project of a request. `allProjects` also adds the flag that
+ * selects all projects.
  */
 export function withProjectFlags(command: Command, allProjects: boolean): Command {
   command.optionsGroup('Project:');
@@ -79,7 +79,7 @@ export function withOutputFlags(command: Command): Command {
     .addOption(
       new Option(
         '-f, --format <format>',
-        'print in this format (default: table; tabs separate its columns in a pipe)',
+        'print in this format (default: table, with tabs between columns in a pipe)',
       ).choices(FORMATS),
     )
     .option(
@@ -112,8 +112,8 @@ export async function connect(
 }
 
 /**
- * Throws `CommandError` for a column that does not exist. Call it before the request: the service
- * shows the secret of a new resource only once. With a misspelt column, the command would not print
+ * Throws `CommandError` for a column that does not exist. Call this function before the request:
+ * the service shows the secret of a new resource only once, and a misspelt column would not print
  * it.
  */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
@@ -125,13 +125,13 @@ export function checkColumns({ column = [] }: OutputFlags, columns: readonly str
     );
 }
 
-/** Collects the values of a repeatable flag. */
+/** Collects the values of a repeatable flag. Throws `InvalidArgumentError` for an empty value. */
 export function collect(value: string, earlier: string[] | undefined): string[] {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return [...(earlier ?? []), value];
 }
 
-/** Returns the number of resources that a flag allows. */
+/** Returns the value of `--limit`. Throws `InvalidArgumentError`. */
 export function readLimit(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError('It must be a whole number above 0.');

@@ -2,12 +2,12 @@ import { DEFAULT_POOL_ID } from '../../domain/resources/pool.ts';
 import type { AlgorithmName } from '../../domain/resources/tsigkey.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 
-/** The algorithm of a new key without one. */
+/** The algorithm of a new key if the flags contain none. */
 export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
 
 /**
- * Returns the members of a new key, which applies to the default pool unless they state another.
- * Throws `CommandError` without a zone for scope ZONE.
+ * Returns the members of a new key with defaults. Without a pool or a zone, the key applies to the
+ * default pool. Throws `CommandError` without a zone for scope ZONE.
  */
 export function completeKey(
   given: Readonly<Record<string, unknown>>,

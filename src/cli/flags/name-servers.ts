@@ -3,7 +3,7 @@ import { isAbsoluteName } from '../../domain/text/dns-name.ts';
 import type { NameServer } from '../../net/dns.ts';
 import { absoluteAsciiName } from './names.ts';
 
-/** A name server, with its address as the caller wrote it. */
+/** A name server, with its address as the operator wrote it. */
 export interface Server extends NameServer {
   readonly text: string;
 }

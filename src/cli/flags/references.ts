@@ -7,22 +7,21 @@ import { absoluteAsciiName } from './names.ts';
 
 /**
  * Returns the flags that name other resources: `--pool default` instead of `--resource-id ID`.
- * `purpose` is their description without the other resource: `apply the key to`.
+ * `purpose` begins their descriptions, such as `apply the key to`.
  */
 export function referenceOptions(type: ResourceType, purpose: string): Option[] {
   const references = referencesOf(type);
   return references.map(({ type, description, fields }) =>
-    new Option(
-      `--${type.noun} <${type.noun}>`,
-      `${purpose} ${description}, by its name or id`,
-    ).conflicts([
-      ...references.filter((other) => other.type !== type).map((other) => other.type.noun),
-      ...Object.keys(fields('')).map((name) => new Option(`--${dashed(name)}`).attributeName()),
-    ]),
+    new Option(`--${type.noun} <${type.noun}>`, `${purpose} ${description} (name or id)`).conflicts(
+      [
+        ...references.filter((other) => other.type !== type).map((other) => other.type.noun),
+        ...Object.keys(fields('')).map((name) => new Option(`--${dashed(name)}`).attributeName()),
+      ],
+    ),
   );
 }
 
-/** Returns whether `flags` name a resource to which those of `type` refer. */
+/** Returns whether `flags` name a resource to which resources of `type` refer. */
 export function hasReferences(
   type: ResourceType,
   flags: Readonly<Record<string, unknown>>,
@@ -57,7 +56,7 @@ interface ReferringMember {
 }
 
 /**
- * Returns the members of `given` whose flags take names, with the ids in their place. Throws
+ * Returns the members of `given` whose flags take names, with ids in place of the names. Throws
  * `CommandError` unless each resource exists.
  */
 export async function readListedIds(
@@ -77,8 +76,8 @@ export async function readListedIds(
 }
 
 /**
- * Returns the id of a zone. Looks in all projects if the caller may see them, and otherwise in the
- * caller's project.
+ * Returns the id of the resource with this name or id. If the type has owners, looks in all
+ * projects if the caller may see them, and otherwise in the caller's project.
  */
 async function referredId(
   connection: Connection,

@@ -179,7 +179,7 @@ function longFlag({ flags }: ResourceCommand, name: string): string {
   return flags?.[name]?.flag.split(' ')[0] ?? `--${dashed(name)}`;
 }
 
-/** Returns the name of a field's or filter's flag in commander's values. */
+/** Returns the name under which commander stores the flag of a field or filter. */
 function attributeOf(resource: ResourceCommand, name: string): string {
   return new Option(longFlag(resource, name)).attributeName();
 }
@@ -190,14 +190,14 @@ function words(name: string): string {
 
 /**
  * Returns a sentence as the description of a flag: without final period and initial capital. A word
- * in capitals remains.
+ * in capitals does not change.
  */
 export function phrase(sentence: string): string {
   const text = sentence.replace(/\.$/, '');
   return /^[A-Z](?![A-Z])/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }
 
-/** Returns the type in a JSON Schema, other than null. */
+/** Returns the type of a JSON Schema, without null. */
 function typeOf(schema: JsonSchema): string {
   const { type } = schema;
   return String(Array.isArray(type) ? type.find((each) => each !== 'null') : type);
@@ -222,7 +222,7 @@ function placeholder(name: string, schema: JsonSchema): string {
   }
 }
 
-/** Returns the value that clears a field; undefined if the field cannot be cleared. */
+/** Returns the value that clears a field, or undefined if the field cannot be cleared. */
 function emptyValue(schema: JsonSchema): unknown {
   if (Array.isArray(schema.type) && schema.type.includes('null')) return null;
   if ((schema.minItems ?? 0) > 0) return undefined;

@@ -13,7 +13,7 @@ import { completeKey, DEFAULT_ALGORITHM } from './key-defaults.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
 import { TOKEN_FLAGS, type FieldFlag } from './token-flags.ts';
 
-/** The commands for resources. */
+/** The verbs of the commands for resources. */
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
 export type Verb = (typeof VERBS)[number];
 
@@ -22,18 +22,15 @@ export interface ResourceCommand {
   readonly type: ResourceType;
   /** The columns of a list in a format for programs. */
   readonly columns: readonly string[];
-  /** The columns of a table. They fit 80 columns, so ids are not among them. */
+  /** The columns in the format `table`. They fit into 80 characters, and contain no ids. */
   readonly tableColumns: readonly string[];
   /** True if the name can only be an argument of `create`, not a flag. */
   readonly nameIsArgument?: boolean;
   /** The fields that `create` fills in by itself, and descriptions of their values for the help. */
   readonly defaults?: Readonly<Record<string, string>>;
-  /**
-   * Returns the members of a creation with the defaults of those that are absent. Throws
-   * `CommandError`.
-   */
+  /** Returns the members of a creation with defaults for absent members. Throws `CommandError`. */
   complete?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** The verbs whose flags can name another resource, and how their descriptions begin. */
+  /** The verbs whose flags can name another resource, with the beginning of their descriptions. */
   readonly referenceVerbs?: Readonly<Partial<Record<Verb, string>>>;
   /** Returns a new secret for a resource with these members. */
   newSecret?(members: Item): string;
@@ -43,9 +40,9 @@ export interface ResourceCommand {
   toName?(name: string): string;
   /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
-  /** Whether the service delivers resources to name servers, so that `create` and `set` can wait. */
+  /** Whether the service delivers resources to name servers. `create` and `set` can then wait. */
   readonly isDelivered?: boolean;
-  /** The resources, in the list of commands. */
+  /** The plural noun in the list of commands. */
   readonly plural: string;
   /** The sort key of lists without `--sort`, if it differs from the service's default. */
   readonly sort?: string;
@@ -54,8 +51,8 @@ export interface ResourceCommand {
 }
 
 /**
- * Returns the columns of a resource: what the service returns, and `updated_at` only where a
- * resource can be changed.
+ * Returns the columns of a resource: all members that the service returns, but without `updated_at`
+ * if the resource cannot be changed.
  */
 export function columnsOf(type: ResourceType): string[] {
   return shownMembers(type).filter(
@@ -73,7 +70,7 @@ export interface ListColumnFlags {
 
 /**
  * Returns the columns of a list without `--column`. A table has names and no ids, and `--long` adds
- * all other columns. The secret is a column only if it is shown.
+ * all other columns. The secret is a column only with `--reveal`.
  */
 export function listColumns(
   { type, columns, tableColumns }: ResourceCommand,
@@ -104,7 +101,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     examples: {
       create: [
         "tsigil tld create --name com --description 'Commercial'",
-        { command: 'tsigil tld create --name рф', purpose: 'creates xn--p1ai' },
+        { command: 'tsigil tld create --name рф', purpose: 'create xn--p1ai' },
       ],
       list: [
         "tsigil tld list --name 'c*' --sort name",
@@ -146,10 +143,13 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     ],
     examples: {
       create: [
-        { command: 'tsigil tsigkey create transfer', purpose: 'with a new random secret' },
+        {
+          command: 'tsigil tsigkey create transfer',
+          purpose: 'create a key with a new random secret',
+        },
         {
           command: 'openssl rand -base64 32 | tsigil tsigkey create update --secret -',
-          purpose: 'with your own secret, hidden from other users of this machine',
+          purpose: 'create a key with your own secret, hidden from other users of this machine',
         },
         'tsigil tsigkey create acme --pool default --algorithm hmac-sha512',
         'tsigil tsigkey create backup --wait',
@@ -244,7 +244,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'tsigil token create --name terraform --role reader --expires 90d',
         {
           command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)',
-          purpose: '-f value prints only the token',
+          purpose: 'print only the token',
         },
         'tsigil token create --name deploy --role keymanager --pool anycast --from 192.0.2.0/24',
       ],
@@ -252,7 +252,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'tsigil token list -c name -c roles -c expires_at',
         {
           command: 'tsigil token list --unused 90d -c name -c last_used_at',
-          purpose: 'not used in the last 90 days',
+          purpose: 'list tokens that were not used in the last 90 days',
         },
       ],
       show: ['tsigil token show terraform -f json'],

@@ -10,7 +10,7 @@ import type { Terminal } from '../output/terminal.ts';
 /** The text that replaces a secret in output. */
 const HIDDEN = '(hidden)';
 
-/** Returns the name of the secret field of a type; undefined if it has none. */
+/** Returns the name of the secret field of a type, or undefined if the type has none. */
 export function secretField(type: ResourceType): string | undefined {
   return givenFields(type).find((name) => type.fields[name]?.secret === true);
 }
@@ -42,7 +42,7 @@ export function revealOptions(type: ResourceType): Option[] {
 
 /**
  * Reads the secret that the flags select, and returns it as a member of a request body. Throws
- * `CommandError`, even if the secret itself is an argument: every user of the machine can read
+ * `CommandError`, also for a secret in an argument, because every user of the machine can read
  * arguments.
  */
 export async function readSecret(
@@ -77,8 +77,8 @@ export async function readSecret(
 }
 
 /**
- * Returns a resource without its secret; with the secret if `--reveal` is set. Throws
- * `CommandError` if the service left out a secret to reveal.
+ * Returns a resource without its secret, unless `--reveal` is set. Throws `CommandError` if the
+ * service left out a secret to reveal.
  */
 export function hideSecret<T extends Readonly<Record<string, unknown>>>(
   type: ResourceType,

@@ -4,22 +4,25 @@ import { CommandError, EXIT } from '../output/errors.ts';
 const UNIT_SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3600, m: 60 };
 
 /**
- * Returns the timestamp that a flag gives: a timestamp (`2030-01-31T12:00:00`), or a duration from
- * `now` (`90d`, `12h`, `30m`). `now` is in milliseconds since 1970. Throws `CommandError`.
+ * Returns the timestamp for the value of a flag: a timestamp (`2030-01-31T12:00:00`), or a duration
+ * from `now` (`90d`, `12h`, `30m`). `now` is in milliseconds since 1970. Throws `CommandError`.
  */
 export function readTime(text: string, now: number): string {
   return timeOf(text, now, 1);
 }
 
 /**
- * Returns the timestamp that a flag about the past gives: a timestamp, or a duration before `now`.
- * Throws `CommandError`.
+ * Returns the timestamp for the value of a flag about the past: a timestamp, or a duration before
+ * `now`. Throws `CommandError`.
  */
 export function readPastTime(text: string, now: number): string {
   return timeOf(text, now, -1);
 }
 
-/** Returns the timestamp of an expiry like `readTime`. Throws `CommandError` also for now. */
+/**
+ * Returns the timestamp of an expiry, as `readTime` does. Throws `CommandError` with advice for a
+ * duration of 0.
+ */
 export function readExpiry(text: string, now: number): string {
   if (/^0+[dhm]$/.test(text))
     throw new CommandError(
@@ -32,7 +35,7 @@ export function readExpiry(text: string, now: number): string {
 function timeOf(text: string, now: number, sign: 1 | -1): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];
-  // A duration of zero would end what it limits at once.
+  // A future duration of 0 would expire at once.
   if (seconds !== undefined && (Number(amount) > 0 || sign < 0))
     return new Date(now + sign * Number(amount) * seconds * 1000).toISOString();
   const timestamp = parseTimestamp(text);

@@ -11,11 +11,11 @@ export interface FieldFlag {
   readonly flag: string;
   readonly description: string;
   /**
-   * Returns the member of the request; by default the flag's value. `now` is in milliseconds since
-   * 1970. Throws `CommandError`.
+   * Returns the member of the request. The default is the value of the flag. `now` is in
+   * milliseconds since 1970. Throws `CommandError`.
    */
   read?(text: string, now: number): unknown;
-  /** The type of the resources whose names or ids are the values. The field has their ids. */
+  /** The type of the resources that the values name. The request contains their ids. */
   readonly refersTo?: ResourceType;
 }
 
@@ -32,28 +32,28 @@ export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
   pools: {
     flag: '--pool <pool...>',
     description:
-      'limit the token to this pool, with its zones and keys, by name or id; repeat for more pools',
+      'limit the token to this pool with its zones and keys (name or id); repeat for more pools',
     refersTo: pool,
   },
   zones: {
     flag: '--zone <zone...>',
-    description: 'limit the token to this zone and its keys, by name or id; repeat for more zones',
+    description: 'limit the token to this zone and its keys (name or id); repeat for more zones',
     refersTo: zone,
   },
   keys: {
     flag: '--key <tsigkey...>',
-    description: 'limit the token to this key, by name or id; repeat for more keys',
+    description: 'limit the token to this key (name or id); repeat for more keys',
     refersTo: tsigkey,
   },
   nameservers: {
     flag: '--nameserver <nameserver...>',
-    description: 'limit the token of an agent to this nameserver, by name or id',
+    description: 'limit the token of an agent to this nameserver (name or id)',
     refersTo: nameServer,
   },
   addresses: {
     flag: '--from <network...>',
     description:
-      'accept the token only from this address or network (192.0.2.0/24); repeat for more networks',
+      'accept the token only from this address or network, such as 192.0.2.0/24; repeat for more networks',
   },
   expires_at: {
     flag: '--expires <time>',

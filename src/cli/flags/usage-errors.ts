@@ -10,8 +10,8 @@ type Reporter = Command & {
 
 /**
  * Makes every command of `program` report all missing arguments and flags at once. An unknown flag
- * takes precedence, because it is often a misspelt required one. Messages omit the value of an
- * unknown flag: it may be a secret.
+ * takes precedence, because it is often a misspelt required flag. Messages omit the value of an
+ * unknown flag, because the value may be a secret.
  */
 export function reportUsageErrors(program: Command): void {
   for (const { command } of commandsBelow(program)) {
@@ -36,8 +36,9 @@ function unknownFlag({ args }: Command, { rawArgs }: Command & { rawArgs?: strin
 }
 
 /**
- * Returns a clause for the missing arguments, one for the missing flags, and their values. An
- * optional argument is missing if flags have its name or conflict with it, and all are absent.
+ * Returns a clause for the missing arguments, one for the missing flags, and one for the values of
+ * each missing flag. An optional argument is missing if flags can replace it, and all are absent.
+ * These flags have the argument's name or conflict with the argument.
  */
 function missingParts(command: Command): string[] {
   const replacements = (name: string) =>

@@ -5,7 +5,8 @@ export interface BatchSize {
 }
 
 /**
- * Divides items into batches for one request each. `jsonOf` returns what the request has of an item.
+ * Divides items into batches for one request each. `jsonOf` returns the part of an item that the
+ * request contains.
  */
 export function* batchesOf<T>(
   items: readonly T[],

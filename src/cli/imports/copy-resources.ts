@@ -7,7 +7,7 @@ import type { Report } from '../output/import-report.ts';
 import { assertSecrets, listItems, type Item } from '../service/resource-requests.ts';
 import { batchesOf } from './batches.ts';
 
-/** The maximum size of one request. Every Designate and Tsigil service accepts it. */
+/** The maximum size of one request. Every Designate and Tsigil service accepts this size. */
 const REQUEST = { items: 500, bytes: 90_000 };
 
 /**
@@ -45,8 +45,8 @@ export async function copyResources(
 }
 
 /**
- * Imports resources in one request. If the service refuses that, imports each resource alone, so
- * that one does not stop the others.
+ * Imports resources in one request. If the service refuses the request, imports each resource
+ * alone, so that one refusal does not stop the others.
  */
 async function importBatch(
   type: ResourceType,

@@ -12,8 +12,8 @@ import { readTextFile } from '../service/input.ts';
 import { expandBraces, isPattern, matchingPaths } from './glob.ts';
 
 /**
- * The maximum number of included files. Files that include others twice could otherwise be read
- * without end.
+ * The maximum number of included files. Without this limit, a chain of files that include the next
+ * one twice would take exponential time.
  */
 const MAX_FILES = 1000;
 
@@ -24,7 +24,7 @@ export interface UnreadFile {
   readonly problem: string;
 }
 
-/** Reads included files for a parser. */
+/** A reader of included files for a parser. */
 export interface IncludeReader {
   readonly include: ReadIncluded;
   /** The files that were not read so far. */
@@ -72,7 +72,10 @@ export function createIncludeReader(
     return [];
   };
 
-  /** Returns a file, or undefined after a call of `skip`. */
+  /**
+   * Returns a file, or undefined if the parser must not read it. Calls `skip` with the reason,
+   * except for a folder that the rules skip.
+   */
   function readOne(
     path: string,
     place: string,
@@ -89,7 +92,7 @@ export function createIncludeReader(
     if (stats.isDirectory() && rules.skipsFolders) return undefined;
     if (!stats.isFile()) skip(`'${path}' is not a regular file`);
     else if (chain.includes(real)) skip(`'${path}' includes itself`);
-    else if (files >= MAX_FILES) skip(`'${path}' is one of more than ${MAX_FILES} included files`);
+    else if (files >= MAX_FILES) skip(`'${path}' exceeds the limit of ${MAX_FILES} included files`);
     else {
       const text = attempt(path, skip, () => readTextFile(path));
       if (text === undefined) return undefined;
@@ -105,8 +108,8 @@ export function createIncludeReader(
 }
 
 /**
- * Returns the path for messages. It is relative if the path of the configuration is, and the file
- * is below the working directory.
+ * Returns the path for messages. The path is relative if the path of the configuration is relative,
+ * and the file is below the working directory.
  */
 function shownPath(path: string, main: string): string {
   const near = relative('', path);
@@ -148,7 +151,8 @@ function pathsOf(pattern: string, { braces }: IncludeRules): string[] {
 }
 
 /**
- * Returns the result of `work`, or undefined after a call of `skip` with the reason of its failure.
+ * Returns the result of `work`. If `work` fails, calls `skip` with the reason and returns
+ * undefined.
  */
 function attempt<T>(path: string, skip: (problem: string) => void, work: () => T): T | undefined {
   try {

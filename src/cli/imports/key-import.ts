@@ -7,7 +7,7 @@ import type { Report } from '../output/import-report.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
 
-/** A key from a file or server, or the problem with it, and its place. */
+/** A key from a file or server with its place, or the problem with the key. */
 export interface FoundKey {
   readonly place: string;
   readonly found: { readonly key: Key } | { readonly problem: string };
@@ -18,9 +18,9 @@ export interface KeyImport {
   /** The scope of new keys. */
   readonly scope: string;
   readonly resourceId: string;
-  /** True to replace the algorithm and secret of keys that already exist. */
+  /** True to replace the algorithm and secret of existing keys. */
   readonly update: boolean;
-  /** True to report what would be changed, and change nothing. */
+  /** True to report the changes without making them. */
   readonly dryRun: boolean;
 }
 
@@ -91,7 +91,9 @@ function describeDifference(current: Item, key: Key): string {
   return `${key.name} already exists with a different ${members.join(' and ')}; use --update to replace it`;
 }
 
-/** Creates or changes a key. Returns the reason if the service refuses it, otherwise undefined. */
+/**
+ * Creates or changes a key. Returns the reason if the service refuses the request, or undefined.
+ */
 async function save(
   connection: Connection,
   key: Key,

@@ -47,7 +47,7 @@ async function get<T>(kind: Kind<T>, url: string, apiKey: string): Promise<T> {
     throw new CommandError(
       EXIT.unreachable,
       'PowerDNS rejected the API key',
-      'Set PDNS_API_KEY to the value of api-key in its configuration.',
+      'Set PDNS_API_KEY to the value of api-key in the configuration of PowerDNS.',
     );
   if (response.status !== 200)
     throw new CommandError(

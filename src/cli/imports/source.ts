@@ -24,7 +24,7 @@ export function withSourceFlags(command: Command): Command {
     )
     .option(
       '--from-token-file <file>',
-      'read the token for that service from this file (default: TSIGIL_FROM_TOKEN)',
+      'read the token for the service of --from from this file (default: TSIGIL_FROM_TOKEN)',
     )
     .option(
       '--from-os-cloud <name>',
@@ -39,7 +39,7 @@ export function hasSource({ from, fromOsCloud }: SourceFlags): boolean {
 
 /**
  * Copies every resource of `type` from the service that the flags select, and reports each outcome.
- * Throws `CommandError`, even if an item failed.
+ * Throws `CommandError`, also if an item failed.
  */
 export async function copyFromSource(
   type: ResourceType,
@@ -60,8 +60,8 @@ export function conclude(report: Report, dryRun: boolean, { out }: Terminal): vo
 }
 
 /**
- * Returns the connection to the service to copy from. The token of the target is never sent to it,
- * so it needs another token.
+ * Returns the connection to the service to copy from. The command never sends it the token of the
+ * target, so this service needs another token.
  */
 async function findSource(
   { from, fromTokenFile, fromOsCloud }: SourceFlags,

@@ -17,8 +17,8 @@ export type BulkFlags = Pick<BulkRequest, 'mode'> & {
 };
 
 /**
- * The number of entries in one request, unless all must be in one. It is small enough to show
- * progress and to stop soon after Ctrl-C.
+ * The maximum size of a request, unless one request must contain all entries. It is small enough to
+ * show progress and to stop soon after Ctrl-C.
  */
 const BATCH = { items: 1000, bytes: MAX_LIST_BYTES / 2 };
 
@@ -54,7 +54,7 @@ export async function sendEntries(
   for (const { name } of removed) report.add('removed', name);
 }
 
-/** Divides entries into batches of a moderate size. */
+/** Divides entries into batches of at most 1,000. */
 export function entryBatches(entries: readonly ListEntry[]): Generator<ListEntry[]> {
   return batchesOf(entries, BATCH, bodyOf);
 }

@@ -10,7 +10,7 @@ export interface ConfirmationFlags {
 /**
  * Asks for confirmation. Returns after `y` or `yes`, or with `--yes`. Throws `CommandError` after
  * any other reply, and if the command is not interactive. The caller must not change anything
- * before.
+ * before this call.
  */
 export type Confirm = (
   prompt: string,
@@ -22,8 +22,8 @@ const CONDITIONS = new WeakMap<Command, string>();
 
 /**
  * Declares that `command` can remove or disable something that its arguments do not name.
- * `condition` states when it asks for confirmation, as a clause that begins with `when`. Adds the
- * flag `--yes`. Returns the function that asks for confirmation.
+ * `condition` states when the command asks for confirmation, as a clause that begins with `when` or
+ * `before`. Adds the flag `--yes`. Returns the function that asks for confirmation.
  */
 export function declareDestructive(command: Command, condition: string): Confirm {
   CONDITIONS.set(command, condition);

@@ -1,9 +1,9 @@
 import { plainLines, plainText } from './plain-text.ts';
 
 /**
- * The exit codes. `refused`: the service refused the request. `usage`: wrong usage. `unreachable`:
- * not reachable, or the token is not accepted. `denied`: the token lacks a right. `interrupted`:
- * Ctrl-C.
+ * The exit codes. `refused`: the service refused the request. `usage`: the arguments or the
+ * configuration are invalid. `unreachable`: the service is unreachable or does not accept the
+ * token. `denied`: the token lacks a right. `interrupted`: Ctrl-C.
  */
 export const EXIT = {
   done: 0,

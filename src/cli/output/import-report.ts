@@ -22,12 +22,12 @@ const FAILURES: readonly Outcome[] = ['different', 'invalid', 'refused', 'not re
 /** The origin of an item: a line number, or text such as an id. */
 export type Place = number | string;
 
-/** Collects the outcomes of an import. Texts must not contain secrets. */
+/** The outcomes of an import. Texts must not contain secrets. */
 export interface Report {
   add(outcome: Outcome, text: string, place?: Place): void;
   /**
-   * Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns exactly those, including
-   * zeros.
+   * Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns exactly these counts,
+   * including zeros.
    */
   summary(outcomes?: readonly Outcome[]): string;
   count(outcome: Outcome): number;
@@ -37,7 +37,7 @@ export interface Report {
   changes(): string;
   /**
    * Returns a line for each of the first refusals, in the order of their lines: `line 3: reason`.
-   * A last line counts the others.
+   * The last line counts the remaining refusals.
    */
   refusals(): string;
 }
@@ -48,9 +48,7 @@ const MAX_SHOWN = 60;
 /** The maximum number of refusals that are listed. */
 const MAX_REFUSALS = 10;
 
-/**
- * Creates a report. With `write`, it also writes a line for each outcome as soon as it is added.
- */
+/** Creates a report. With `write`, the report also writes a line for each outcome immediately. */
 export function createReport(write?: (line: string) => unknown): Report {
   const added: { readonly outcome: Outcome; readonly text: string; readonly place: Place }[] = [];
   const count = (outcome: Outcome) => added.filter((each) => each.outcome === outcome).length;
@@ -85,7 +83,7 @@ export function createReport(write?: (line: string) => unknown): Report {
   };
 }
 
-/** Returns a text in quotes, shortened to 60 characters; `none` for no text. */
+/** Returns a text in quotes, shortened to 60 characters, or `none` without a text. */
 export function quote(text: string | null | undefined): string {
   if (text === null || text === undefined) return 'none';
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;

@@ -1,7 +1,7 @@
 /**
- * Characters that a terminal may interpret, or that change the reading order of a line. These are
- * controls (C0, DEL and C1), line and paragraph separators, and interlinear annotations. The
- * bidirectional characters are marks, embeddings, overrides and isolates.
+ * Characters that a terminal may interpret, or that change the reading order of a line. They are
+ * controls (C0, DEL and C1), line and paragraph separators, interlinear annotations, and
+ * bidirectional marks, embeddings, overrides and isolates.
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
@@ -25,7 +25,7 @@ export function plainLines(text: string): string {
 
 /** Formats a value as JSON. Parsing the text returns an equal value. */
 export function formatJson(value: unknown): string {
-  // JSON.stringify escapes line feeds inside strings; the others are the layout.
+  // JSON.stringify escapes line feeds inside strings. The remaining line feeds are the layout.
   return `${plainLines(JSON.stringify(value, null, 2))}\n`;
 }
 

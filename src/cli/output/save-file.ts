@@ -12,9 +12,10 @@ import { codeOf, faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 
 /**
- * Writes a file with mode 0600. To replace a file, renames a new one over it: other users may be
- * permitted to read the old one. Throws `CommandError` if the file exists and `overwrite` is false,
- * or if it cannot be written. Also throws it if the path is that of a pipe, a device or a folder.
+ * Writes a file with mode 0600. To replace a file, writes a new file and renames it, because the
+ * mode of the old file may permit other users to read it. Throws `CommandError` if the file exists
+ * and `overwrite` is false, or if it cannot be written. Also throws `CommandError` for a pipe, a
+ * device or a folder.
  */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
@@ -45,9 +46,9 @@ function assertReplaceable(path: string): void {
 /** A file that is written piece by piece. */
 export interface OpenedFile {
   write(text: string): void;
-  /** Puts the file in its place. */
+  /** Closes the file and gives it its name. */
   close(): void;
-  /** Deletes what was written. */
+  /** Deletes the unfinished file. */
   discard(): void;
 }
 

@@ -4,14 +4,17 @@ import { bold, type TextStyle } from './terminal.ts';
 const MIN_COLUMN_WIDTH = 8;
 /** An id of this service or of Keystone. Ids are never wrapped, so that they can be copied. */
 const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{32})$/i;
-/** Columns of single words, such as ids, are not wrapped up to this width if the table fits. */
+/**
+ * The width up to which a column of single words, such as ids, is wrapped only if the table does
+ * not fit otherwise.
+ */
 const MAX_WORD_WIDTH = 36;
 
 type Row = readonly string[];
 
 /**
- * Draws a table with rules around it. Wraps cells if the table is wider than the terminal. If it
- * does not fit even so, draws a block for each row, with a line for each column.
+ * Draws a table with rules around it. Wraps cells if the table is wider than the terminal. If the
+ * wrapped table does not fit, draws a block for each row, with a line for each column.
  */
 export function drawTable(header: Row, rows: readonly Row[], textStyle: TextStyle): string {
   const widths = fitWidths(header, rows, textStyle.width);
@@ -23,8 +26,8 @@ export function drawTable(header: Row, rows: readonly Row[], textStyle: TextStyl
 }
 
 /**
- * Draws each row as a block. It is wider than the terminal if an id and the names of the columns do
- * not fit.
+ * Draws each row as a block. A block is wider than the terminal if an id and the names of the
+ * columns do not fit.
  */
 function drawBlocks(header: Row, rows: readonly Row[], textStyle: TextStyle): string {
   const pairs = rows.map((row) => header.map((name, index): Row => [name, row[index] ?? '']));
@@ -85,7 +88,7 @@ function fitWidths(header: Row, rows: readonly Row[], width: number): number[] |
 
 /**
  * Limits all columns except the rigid ones to one maximum width, so that the table fits. Returns
- * undefined if no width does.
+ * undefined if the table fits with no such width.
  */
 function shrink(
   natural: readonly number[],
@@ -108,8 +111,8 @@ function shrink(
 }
 
 /**
- * Splits `text` into lines of at most `width` columns. It breaks lines at blanks, then after
- * punctuation, then anywhere.
+ * Splits `text` into lines of at most `width` columns. Breaks lines at blanks, else after
+ * punctuation, else anywhere.
  */
 function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
@@ -153,8 +156,8 @@ export function displayWidth(text: string): number {
 }
 
 /**
- * Returns the columns of one cluster. An emoji of several code points is one picture; other
- * clusters add up their characters.
+ * Returns the columns of one cluster. An emoji of several code points uses two. The width of other
+ * clusters is the sum of their characters.
  */
 function clusterWidth(cluster: string): number {
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;

@@ -22,8 +22,8 @@ export interface Terminal {
   /** Returns the service that is configured on this machine, or undefined if there is none. */
   readonly findService?: () => { readonly url: string; readonly tokenFile: string } | undefined;
   /**
-   * Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that undoes
-   * this.
+   * Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that removes
+   * this handler.
    */
   readonly onInterrupt: (stop: () => void) => () => void;
 }
@@ -58,9 +58,8 @@ export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): stri
 }
 
 /**
- * Returns a signal that the next Ctrl-C aborts. The work then stops cleanly and reports its
- * progress. The first Ctrl-C does not end the program; a second one does. `release` restores the
- * default.
+ * Returns a signal that the next Ctrl-C aborts. The command then stops cleanly and reports its
+ * progress. Only a second Ctrl-C ends the program. `release` restores the default.
  */
 export function catchInterrupt(terminal: Terminal): {
   readonly signal: AbortSignal;

@@ -134,7 +134,7 @@ function exitCodeOf(status: number, type: unknown): number {
   return status === 503 ? EXIT.unreachable : EXIT.refused;
 }
 
-/** Returns what to do about a refusal, if its message does not state it. */
+/** Returns what to do about a refusal, unless the message states it. */
 function hintFor(
   url: string,
   { status, header }: HttpResponse,

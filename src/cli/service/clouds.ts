@@ -29,7 +29,7 @@ export interface Cloud {
   readonly auth: Readonly<Record<string, string>>;
   readonly region: string | undefined;
   readonly interface: string;
-  /** The URL of the service; overrides the service catalogue. */
+  /** The URL of the service, which overrides the service catalogue. */
   readonly endpoint: string | undefined;
   /** A file with CA certificates. */
   readonly cacert: string | undefined;
@@ -39,8 +39,8 @@ export interface Cloud {
 type Tree = Readonly<Record<string, unknown>>;
 
 /**
- * The members of `auth`. Each has a variable `OS_` with its name in capitals; the list contains its
- * other variables.
+ * The members of `auth`. The variable of each member is `OS_` and the name in capitals. The lists
+ * contain further variables.
  */
 const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   auth_url: [],

@@ -31,8 +31,8 @@ export const DEFAULTS: ServiceDefaults = {
 };
 
 /**
- * Returns the connection that the flags and variables select. The first of these provides the
- * token:
+ * Returns the connection that the flags and variables select. The first of these sources that is
+ * set provides the token:
  *
  * - `--os-cloud`, `--token-file` or `--profile`
  * - `TSIGIL_TOKEN`
@@ -42,9 +42,9 @@ export const DEFAULTS: ServiceDefaults = {
  * - the first token of the service that `findDefaults` returns
  * - the first token of a service that was started in this folder
  *
- * `--url` and `TSIGIL_URL` set the URL, except for profiles: their tokens are only sent to their
- * URLs. A token is never an argument, because other users of the machine can read arguments. Throws
- * `CommandError`.
+ * `--url` and `TSIGIL_URL` set the URL, except for profiles: a profile's token is only sent to the
+ * profile's URL. A token is never an argument, because other users of the machine can read
+ * arguments. Throws `CommandError`.
  */
 export async function findConnection(
   flags: ConnectionFlags,
@@ -108,8 +108,8 @@ export async function findConnection(
 }
 
 /**
- * Returns whether two URLs have the same host, or both a host of this machine. The first token of a
- * service gives all rights, so no other machine may receive it.
+ * Returns whether two URLs have the same host, or whether both hosts are this machine. The first
+ * token of a service gives all rights, so no other machine may receive it.
  */
 function isSameMachine(one: string, other: string): boolean {
   const [first, second] = [new URL(one).hostname, new URL(other).hostname];
@@ -157,7 +157,10 @@ function connectToProfile(
   };
 }
 
-/** Connects to a cloud. Either it contains URL and token, or its identity service provides them. */
+/**
+ * Connects to a cloud. The cloud contains the URL and the token, or its identity service provides
+ * them.
+ */
 async function connectToCloud(
   cloud: Cloud,
   url: string | undefined,
@@ -168,7 +171,7 @@ async function connectToCloud(
     if (cloud.authType === 'admin_token' && cloud.auth.token === undefined)
       throw new CommandError(
         EXIT.usage,
-        `${cloud.source} has no token. Its auth_type requires it.`,
+        `${cloud.source} has no token. Its auth_type requires a token.`,
       );
     const token =
       cloud.auth.token === undefined
@@ -177,7 +180,7 @@ async function connectToCloud(
     if (override === undefined)
       throw new CommandError(
         EXIT.usage,
-        `${cloud.source} has no endpoint. Its auth_type requires it.`,
+        `${cloud.source} has no endpoint. Its auth_type requires an endpoint.`,
         'Set endpoint, or use --url.',
       );
     return { url: checkUrl(override), token, trust };
@@ -203,8 +206,8 @@ export function checkUrl(text: string): string {
 }
 
 /**
- * Returns how to validate certificates: with a file, or with those that the system trusts. Plain
- * HTTP needs neither.
+ * Returns how to validate certificates: with the CA certificates in a file, or with those that the
+ * system trusts. Plain HTTP needs neither.
  */
 function readTrust(
   cacert: string | undefined,
@@ -232,8 +235,8 @@ function readTokenFile(path: string): string {
 }
 
 /**
- * Returns a valid token. Throws `CommandError` before the HTTP client sees an invalid header value,
- * because its error would quote the token.
+ * Returns a valid token. Throws `CommandError` for an invalid header value, because the error of
+ * the HTTP client would quote the token.
  */
 export function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;

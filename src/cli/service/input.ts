@@ -13,7 +13,7 @@ export async function readText(file: string, { input }: Terminal): Promise<strin
     throw new CommandError(
       EXIT.usage,
       `'${file}' is not valid UTF-8 text`,
-      'Convert it to UTF-8.',
+      'Convert the file to UTF-8.',
       cause,
     );
   }
@@ -25,14 +25,14 @@ async function readAll(input: AsyncIterable<Buffer | string>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Returns the text of a file. Throws `CommandError`; its message describes the file as `name`. */
+/** Returns the text of a file. Throws `CommandError` with a message that calls the file `name`. */
 export function readTextFile(path: string, name?: string): string {
   return readBytes(path, name).toString();
 }
 
 /**
- * Returns the PEM text of a file of CA certificates. Throws `CommandError`, even if it contains no
- * usable certificate.
+ * Returns the PEM text of a file of CA certificates. Throws `CommandError`, also if the file
+ * contains no usable certificate.
  */
 export function readCertificates(path: string): string {
   const pem = readTextFile(path, 'The CA file');

@@ -16,7 +16,7 @@ const TIMEOUTS: DnsTimeouts = { tries: 3, seconds: 3 };
 
 /**
  * Sends signed requests and returns whether the server accepts the key. `now` returns milliseconds
- * since 1970. No response causes an exception.
+ * since 1970. Returns a verdict for every failure of a request instead of throwing.
  */
 export async function checkKey(
   request: KeyCheck,
@@ -45,9 +45,9 @@ export async function checkKey(
 }
 
 /**
- * Returns the algorithm with which the server has the key, or undefined if none of the others
+ * Returns the algorithm with which the server has the key, or undefined if no other algorithm
  * works. For a wrong algorithm, some servers report that the key is unknown or rejected. NSD
- * reports that it is not authorised. The function therefore tries each other algorithm.
+ * reports that the key is not authorised. The function therefore tries each other algorithm.
  */
 async function findAlgorithm(
   request: KeyCheck,

@@ -18,13 +18,13 @@ export interface ServiceKey extends Key {
   readonly resourceId: string;
 }
 
-/** The flags that select keys, besides their ids and names. */
+/** The flags that select keys without ids or names. */
 export interface KeySelection {
   readonly all?: boolean;
   readonly pool?: string;
 }
 
-/** Throws `CommandError` unless the keys are selected in exactly one way. */
+/** Throws `CommandError` unless the arguments and flags select the keys in exactly one way. */
 export function assertOneSelection(
   idsOrNames: readonly string[],
   { pool: ofPool, all }: KeySelection,
@@ -38,8 +38,8 @@ export function assertOneSelection(
 }
 
 /**
- * Returns the selected keys. Throws `CommandError` if there are none. Its message states that
- * nothing was `done`.
+ * Returns the selected keys. Throws `CommandError` if there are none, with a message that nothing
+ * was `done`.
  */
 export async function selectKeys(
   connection: Connection,
@@ -84,8 +84,8 @@ async function getKeys(
 }
 
 /**
- * Returns all keys. With the id or name of a pool, returns those for every zone of the pool. Throws
- * `CommandError`.
+ * Returns all keys. With the id or name of a pool, returns the keys for every zone of the pool.
+ * Throws `CommandError`.
  */
 async function listKeys(
   connection: Connection,
@@ -101,7 +101,8 @@ async function listKeys(
 }
 
 /**
- * Returns the key of a TSIG key resource. Throws `CommandError` if the service left out the secret.
+ * Returns the key in a resource from the service. Throws `CommandError` if the service left out the
+ * secret.
  */
 export function keyOf(item: Item): ServiceKey {
   assertSecrets(tsigkey, item);

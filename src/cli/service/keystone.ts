@@ -16,12 +16,12 @@ import type { Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { withServer } from './send-request.ts';
 
-/** The service type under which catalogues list the service. */
+/** The type of the service in service catalogues. */
 const SERVICE_TYPE = 'dns';
 
 const TEXT = optional(nullable(anyText()));
 
-/** The service catalogue in a response to the issue of a token (Keystone API v3). */
+/** The service catalogue in the response to a request for a token (Keystone API v3). */
 const CATALOGUE = array(
   responseObject({
     type: TEXT,
@@ -42,8 +42,8 @@ const RESPONSE = responseObject({ token: responseObject({ catalog: CATALOGUE }) 
 export type IdentityCloud = Cloud & { readonly authType: CredentialKind };
 
 /**
- * Gets a token from the cloud's identity service (Keystone, API v3). Returns it with the URL of the
- * DNS service: `endpoint`, or else the URL in the service catalogue. Throws `CommandError`.
+ * Gets a token from the cloud's identity service (Keystone, API v3). Returns the token with the URL
+ * of the DNS service: `endpoint`, or else the URL in the service catalogue. Throws `CommandError`.
  */
 export async function signIn(
   cloud: IdentityCloud,
@@ -81,7 +81,7 @@ function authOfCloud({ source, authType, auth }: IdentityCloud): object {
     if (!(error instanceof MissingCredentialError)) throw error;
     throw new CommandError(
       EXIT.usage,
-      `${source} has no ${error.member}. Its auth_type requires it.`,
+      `${source} has no ${error.member}. Its auth_type requires ${error.member}.`,
     );
   }
 }

@@ -7,7 +7,7 @@ import { codeOf, faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 
-/** A service and a token for it, which `tsigil login` stored. */
+/** The address of a service and a token for it, as `tsigil login` stores them. */
 export interface Profile {
   readonly url: string;
   readonly token: string;
@@ -34,8 +34,8 @@ export function profilesPath({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): stri
 }
 
 /**
- * Returns the stored profiles; none if the file does not exist. Throws `CommandError` if it cannot
- * be read.
+ * Returns the stored profiles, or none if their file does not exist. Throws `CommandError` if the
+ * file cannot be read.
  */
 export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   const path = profilesPath(environment);
@@ -66,8 +66,8 @@ function isProfile(value: unknown): value is Profile {
 }
 
 /**
- * Stores the profiles in a file with mode 0600 that replaces the old one. Returns its path. Throws
- * `CommandError`.
+ * Stores the profiles in a new file with mode 0600, which replaces the old file. Returns the path.
+ * Throws `CommandError`.
  */
 export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles): string {
   const path = profilesPath(environment);
@@ -75,7 +75,7 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
     throw new CommandError(
       EXIT.usage,
       'No folder for the profile: HOME and XDG_CONFIG_HOME are not set',
-      'Set XDG_CONFIG_HOME to a folder of your own.',
+      'Set XDG_CONFIG_HOME to a folder that you can write to.',
     );
   const written = `${path}.${randomBytes(6).toString('hex')}`;
   try {

@@ -11,7 +11,8 @@ export type Item = Readonly<Record<string, unknown>>;
 type Parameters = readonly (readonly [name: string, value: string])[];
 
 /**
- * Returns the first `limit` resources of a list with these query parameters. Reads it page by page.
+ * Returns the first `limit` resources of a list with these query parameters. Reads the list page by
+ * page.
  */
 export async function listItems(
   connection: Connection,
@@ -41,8 +42,8 @@ export function itemsOf(page: Item, collection: string): Item[] {
 }
 
 /**
- * Returns the path of the page after `page`, which the service returned for `path`; undefined after
- * the last page. Throws `CommandError` if the link to the next page is not usable.
+ * Returns the path of the page after `page`, which the service returned for `path`, or undefined
+ * after the last page. Throws `CommandError` if the link to the next page is not usable.
  */
 export function nextPath(page: Item, path: string, url: string): string | undefined {
   const link = isObject(page.links) ? page.links.next : undefined;
@@ -61,7 +62,7 @@ export function nextPath(page: Item, path: string, url: string): string | undefi
 }
 
 /**
- * Returns a connection whose responses leave out secrets, so that unreadable ones do not matter.
+ * Returns a connection whose responses leave out secrets. Unreadable secrets then cause no errors.
  */
 export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
@@ -73,8 +74,8 @@ export function inAllProjects(connection: Connection): Connection {
 }
 
 /**
- * Reads the resources of all projects if the caller may see them, and otherwise those of its
- * project.
+ * Reads the resources of all projects if the caller may see them, and otherwise those of the
+ * caller's project.
  */
 export async function readEverywhere<T>(
   connection: Connection,
@@ -91,7 +92,7 @@ export async function readEverywhere<T>(
 
 /**
  * Returns the path of the resource with this id or name. Text in the form of a UUID is an id.
- * Throws `CommandError` unless exactly one exists.
+ * Throws `CommandError` unless exactly one resource has the name.
  */
 export async function findPath(
   connection: Connection,
@@ -104,7 +105,7 @@ export async function findPath(
 
 /**
  * Returns the id of the resource with this id or name. Text in the form of a UUID is an id. Throws
- * `CommandError` unless exactly one has the name.
+ * `CommandError` unless exactly one resource has the name.
  */
 export async function findId(
   connection: Connection,
@@ -151,8 +152,7 @@ async function findByName(
 
 /**
  * Throws `CommandError` if the token may not see the secrets of a type, before a command changes
- * something. A service that lacks this request refuses the
- * change itself.
+ * something. A service without `/v2/whoami` refuses the change itself.
  */
 export async function assertMayReveal(connection: Connection, type: ResourceType): Promise<void> {
   const right = revealRight(type);
@@ -186,7 +186,7 @@ function listHint(type: ResourceType): string {
 }
 
 /**
- * Runs requests about one resource. Adds to a refusal a hint about what to run next. For a
+ * Runs requests about one resource. Adds a hint about the next command to a refusal. For a
  * duplicate, the hint contains the name in `body`, because the message of the API does not.
  */
 export async function withHints<T>(

@@ -12,21 +12,21 @@ import { CommandError, EXIT } from '../output/errors.ts';
 export interface ServerDescription {
   /** For example, `The identity service 'https://…'`. */
   readonly name: string;
-  /** What to do if it cannot be reached. */
+  /** What to do if the server cannot be reached. */
   readonly hint: string;
 }
 
 const TIMEOUT_SECONDS = 30;
 
 /**
- * The maximum size of a response. The largest one, for a list of 20,000 entries, has less than 20
- * MB.
+ * The maximum size of a response. The largest response, to a list of 20,000 entries, has less than
+ * 20 MB.
  */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Sends a request once and reads the response. Throws `CommandError` if the server does not respond
- * in time.
+ * within `timeoutSeconds`.
  */
 export async function sendRequest(
   request: HttpRequest,
@@ -53,7 +53,7 @@ export async function withServer<T>(
     if (!(cause instanceof NetError)) throw cause;
     const { reason, untrusted = false, hint: faultHint = hint } = cause.fault;
     const nextStep = untrusted
-      ? 'Set the CA file that signed its certificate with --cacert.'
+      ? 'Use --cacert with the CA certificate that signed the certificate of the server.'
       : faultHint;
     throw new CommandError(
       EXIT.unreachable,

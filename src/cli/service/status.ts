@@ -18,10 +18,10 @@ export interface ServiceStatus {
   readonly warnings: readonly string[];
 }
 
-/** The result of counting resources: a number, `20000 or more`, or why they were not counted. */
+/** The number of resources, `20000 or more`, or why the resources were not counted. */
 type Count = number | string;
 
-/** The maximum number of resources that are counted one by one. */
+/** The maximum number of resources that the client counts one by one. */
 const MAX_COUNTED = 20 * MAX_LIMIT;
 
 const NOT_PERMITTED = 'not permitted';
@@ -59,13 +59,13 @@ export async function readStatus(connection: Connection): Promise<ServiceStatus>
 /** The version in an OpenAPI document. */
 const DOCUMENT = responseObject({ info: responseObject({ version: anyText() }) });
 
-/** Returns the version in an OpenAPI document; null if another program returned the text. */
+/** Returns the version in an OpenAPI document, or null if another program returned the text. */
 function versionIn(text: string): string | null {
   const parsed = DOCUMENT.parse(parseJson(text));
   return 'value' in parsed ? parsed.value.info.version : null;
 }
 
-/** Reads a public path, without the token. */
+/** Sends a GET request for a public path, without the token. */
 async function readPath({ url, trust = {} }: Connection, path: string) {
   return sendRequest({ method: 'GET', url: url + path, headers: {} }, trust, {
     name: `'${url}'`,
@@ -74,8 +74,8 @@ async function readPath({ url, trust = {} }: Connection, path: string) {
 }
 
 /**
- * Counts the resources of a type: of all projects if the caller may see these, otherwise of its
- * own. Adds to `warnings` why they cannot be counted.
+ * Counts the resources of a type: those of all projects if the caller may see them, otherwise those
+ * of the caller's project. Adds a reason to `warnings` if the service refuses.
  */
 async function countAll(
   connection: Connection,
@@ -94,7 +94,7 @@ async function countAll(
   }
 }
 
-/** Returns the total that the service states in a list of owned resources. */
+/** Returns the total count in the service's list of owned resources. */
 async function countOwned(connection: Connection, type: ResourceType): Promise<Count> {
   const { metadata } = await call(connection, 'GET', `/v2/${type.collection}?limit=1`);
   const total = isObject(metadata) ? metadata.total_count : undefined;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { readWholeFile } from '../../net/files.ts';
 
-/** The files in which systems store the certificates that they trust, as in OpenSSL and Go. */
+/** The files in which systems store trusted certificates. OpenSSL and Go read the same files. */
 const SYSTEM_FILES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -13,7 +13,7 @@ const SYSTEM_FILES = [
 
 /**
  * Returns the certificates that Node.js and this system trust, in PEM. `SSL_CERT_FILE` replaces the
- * file of the system, and `NODE_EXTRA_CA_CERTS` adds to it. A file that cannot be read adds
+ * file of the system, and `NODE_EXTRA_CA_CERTS` adds another file. A file that cannot be read adds
  * nothing.
  */
 export function systemCertificates(environment: NodeJS.ProcessEnv): string {

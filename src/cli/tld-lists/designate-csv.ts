@@ -12,8 +12,8 @@ interface CsvRecord {
 
 /**
  * Reads the CSV format of `designate-manage tlds import`: a name, or a name and a description,
- * without a header. An empty description is a value; a missing one is undefined. Blanks are part of
- * the value. Non-ASCII names become A-labels.
+ * without a header. An empty description is a value, and a missing description is undefined. Blanks
+ * are part of the value. Non-ASCII names become A-labels.
  */
 export function readDesignateCsv(text: string, delimiter: string): TldList {
   const entries: ListEntry[] = [];

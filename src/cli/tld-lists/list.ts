@@ -18,13 +18,13 @@ export interface RefusedLine {
 }
 
 /**
- * The content of a list file. Lines count from 1. A line that is in none of the members is blank or
- * a comment.
+ * The content of a list file. Lines count from 1. Blank lines and comments are in none of the
+ * members.
  */
 export interface TldList {
   readonly entries: readonly ListEntry[];
   readonly refused: readonly RefusedLine[];
-  /** The number of lines that contain a domain name, but that the caller or the format excludes. */
+  /** The number of lines with a domain name that the caller or the format excludes. */
   readonly leftOut: number;
 }
 
@@ -34,22 +34,20 @@ export interface Line {
   readonly text: string;
 }
 
-/** Returns the lines of `text`, with any line ending. */
+/** Returns the lines of `text`, which can have any line ending. */
 export function linesOf(text: string): Line[] {
   return text.split(/\r\n|\n|\r/).map((line, index) => ({ number: index + 1, text: line }));
 }
 
 /**
- * Returns `name` as A-labels. An invalid domain name is returned unchanged, so that the service
- * refuses it.
+ * Returns `name` as A-labels. Returns an invalid domain name unchanged, so that the service refuses
+ * it.
  */
 export function asciiForm(name: string): string {
   return toAsciiName(name) ?? name;
 }
 
-/**
- * Returns the list without repeated names: entries after the first with a name move to `refused`.
- */
+/** Returns the list without repeated names: later entries with the same name move to `refused`. */
 export function withoutRepeats(list: TldList): TldList {
   const first = new Map<string, ListEntry>();
   const refused = [...list.refused];

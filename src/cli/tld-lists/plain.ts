@@ -2,8 +2,8 @@ import { withoutFinalDot } from '../../domain/text/dns-name.ts';
 import { asciiForm, linesOf, type TldList } from './list.ts';
 
 /**
- * Reads a list with one name on each line. It ignores blanks around a name, and a period before or
- * after it. It also ignores comments: `#` or `//` at the beginning of a line, and ` #` after a
+ * Reads a list with one name on each line. Ignores blanks around a name, and a period before or
+ * after the name. Also ignores comments: `#` or `//` at the beginning of a line, and ` #` after a
  * name. Names keep their case and become A-labels.
  */
 export function readPlainList(text: string): TldList {

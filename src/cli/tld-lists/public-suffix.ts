@@ -6,7 +6,7 @@ export const SECTIONS = ['icann', 'private', 'all'] as const;
 /** How to handle a rule such as `*.ck`, which a TLD entry cannot express. */
 export const WILDCARD_CHOICES = ['parent', 'skip', 'refuse'] as const;
 
-/** Which rules of a Public Suffix List to import. */
+/** The selection of rules to import from a Public Suffix List. */
 export interface PublicSuffixOptions {
   readonly section: (typeof SECTIONS)[number];
   readonly wildcards: (typeof WILDCARD_CHOICES)[number];
@@ -16,14 +16,14 @@ export interface PublicSuffixOptions {
 interface Rule {
   readonly line: number;
   readonly text: string;
-  /** The section that contains the rule; undefined for a rule outside both. */
+  /** The section that contains the rule, or undefined for a rule outside both sections. */
   readonly section: string | undefined;
 }
 
 /**
  * Reads a list in the format of https://publicsuffix.org/list/. Names become lower-case A-labels.
- * An exception (`!www.ck`) is skipped: it means that a name is not a suffix. Without an entry, the
- * name is not a suffix either. A rule outside both sections is imported for every value of
+ * Skips exceptions, such as `!www.ck`: an exception means that a name is not a suffix, and a name
+ * without an entry is not a suffix either. Includes a rule outside both sections for every value of
  * `section`.
  */
 export function readPublicSuffixList(

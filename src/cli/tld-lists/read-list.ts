@@ -28,7 +28,7 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
 }
 
 /**
- * The maximum length of an entry. A longer one means that the file has another format, and it would
+ * The maximum length of an entry. A longer entry means that the file has another format, and would
  * not fit in a request.
  */
 const MAX_CHARACTERS = 2000;

@@ -46,10 +46,10 @@ function addList(parent: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--limit <number>',
-        `list at most this many (default: ${DEFAULT_COUNT})`,
+        `list at most this number of records (default: ${DEFAULT_COUNT})`,
       ).argParser(readLimit),
     )
-    .option('--long', 'list all columns, including ids and what changed');
+    .option('--long', 'list all columns, including ids and changes');
   withRecordFlags(command, ['after', 'before']);
   withConnectionFlags(withOutputFlags(command)).action(
     async (
@@ -77,6 +77,6 @@ function addList(parent: Command, terminal: Terminal): void {
   addExamples(command, [
     'tsigil audit list',
     'tsigil audit list --after 1h --action "tsigkeys:*"',
-    { command: 'tsigil audit list --outcome denied -f json', purpose: 'refused requests' },
+    { command: 'tsigil audit list --outcome denied -f json', purpose: 'list refused requests' },
   ]);
 }

@@ -19,13 +19,13 @@ const DESCRIPTIONS = Object.entries(AUDIT_FORMATS)
   .map(([name, { description }]) => `${name}: ${description}`)
   .join('; ');
 
-/** Adds the command that writes all records in the format of another program. */
+/** Adds the command that writes all records in a format for other programs. */
 export function addExport(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('export')
     .description('write all sealed audit records, the oldest first, in a format for other programs')
     .addOption(
-      new Option('--format <format>', `write this format. ${DESCRIPTIONS}`)
+      new Option('--format <format>', `write records in this format. ${DESCRIPTIONS}`)
         .choices(Object.keys(AUDIT_FORMATS))
         .default('jsonl'),
     )
@@ -33,7 +33,7 @@ export function addExport(parent: Command, terminal: Terminal): void {
       '-o, --output <file>',
       'write to a new file with mode 0600; - is standard output (default)',
     )
-    .option('--overwrite', 'replace a file that exists');
+    .option('--overwrite', 'replace an existing file');
   withRecordFlags(command, ['after', 'before']);
   withConnectionFlags(command).action(async (flags: RecordFlags & ExportFlags) => {
     const { format, output = '-', overwrite = false } = flags;
@@ -58,7 +58,7 @@ export function addExport(parent: Command, terminal: Terminal): void {
     'tsigil audit export > audit.jsonl',
     {
       command: 'tsigil audit export --format cef --after 30d -o audit.cef',
-      purpose: 'the last 30 days for a SIEM',
+      purpose: 'export the last 30 days for a SIEM',
     },
   ]);
 }

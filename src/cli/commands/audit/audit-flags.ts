@@ -17,7 +17,7 @@ function filterFlag(name: (typeof RECORD_FILTERS)[number]): Option {
 export type RecordFlags = ConnectionFlags &
   Readonly<Record<string, unknown>> & { readonly after?: string; readonly before?: string };
 
-/** Adds the flags that select records. `times` are those of `--after` and `--before` to add. */
+/** Adds the flags that select records. `times` lists which of `--after` and `--before` to add. */
 export function withRecordFlags(command: Command, times: readonly ('after' | 'before')[]): Command {
   for (const name of RECORD_FILTERS) command.addOption(filterFlag(name));
   if (times.includes('after'))
@@ -26,7 +26,10 @@ export function withRecordFlags(command: Command, times: readonly ('after' | 'be
       'select only records at or after this time: a timestamp, or a duration before now (90d, 12h, 30m)',
     );
   if (times.includes('before'))
-    command.option('--before <time>', 'select only records before this time, in the same forms');
+    command.option(
+      '--before <time>',
+      'select only records before this time: a timestamp, or a duration before now (90d, 12h, 30m)',
+    );
   return command;
 }
 

@@ -15,14 +15,14 @@ import { recordParameters, withRecordFlags, type RecordFlags } from './audit-fla
 import { getLastBatch, getRecords, type Parameters } from './audit-requests.ts';
 import { summaryOf } from './audit-summary.ts';
 
-/** How often the command requests a new batch. The service seals one at most every second. */
+/** The time between two requests for new batches. The service seals at most one batch a second. */
 const INTERVAL_MS = 1000;
 
 /** Adds the command that prints new records. */
 export function addFollow(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('follow')
-    .description('print new audit records, about a second after the change, until Ctrl-C')
+    .description('print new audit records until Ctrl-C, about 1 s after each change')
     .addOption(
       new Option(
         '--format <format>',
@@ -41,7 +41,7 @@ export function addFollow(parent: Command, terminal: Terminal): void {
     'tsigil audit follow',
     {
       command: 'tsigil audit follow --format cef --after 1h | nc siem.example.com 514',
-      purpose: 'send records to a collector, beginning with those of the last hour',
+      purpose: 'send the records of the last hour and new records to a collector',
     },
   ]);
 }
@@ -55,7 +55,8 @@ function lineOf(record: AuditRecord, format: string | undefined, version: string
 }
 
 /**
- * Prints the records that are sealed from now on, until Ctrl-C. Waits while the service restarts.
+ * Prints new records until Ctrl-C, and with `--after` older records first. Waits while the service
+ * restarts.
  */
 async function follow(
   connection: Connection,
@@ -113,7 +114,10 @@ function latest(end: Position, record: AuditRecord | undefined): Position {
 function positionOf(marker: string): Position {
   const parsed = POSITION.parse(marker);
   if ('value' in parsed) return parsed.value;
-  throw new CommandError(EXIT.refused, `Unexpected marker '${marker}' in a link of the service`);
+  throw new CommandError(
+    EXIT.refused,
+    `The service returned a link with the invalid marker '${marker}'`,
+  );
 }
 
 /** Returns the position after the last batch. */
@@ -122,7 +126,7 @@ async function endOfTrail(connection: Connection): Promise<Position> {
   return batch === undefined ? START : { batch: batch.number, seq: batch.last_seq };
 }
 
-/** Returns whether a request may succeed later: the service restarts or is busy. */
+/** Returns whether a request may succeed later, because the service restarts or is busy. */
 function isTemporary(error: unknown): error is CommandError {
   if (!(error instanceof CommandError)) return false;
   const { status } = error;

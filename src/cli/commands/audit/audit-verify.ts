@@ -26,11 +26,11 @@ export function addVerify(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('verify')
     .description(
-      'check that no audit record was changed, deleted or inserted; exit code 1 if one was',
+      'check that no audit record was changed, deleted or inserted; exit with 1 if one was',
     )
     .option(
       '--checkpoints <file>',
-      'compare with the checkpoints in this file: a log of the service, or lines of batch number and hash',
+      'compare batches with the checkpoints in this file: a log of the service, or lines with batch number and hash',
     );
   withConnectionFlags(command).action(
     async (flags: ConnectionFlags & { readonly checkpoints?: string }) => {
@@ -47,7 +47,7 @@ export function addVerify(parent: Command, terminal: Terminal): void {
     'tsigil audit verify',
     {
       command: 'tsigil audit verify --checkpoints /var/log/tsigil.log',
-      purpose: 'also detects that the newest batches were deleted or replaced',
+      purpose: 'also detect that the newest batches were deleted or replaced',
     },
   ]);
 }
@@ -107,12 +107,15 @@ async function compareCheckpoints(
       const hashes = left.get(number);
       left.delete(number);
       if (hashes !== undefined && (hashes.size > 1 || !hashes.has(hash)))
-        problems.push({ batch: number, problem: 'Its hash differs from its checkpoint.' });
+        problems.push({ batch: number, problem: 'The hash differs from the checkpoint.' });
     }
     marker = page.next;
   }
   for (const number of left.keys())
-    problems.push({ batch: number, problem: 'It is missing, although a checkpoint names it.' });
+    problems.push({
+      batch: number,
+      problem: 'The batch is missing, although a checkpoint names it.',
+    });
   return problems;
 }
 
@@ -130,14 +133,16 @@ function report(
     ...problems
       .slice(0, MAX_PRINTED)
       .map(({ batch, problem }) => (batch === null ? problem : `Batch ${batch}: ${problem}`)),
-    ...(problems.length > MAX_PRINTED ? [`And ${problems.length - MAX_PRINTED} more.`] : []),
+    ...(problems.length > MAX_PRINTED
+      ? [`And ${problems.length - MAX_PRINTED} more problems.`]
+      : []),
     `${result.records} records in ${result.batches} batches verified`,
     ...(result.purged > 0
       ? [`Retention deleted the records of ${result.purged} batches. Their hashes were verified`]
       : []),
     ...(result.without_mac > 0
       ? [
-          `${result.without_mac} batches have no MAC, because secrets were not encrypted when they were sealed`,
+          `${result.without_mac} batches have no MAC, because secrets were not encrypted when the service sealed these batches`,
         ]
       : []),
     ...(result.unchecked > 0

@@ -5,16 +5,16 @@ import { parseJson } from '../../../net/http.ts';
 import { faultOf } from '../../../net/faults.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
 
-/** The hashes of batches that were recorded earlier, by number. */
+/** The recorded hashes of batches, by batch number. */
 export type Checkpoints = ReadonlyMap<number, ReadonlySet<string>>;
 
 const HASH = /^[0-9a-f]{64}$/;
 const PLAIN = /^\s*(\d{1,9})\s+([0-9a-f]{64})\s*$/;
 
 /**
- * Reads the checkpoints in a file. They are log lines of the service, or lines with a number and a
- * hash. Log lines may have the prefix of a log collector. Skips all other lines. Throws
- * `CommandError` if the file cannot be read or contains no checkpoint.
+ * Reads the checkpoints in a file. A checkpoint is a log line of the service, or a line with a
+ * batch number and a hash. Log lines may have the prefix of a log collector. Skips all other lines.
+ * Throws `CommandError` if the file cannot be read or contains no checkpoint.
  */
 export async function readCheckpoints(path: string): Promise<Checkpoints> {
   const checkpoints = new Map<number, Set<string>>();
@@ -38,7 +38,7 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
   return checkpoints;
 }
 
-/** Returns the checkpoint in a line. */
+/** Returns the checkpoint in a line, or undefined if it contains none. */
 export function checkpointOf(
   line: string,
 ): { readonly number: number; readonly hash: string } | undefined {

@@ -1,6 +1,6 @@
 import { formatYaml } from '../../output/yaml.ts';
 
-/** What the texts depend on. */
+/** The name server and the service that the texts describe. */
 export interface Onboarded {
   readonly name: string;
   readonly driver: string;
@@ -11,15 +11,15 @@ export interface Onboarded {
   readonly url: string;
 }
 
-/** How the agent changes one kind of name server. */
+/** The setup of an agent for one kind of name server. */
 interface Recipe {
-  /** The group whose members use the control channel. */
+  /** The group whose members can use the control channel. */
   readonly group: string;
-  /** The folder of the agent's file. Absent without a file. */
+  /** The folder of the key file that the agent writes, if it writes one. */
   readonly folder?: string;
-  /** The content of the file before the agent writes it. */
+  /** Returns the content of the key file before the agent writes it. */
   empty?(zone: string): string;
-  /** The configuration file, and the lines to add. */
+  /** The configuration file of the name server, to which operators add `lines`. */
   readonly configuration: string;
   lines(zone: string): string;
   readonly local: Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
     lines: (zone) => `include "/etc/bind/rndc.key";
 include "/etc/bind/tsigil/keys.conf";
 controls { inet 127.0.0.1 port 953 allow { 127.0.0.1; } keys { "rndc-key"; }; };
-# In options, because BIND permits unsigned transfers without it:
+# In options, because BIND permits unsigned transfers without this line:
 #   allow-transfer { "tsigil-transfer"; };
 # In each zone, with the name of the zone:
 #   allow-transfer { "tsigil-transfer"; "tsigil-transfer-${zone}"; };
@@ -113,7 +113,7 @@ export function agentFileOf({ name, driver, url }: Onboarded): string {
   return formatYaml({ url, ...files, nameServer: name, driver, local });
 }
 
-/** Returns what an operator does so that an agent delivers keys to a name server. */
+/** Returns the steps with which an operator sets up an agent for a name server. */
 export function onboardText(server: Onboarded): string {
   const { name, driver, address, zone } = server;
   const recipe = RECIPES[driver];
@@ -126,13 +126,13 @@ export function onboardText(server: Onboarded): string {
       ? `install -m 0600 -o tsigil-agent /dev/null ${FOLDER}/powerdns-api-key
 openssl rand -hex 32 > ${FOLDER}/powerdns-api-key`
       : `install -d -m 2750 -o tsigil-agent -g ${group} ${folder}
-# Write the entries for '${zone}' for each of your zones.
+# Repeat the entries for '${zone}' for each of your zones.
 cat > ${folder}/keys.conf <<'END'
 ${recipe.empty?.(zone) ?? ''}
 END
 chown tsigil-agent:${group} ${folder}/keys.conf`;
   return `# 1. On the host of the name server, as root: install the package of Tsigil.
-# Unless the service of this host is in use, stop the one that the package starts:
+# The package starts a service on this host. Stop it unless you use it:
 systemctl disable --now tsigil
 # Create a user for the agent, and its files:
 useradd --system --groups ${group} --home-dir /nonexistent --shell /usr/sbin/nologin tsigil-agent
@@ -143,7 +143,7 @@ ${files}
 # 2. Add these lines to ${configuration}, and run: systemctl restart ${restart}
 ${recipe.lines(zone)}
 
-# 3. Replace the URL if the host cannot reach it, and write this to ${FOLDER}/agent.yaml:
+# 3. Write this to ${FOLDER}/agent.yaml. Replace the URL if the host cannot reach it:
 ${agentFileOf(server)}
 # 4. On this machine: create the token of the agent. Then move the file to ${FOLDER}/token on the host.
 install -m 0600 /dev/null agent.token

@@ -22,12 +22,14 @@ export function addOnboarding(parent: Command, terminal: Terminal): void {
     ?.addOption(
       new Option(
         '--agent',
-        'let an agent on its host deliver the keys; same as --delivery agent',
+        'let an agent on the host of the nameserver deliver the keys; same as --delivery agent',
       ).implies({ delivery: 'agent' }),
     );
   const command = parent
     .command('onboard')
-    .description('print how to set up a nameserver and its agent: configuration, token and start')
+    .description(
+      'print the steps to set up a nameserver and its agent: configuration, token and start',
+    )
     .argument('<nameserver>', 'id or name of the nameserver')
     .action(async (idOrName: string, flags: Parameters<typeof connect>[0]) => {
       const connection = await connect(flags, terminal);

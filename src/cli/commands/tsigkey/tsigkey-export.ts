@@ -35,19 +35,17 @@ interface ExportFlags extends ConnectionFlags, KeySelection {
 export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('export')
-    .description(
-      'write keys in the format of a program; refuse a key that the program cannot use, and write the others',
-    )
+    .description('write keys in the format of a program, except keys that the program cannot use')
     .argument('[tsigkey...]', 'ids or names of the tsigkeys')
     .addOption(
-      new Option('--format <format>', 'write the format of this program')
+      new Option('--format <format>', 'write keys in the format of this program')
         .choices(Object.keys(EXPORT_FORMATS))
         .makeOptionMandatory(),
     )
     .addOption(
       new Option(
         '--pool <pool>',
-        'write the keys for every zone of this pool, by its name or id',
+        'write the keys for every zone of this pool (name or id)',
       ).conflicts(['tsigkey', 'all']),
     )
     .addOption(new Option('--all', 'write all keys').conflicts('tsigkey'))
@@ -57,8 +55,8 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
         'write to a new file with mode 0600; - is standard output (default)',
       ).conflicts('outputDir'),
     )
-    .option('--output-dir <folder>', 'write a new file with mode 0600 for each key in this folder')
-    .option('--overwrite', 'replace files that exist')
+    .option('--output-dir <folder>', 'write each key to a new file with mode 0600 in this folder')
+    .option('--overwrite', 'replace existing files')
     .action(async (idsOrNames: string[], flags: ExportFlags) => {
       assertOneSelection(idsOrNames, flags);
       assertFits(idsOrNames, flags);
@@ -67,7 +65,7 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
         (one, other) => (canonicalKey(one).name < canonicalKey(other).name ? -1 : 1),
       );
       const [only, ...others] = keys;
-      // The error of a single key is that of the API.
+      // For a single key, throws the error that the API returns.
       if (only !== undefined && others.length === 0) tryExport(flags.format, only);
       const usable = keys.filter((key) => isUsable(key, flags.format, terminal));
       for (const { name, algorithm } of usable) {
@@ -87,21 +85,24 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
     'tsigil tsigkey export transfer-key --format bind -o /etc/bind/transfer-key.conf',
     {
       command: 'tsigil tsigkey export transfer-key --format knot | sudo tee -a /etc/knot/knot.conf',
-      purpose: 'appends the key to a configuration file',
+      purpose: 'append the key to a configuration file',
     },
     {
       command:
         'tsigil tsigkey export --pool default --format nsd -o /etc/nsd/nsd.conf.d/keys.conf --overwrite',
-      purpose: 'replaces a file with the current keys of a pool',
+      purpose: 'replace a file with the current keys of a pool',
     },
     {
       command: 'tsigil tsigkey export --all --format lego --output-dir ./keys',
-      purpose: 'writes one file for each key',
+      purpose: 'write one file for each key',
     },
   ]);
 }
 
-/** Throws `CommandError` if one text in the format cannot hold the keys that may be selected. */
+/**
+ * Throws `CommandError` if the flags may select several keys for one file, and the format allows
+ * only one.
+ */
 function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: ExportFlags): void {
   const format = findFormat(name);
   if (holdsSeveral(format) || outputDir !== undefined || idsOrNames.length === 1) return;
@@ -144,14 +145,16 @@ function write(keys: readonly Key[], flags: ExportFlags, { out }: Terminal): voi
   else saveFile(output, text, overwrite);
 }
 
-/** Writes files in a folder, which it creates. Writes none if one exists already. */
+/**
+ * Creates a folder and writes files in it. Writes none if one exists, unless `overwrite` is true.
+ */
 function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean): void {
   const paths = files.map(({ fileName }) => join(folder, fileName));
   const repeated = paths.find((path, index) => paths.indexOf(path) < index);
   if (repeated !== undefined)
     throw new CommandError(
       EXIT.usage,
-      `Two keys have the file name '${repeated}', because their names are too long for it`,
+      `Two keys have the same file name '${repeated}', because their names are too long`,
       'Export one of them with --output.',
     );
   const existing = paths.find((path) => !overwrite && existsSync(path));

@@ -53,7 +53,7 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option('--resource-id <id>', 'set the pool or zone of new keys').argParser(readUuid),
     )
-    .option('--update', 'replace the algorithm and secret of keys that already exist')
+    .option('--update', 'replace the algorithm and secret of existing keys')
     .option('--dry-run', 'show what would be changed, and change nothing');
   for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
     command.addOption(option);
@@ -109,7 +109,7 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
     'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
     {
       command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token',
-      purpose: 'copies keys with ids and timestamps',
+      purpose: 'copy keys with ids and timestamps',
     },
   ]);
 }
@@ -120,7 +120,7 @@ function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
   if (scope === undefined || resourceId === undefined)
     throw new CommandError(
       EXIT.usage,
-      'The scope of the keys is missing: their source does not contain it',
+      'The scope of the keys is missing: the source does not contain scopes',
       'Add --pool or --zone, or both --scope and --resource-id.',
     );
 }

@@ -24,10 +24,10 @@ interface VerifyFlags extends ConnectionFlags, OutputFlags, KeySelection {
   readonly update?: boolean;
 }
 
-const NO_ZONE = 'the service has no zone for the key, so there is nothing to request';
+const NO_ZONE = 'the service has no zone for a request with the key';
 const SET_ZONE = 'Set --zone.';
 
-/** The result of one check of several. */
+/** The result of one of several checks. */
 interface Row {
   readonly name: string;
   readonly server: string;
@@ -39,7 +39,7 @@ interface Row {
 }
 
 const COLUMNS = ['name', 'server', 'zone', 'check', 'verdict', 'reason', 'hint'] as const;
-/** The columns of a table. */
+/** The columns in the format `table`. */
 const SHORT_COLUMNS = ['name', 'server', 'check', 'verdict', 'reason'] as const;
 
 /** Adds the command that checks whether name servers accept keys. */
@@ -54,19 +54,19 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--pool <pool>',
-        'verify the keys for every zone of this pool, by its name or id',
+        'verify the keys for every zone of this pool (name or id)',
       ).conflicts(['tsigkey', 'all']),
     )
     .addOption(
       new Option(
         '--server <host[:port]>',
-        'verify against this server (192.0.2.1 or [2001:db8::1]:5300; default: those that should have the key); repeat for more servers',
+        'verify against this server, such as 192.0.2.1 or [2001:db8::1]:5300; repeat for more servers (default: the name servers that should have the key)',
       ).argParser(collectServer),
     )
     .addOption(
       new Option(
         '--zone <zone>',
-        'send requests about this zone (default: the zone of the key, or one of its pool)',
+        'send requests about this zone (default: the zone of the key, or a zone of its pool)',
       ).argParser(readZone),
     )
     .addOption(
@@ -108,16 +108,16 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
     {
       command:
         "tsigil tsigkey verify transfer-key --server '[2001:db8::1]:5300' --zone example.org --transfer",
-      purpose: 'also checks whether the key may transfer the zone',
+      purpose: 'also check whether the key may transfer the zone',
     },
     {
       command:
         'tsigil tsigkey verify --pool default --server ns1.example.org --server ns2.example.org --zone example.org -f json',
-      purpose: 'verifies each key of a pool against each server',
+      purpose: 'verify each key of a pool against each server',
     },
     {
       command: 'tsigil tsigkey verify --all -f json',
-      purpose: 'verifies all keys against the name servers that should have them',
+      purpose: 'verify all keys against the name servers that should have them',
     },
   ]);
 }
@@ -126,7 +126,9 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
 function reportWithoutServer(keys: readonly { readonly name: string }[], { err }: Terminal): void {
   if (keys.length === 0) return;
   const names = keys.map(({ name }) => name).join(', ');
-  err.write(`${plainText(`Not verified, because no name server should have them: ${names}`)}\n`);
+  err.write(
+    `${plainText(`Keys not verified, because no name server should have them: ${names}`)}\n`,
+  );
 }
 
 /** Verifies one key against one server. Throws `CommandError` unless the server accepts it. */
@@ -147,8 +149,8 @@ async function verifyOne(target: Target, flags: VerifyFlags, terminal: Terminal)
 }
 
 /**
- * Verifies keys against servers, and prints a row for each. Throws `CommandError` unless all are
- * good.
+ * Verifies keys against servers, and prints a row for each check. Throws `CommandError` if a check
+ * fails.
  */
 async function verifyAll(
   targets: readonly Target[],
@@ -169,7 +171,7 @@ async function verifyAll(
   if (failed > 0) throw new CommandError(EXIT.refused, `${failed} of ${rows.length} checks failed`);
 }
 
-/** Returns the result of one check of several. */
+/** Returns the result of one of several checks. */
 async function rowResult(
   { key, server, zone }: Target,
   check: Check,
