@@ -22,8 +22,8 @@ export function forgetCreated() {
 const idsOf = (collection) =>
   created.get(collection) ?? created.set(collection, []).get(collection);
 /**
- * Below this number of created entries, mixed traffic replaces changes and deletions by creations.
- * It therefore never changes an entry that it is deleting.
+ * Below this number of created entries, mixed traffic replaces changes and deletions with
+ * creations. Mixed traffic therefore never changes an entry that it is deleting.
  */
 const SPARE = 2000;
 

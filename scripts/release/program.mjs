@@ -1,4 +1,4 @@
-// The program as it is published: bundled, and without what only a checkout needs.
+// Makes the published program: bundled, and without what only a checkout needs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../bundle.mjs';

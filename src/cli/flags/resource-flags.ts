@@ -98,7 +98,7 @@ export function filterOptions(resource: ResourceCommand): Option[] {
   const computed = Object.entries(type.computedFilters ?? {}).flatMap(([name, filter]) => [
     new Option(
       `--${dashed(name)}`,
-      `list only ${type.collection} for which this is true: ${phrase(filter.description).replace(/^whether /, '')}`,
+      `list only ${type.collection} that meet this condition: ${phrase(filter.description).replace(/^whether /, '')}`,
     ),
     new Option(
       `--no-${dashed(name)}`,

@@ -1,7 +1,9 @@
 import type { Command, Option } from 'commander';
 import { commandsBelow } from './help.ts';
 
-/** The methods with which commander reports usage errors. Its types omit them. */
+/**
+ * The methods with which commander reports usage errors. The types of commander omit these methods.
+ */
 type Reporter = Command & {
   missingArgument(name: string): void;
   missingMandatoryOptionValue(): void;

@@ -1,4 +1,4 @@
-/** The maximum size of a batch: its items, and their bytes as JSON. */
+/** The maximum size of a batch: the number of items, and their bytes as JSON. */
 export interface BatchSize {
   readonly items: number;
   readonly bytes: number;
@@ -27,7 +27,7 @@ export function* batchesOf<T>(
   if (batch.length > 0) yield batch;
 }
 
-/** Returns the bytes of an item in a JSON array, with its comma. */
+/** Returns the number of bytes of an item in a JSON array, including the comma. */
 export function jsonBytes(value: object): number {
   return Buffer.byteLength(JSON.stringify(value)) + 1;
 }

@@ -117,8 +117,8 @@ function shownPath(path: string, main: string): string {
 }
 
 /**
- * Returns the real path of a file. Returns its path if it has no real path, such as a pipe of a
- * shell.
+ * Returns the real path of a file. Returns the path itself for a file without a real path, such as
+ * a pipe of a shell.
  */
 function realPathOf(path: string): string {
   return (

@@ -60,8 +60,8 @@ export function conclude(report: Report, dryRun: boolean, { out }: Terminal): vo
 }
 
 /**
- * Returns the connection to the service to copy from. The command never sends it the token of the
- * target, so this service needs another token.
+ * Returns the connection to the service to copy from. The command never sends the token of the
+ * target to this service, which therefore needs another token.
  */
 async function findSource(
   { from, fromTokenFile, fromOsCloud }: SourceFlags,

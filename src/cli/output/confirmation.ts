@@ -32,7 +32,7 @@ export function declareDestructive(command: Command, condition: string): Confirm
 }
 
 /**
- * Returns the condition on which a command asks for confirmation, or undefined if it never asks.
+ * Returns the condition under which a command asks for confirmation, or undefined if it never asks.
  */
 export function conditionOf(command: Command): string | undefined {
   return CONDITIONS.get(command);

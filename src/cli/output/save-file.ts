@@ -46,7 +46,7 @@ function assertReplaceable(path: string): void {
 /** A file that is written piece by piece. */
 export interface OpenedFile {
   write(text: string): void;
-  /** Closes the file and gives it its name. */
+  /** Closes the file, and renames it to its final name. */
   close(): void;
   /** Deletes the unfinished file. */
   discard(): void;

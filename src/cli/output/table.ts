@@ -88,7 +88,7 @@ function fitWidths(header: Row, rows: readonly Row[], width: number): number[] |
 
 /**
  * Limits all columns except the rigid ones to one maximum width, so that the table fits. Returns
- * undefined if the table fits with no such width.
+ * undefined if no maximum width makes the table fit.
  */
 function shrink(
   natural: readonly number[],

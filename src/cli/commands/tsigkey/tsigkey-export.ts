@@ -101,7 +101,7 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
 
 /**
  * Throws `CommandError` if the flags may select several keys for one file, and the format allows
- * only one.
+ * only one key.
  */
 function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: ExportFlags): void {
   const format = findFormat(name);
@@ -146,7 +146,8 @@ function write(keys: readonly Key[], flags: ExportFlags, { out }: Terminal): voi
 }
 
 /**
- * Creates a folder and writes files in it. Writes none if one exists, unless `overwrite` is true.
+ * Creates a folder and writes files in it. Writes no file if one of them exists, unless `overwrite`
+ * is true.
  */
 function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean): void {
   const paths = files.map(({ fileName }) => join(folder, fileName));
