@@ -8,7 +8,7 @@ export default tseslint.config(
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     rules: {
-      // Ports are asynchronous where one of their implementations is.
+      // A port is asynchronous if one of its implementations is asynchronous.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/restrict-template-expressions': [
         'error',

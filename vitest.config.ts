@@ -10,7 +10,10 @@ import {
   ON_SQLITE_WHEN_SHORT,
 } from './test/harness/sizes.ts';
 
-/** Threads can run only JavaScript. They therefore use the program that `npm run build` makes. */
+/**
+ * Threads can run only JavaScript. Threads of the tests therefore use the program that `npm run
+ * build` makes.
+ */
 const builtThreads: Plugin = {
   name: 'built-threads',
   transform: (code, id) =>

@@ -5,8 +5,8 @@ import { bundle } from '../scripts/bundle.mjs';
 import { ROOT, temporaryFolder } from './service.mjs';
 
 /**
- * The modules of src that benchmarks import. The built program does not contain them as separate
- * files.
+ * The modules of src that benchmarks import. The built program does not contain these modules as
+ * separate files.
  */
 const MODULES = [
   'domain/encryption/master-key',
@@ -21,7 +21,7 @@ const MODULES = [
 
 let built;
 
-/** Imports one of `MODULES`. The first import builds all of them. */
+/** Imports one of `MODULES`. The first import builds all modules. */
 export async function source(path) {
   built ??= buildModules();
   return import(join(await built, `${path}.js`));

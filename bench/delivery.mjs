@@ -2,9 +2,9 @@
 // keys. Prints the time from a creation until the key is verified. Prints the times from a deletion
 // until the key is refused, and until the name server is live. Prints how many keys a second the
 // service creates with and without name servers. Fails if a target is missed. `--brand BIND`
-// measures one program, `--brand creates` only the creations, and `--row TEXT` the rows with this
-// text in their names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10`
-// change the rows.
+// measures one program, and `--brand creates` only the creations. `--row TEXT` measures the rows
+// with this text in their names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys
+// 10` change the rows.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -4,8 +4,8 @@ import { cpuMicroseconds } from './processes.mjs';
 
 /**
  * Starts one of the programs in `floors/`, the smallest programs that could do the work of a
- * scenario. `run` sends it one job and returns `{ count, seconds, cpu }`: the number of operations,
- * the time in seconds, and the CPU time in microseconds.
+ * scenario. `run` sends the program one job and returns `{ count, seconds, cpu }`. `count` is the
+ * number of operations, and `cpu` the CPU time in microseconds.
  */
 export async function startFloor(name, ...args) {
   const child = fork(new URL(`floors/${name}.mjs`, import.meta.url), args, { stdio: 'inherit' });

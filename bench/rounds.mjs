@@ -2,7 +2,7 @@ import { runWrk } from './wrk.mjs';
 
 /**
  * The maximum difference between the rounds of a row, as a fraction of their median. The table
- * marks a row above it as too noisy.
+ * marks a row above this limit as too noisy.
  */
 const MAX_SPREAD = 0.3;
 
@@ -129,8 +129,8 @@ export function rowOf({
 }
 
 /**
- * Adds to a row whether its `value` meets its `target`, `{ atMost | atLeast, unit }`, and whether
- * it is too noisy.
+ * Adds to a row whether its `value` meets its `target`, and whether the row is too noisy. A target
+ * is `{ atMost | atLeast, unit }`.
  */
 export function finish(row) {
   const { value, target, spread = 0 } = row;

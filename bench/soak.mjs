@@ -33,7 +33,7 @@ const job = {
 const full = await load.send({ ...job, seconds: SLICE_SECONDS });
 const rate = Math.round(full.requests / full.seconds / 2);
 process.stderr.write(
-  `full load is ${rate * 2} requests a second; ${values.minutes} minutes at half of it\n`,
+  `full load is ${rate * 2} requests a second; running ${values.minutes} minutes at ${rate} requests a second\n`,
 );
 const slices = [];
 const began = performance.now();

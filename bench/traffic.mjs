@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Traffic types, by name. Each type takes the arguments of the scenario. It returns `make`, which
- * makes the next request, and `check`, which checks the response.
+ * Traffic types, by name. Each type takes the arguments of the scenario. The type returns `make`,
+ * which makes the next request, and `check`, which checks the response.
  *
  * @typedef {{ method: string, path: string, body?: string }} Sent
  * @typedef {{ make(): Sent | undefined, check(status: number, body: string, sent: Sent): boolean }} Traffic
@@ -67,7 +67,7 @@ export const TRAFFIC = {
       },
     };
   },
-  /** Creates keys with new names. Their other members are `members`. */
+  /** Creates keys with new names. The other members of the keys are `members`. */
   createKeys(members) {
     return {
       make() {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /**
- * Returns whether wrk is installed. It is written in C, and generates more load than a load
+ * Returns whether wrk is installed. wrk is written in C, and generates more load than a load
  * generator in JavaScript can.
  */
 export function hasWrk() {

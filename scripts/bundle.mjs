@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * Modules of src with the same names in dist: the program, the thread for scans, and imports of
- * scripts and tests. All other modules become parts of a few larger files, which Node.js loads
- * faster.
+ * Modules of src with the same names in dist: the program, and the imports of scripts and tests.
+ * All other modules become parts of a few larger files, which Node.js loads faster.
  */
 const ENTRIES = [
   'main',

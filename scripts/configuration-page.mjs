@@ -1,5 +1,5 @@
 // Prints docs/configuration.md from the built table of settings.
-// `npm run docs` writes the page, and a test compares them.
+// `npm run docs` writes the page, and a test compares the page with this output.
 import { formatYaml } from '../dist/cli/output/yaml.js';
 import { describeConfig, readConfig } from '../dist/config/config.js';
 import { fileVariableOf, variableOf } from '../dist/config/option.js';
@@ -35,7 +35,7 @@ Every setting has a default, a key in the configuration file, and an environment
 A variable overrides the file, and the file overrides the default.
 An empty variable counts as unset.
 The file is YAML.
-Set its path with \`--config\` or \`TSIGIL_CONFIG\`.
+Set the path of the file with \`--config\` or \`TSIGIL_CONFIG\`.
 By default, the service reads no file.
 
 The service does not start with:
@@ -111,7 +111,7 @@ If the entry omits \`admin\`, administrators do not have the right.
 Roles are case-insensitive.
 
 The rights without a collection set the context of a request.
-The [API reference](api.md#request-context-headers) describes them.
+The [API reference](api.md#request-context-headers) describes the headers that need these rights.
 
 \`policy\` cannot grant rights on tokens, because a caller who can create tokens can get every right.
 

@@ -1,5 +1,5 @@
 // Prints docs/tsigil.1 from the commands of the built program.
-// `npm run docs` writes the page, and a test compares them.
+// `npm run docs` writes the page, and a test compares the page with this output.
 import { commandsBelow, examplesOf, optionsOf } from '../dist/cli/flags/help.js';
 import { createProgram } from '../dist/cli/program.js';
 import { VERSION } from '../dist/version.js';
@@ -52,7 +52,7 @@ const EXIT_CODES = [
   ['1', 'The service refused the request, or a check found a fault.'],
   ['2', 'The arguments or the configuration are invalid.'],
   ['3', 'The service is unreachable or unavailable, or does not accept the token.'],
-  ['4', 'The token is valid, but lacks the right to do this.'],
+  ['4', 'The token is valid, but lacks the right for the request.'],
   ['130', 'Ctrl-C stopped the command. Standard error lists what the command has done.'],
 ];
 

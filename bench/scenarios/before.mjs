@@ -5,8 +5,8 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 const KEYS = 100;
 
 /**
- * Compares the cost of the current build with that of another build, `bench.before`. Both run at
- * the same time on separate databases, and their rounds alternate.
+ * Compares the cost of the current build with that of another build, `bench.before`. Both builds
+ * run at the same time on separate databases, and their rounds alternate.
  */
 export async function before(bench) {
   const programs = { before: bench.before, now: undefined };

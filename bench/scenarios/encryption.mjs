@@ -77,7 +77,8 @@ function newKey(name) {
 }
 
 /**
- * Opens a store with keys in a new database. Returns its operations. Each returns how often it ran.
+ * Opens a store with keys in a new database. Returns the operations of the store. Each operation
+ * returns how often it ran.
  */
 async function openStore(isEncrypted) {
   const [{ openDatabase }, { insertDataKey }, { createKeyring }, { masterKeyOf }] =
@@ -135,7 +136,10 @@ async function openStore(isEncrypted) {
   };
 }
 
-/** Repeats an operation of a store. Returns its rate, and its CPU time in microseconds. */
+/**
+ * Repeats an operation of a store. Returns the rate of the operation, and its CPU time in
+ * microseconds.
+ */
 async function cpuOf({ seconds }, operation) {
   const before = process.cpuUsage();
   const end = performance.now() + (seconds * 1000) / 2;

@@ -6,8 +6,8 @@ import { finish, interleave, median, rowOf } from '../rounds.mjs';
 import { ownToken, ROOT, sendRequest, startService } from '../service.mjs';
 
 /**
- * Measures the time from the start of the process to its first response, with an empty database and
- * with 100,000 rows.
+ * Measures the time from the start of the process to its first response, with no rows and with
+ * 100,000.
  */
 export async function start(bench) {
   const started = async (count) => {
@@ -78,7 +78,7 @@ export async function memory(bench) {
   const growth = median(levels.slice(-3)) / median(levels.slice(0, 4));
   out.push(
     finish({
-      name: 'memory: end of these requests against their beginning',
+      name: 'memory: last requests against first requests',
       ratio: growth,
       value: growth,
       target: { atMost: 1.1 },

@@ -95,7 +95,9 @@ async function demonstrate(driver, folder, processes) {
   const server = await startNameServer(driver, folder, processes);
   say(`1. ${title} serves the zone ${ZONE} at ${server.address}, and refuses all transfers.`);
   const variables = await startService(folder, server, processes);
-  say(`2. The service runs at ${variables.TSIGIL_URL}. Its configuration names ${title} 'ns1'.`);
+  say(
+    `2. The service runs at ${variables.TSIGIL_URL}, and its configuration names ${title} 'ns1'.`,
+  );
   /** Runs a command of the client, and returns its output. */
   const tsigil = async (...words) => {
     const { status, output } = await processes.run(
@@ -134,7 +136,7 @@ async function demonstrate(driver, folder, processes) {
   );
 
   say(
-    `\n3. Create a key. The service delivers it to ${title}, and verifies it with signed queries.`,
+    `\n3. Create a key. The service delivers the key to ${title}, and verifies the key with signed queries.`,
   );
   await showTsigil(
     'tsigkey',
@@ -160,7 +162,7 @@ async function demonstrate(driver, folder, processes) {
   say(`\n5. Without the key, ${title} refuses the transfer.`);
   await expectTransfer(false);
 
-  say(`\n6. Delete the key. The service removes it from ${title}, and verifies the removal.`);
+  say(`\n6. Delete the key. The service removes the key from ${title}, and verifies the removal.`);
   await showTsigil('tsigkey', 'delete', 'demo-key');
   await processes.until(async () => {
     const { state, keys_wanted: wanted } = await readJson('nameserver', 'show', 'ns1');

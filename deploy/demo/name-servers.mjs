@@ -1,5 +1,5 @@
-// The name servers that the demo can run. Each has the configuration that docs/nameservers/ shows,
-// in a temporary folder and without root.
+// The name servers that the demo can run. Each name server has the configuration that
+// docs/nameservers/ shows, in a temporary folder and without root.
 import { randomBytes } from 'node:crypto';
 import {
   copyFileSync,
@@ -25,7 +25,7 @@ function moduleFolder() {
 
 /**
  * The name servers by the names of their drivers. `configure` writes the configuration for a zone
- * and returns the options of the driver. `parameters` are those of the program.
+ * and returns the options of the driver. `parameters` returns the arguments of the program.
  */
 export const NAME_SERVERS = {
   bind: {

@@ -45,7 +45,8 @@ export async function freePort() {
 }
 
 /**
- * Returns functions that run programs in `folder`. When `signal` aborts, they throw its reason.
+ * Returns functions that run programs in `folder`. When `signal` aborts, the functions throw the
+ * reason of the signal.
  */
 export function createProcesses(folder, signal) {
   const running = [];

@@ -47,7 +47,7 @@ const UNUSED = /(?:^|\/)(?:\.|(?:bench\w*|docs|examples?|integration|scripts|spe
 /** The name suffix of a file that is compiled for the GNU C library, which Debian has. */
 const GLIBC = '@photostructure+sqlite.glibc.node';
 
-/** Writes the .deb for one architecture. `root` is a new folder for its files. */
+/** Writes the .deb for one architecture. `root` is a new folder for the files of the package. */
 export function makeDebianPackage({ checkout, program, root, file, architecture, cpu, time }) {
   const manifest = readJson(join(program, 'package.json'));
   copyAll(program, ['dist', 'package.json'], join(root, HOME));

@@ -25,7 +25,7 @@ export function copyAll(source, paths, target) {
 
 /**
  * Copies a file or folder, without the paths for which `filter` returns false. Follows symbolic
- * links. Every file gets mode 0644, or 0755 if it is executable.
+ * links. Executable files get mode 0755, and other files mode 0644.
  */
 export function copy(source, target, filter = () => true) {
   mkdirSync(dirname(target), { recursive: true });

@@ -9,9 +9,8 @@ export const COMMAND_GROUPS = {
 } as const;
 
 /**
- * Returns the help of a command. The help of the program has a line for each command, without
- * details. It therefore fits a terminal of 24 lines. The help of other commands marks required
- * flags.
+ * Returns the help of a command. The help of the program has only a line for each command, to fit a
+ * terminal of 24 lines. The help of other commands marks required flags.
  */
 export function formatHelp(command: Command, helper: Help): string {
   if (command.parent !== null) return new Help().formatHelp(command, helper);

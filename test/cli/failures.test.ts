@@ -61,7 +61,7 @@ describe('an import', () => {
       'tsigil: Refused: 1 of 1 entries; nothing would be changed',
     );
     expect(await last('com\nc d\n', '--format', 'plain')).toBe(
-      'tsigil: Refused: 1 of 2 entries; the others were imported',
+      'tsigil: Refused: 1 of 2 entries; the other entries were imported',
     );
   });
 });

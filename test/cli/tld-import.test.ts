@@ -161,7 +161,7 @@ describe('refused lines', () => {
       "line 5: 'com': line 1 has the same name",
       "line 6: 'a': the line has 3 fields instead of one or two",
       "line 7: 'long': 'description' must be 0 to 160 characters long",
-      'tsigil: Refused: 4 of 7 entries; the others were imported',
+      'tsigil: Refused: 4 of 7 entries; the other entries were imported',
       '',
     ]);
     expect((await allEntries(service)).map(({ name, description }) => [name, description])).toEqual(

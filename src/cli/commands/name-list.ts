@@ -5,7 +5,7 @@ import { plainText } from '../output/plain-text.ts';
 import { listItems, withoutSecrets } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** The time limit of the request. It is short, because the shell waits for the names. */
+/** The time limit of the request. The limit is short, because the shell waits for the names. */
 const TIMEOUT_SECONDS = 2;
 /** The maximum number of names that a shell offers. */
 const MAX_NAMES = 200;

@@ -57,8 +57,8 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       () => call(connection, 'POST', `/v2/${type.collection}`, body),
       body,
     );
-    // With -f value, scripts store the output. It therefore contains only what no later request
-    // returns.
+    // With -f value, scripts store the output. The output therefore contains only what no later
+    // request returns.
     print(
       terminal,
       type,

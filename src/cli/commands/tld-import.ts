@@ -177,7 +177,7 @@ const MIN_REFUSED = 3;
 /** Returns what to do about a list whose entries were all refused, or undefined for other lists. */
 function refusalHint(list: TldList, refused: number): string | undefined {
   return refused === countOf(list) && refused >= MIN_REFUSED
-    ? 'This is not a list of top-level domains. Check the file, or set its format with --format.'
+    ? 'This is not a list of top-level domains. Check the file, or set the format of the list with --format.'
     : undefined;
 }
 
@@ -185,7 +185,7 @@ function refusalHint(list: TldList, refused: number): string | undefined {
 function otherEntries(report: Report, dryRun: boolean): string {
   if (report.count('added') + report.count('updated') === 0)
     return dryRun ? 'nothing would be changed' : 'nothing was changed';
-  return dryRun ? 'the others would be imported' : 'the others were imported';
+  return dryRun ? 'the other entries would be imported' : 'the other entries were imported';
 }
 
 /**

@@ -112,8 +112,8 @@ export async function connect(
 }
 
 /**
- * Throws `CommandError` for a column that does not exist. Call this function before the request:
- * the service shows the secret of a new resource only once, and the command cannot print a misspelt
+ * Throws `CommandError` for a column that does not exist. Call this function before the request.
+ * The service shows the secret of a new resource only once, and the command cannot print a misspelt
  * column.
  */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {

@@ -7,7 +7,7 @@ import { absoluteAsciiName } from './names.ts';
 
 /**
  * Returns the flags that name other resources: `--pool default` instead of `--resource-id ID`.
- * `purpose` begins their descriptions, such as `apply the key to`.
+ * `purpose` begins the descriptions of the flags, such as `apply the key to`.
  */
 export function referenceOptions(type: ResourceType, purpose: string): Option[] {
   const references = referencesOf(type);
@@ -76,8 +76,8 @@ export async function readListedIds(
 }
 
 /**
- * Returns the id of the resource with this name or id. If the type has owners, looks in all
- * projects if the caller may see them, and otherwise in the caller's project.
+ * Returns the id of the resource with this name or id. For a type with owners, searches all
+ * projects if the caller may see them, and otherwise the caller's project.
  */
 async function referredId(
   connection: Connection,

@@ -22,7 +22,7 @@ export interface ResourceCommand {
   readonly type: ResourceType;
   /** The columns of a list in a format for programs. */
   readonly columns: readonly string[];
-  /** The columns in the format `table`. They fit into 80 characters, and contain no ids. */
+  /** The columns in the format `table`. The columns fit into 80 characters, and contain no ids. */
   readonly tableColumns: readonly string[];
   /** True if the name can only be an argument of `create`, not a flag. */
   readonly nameIsArgument?: boolean;
@@ -30,7 +30,9 @@ export interface ResourceCommand {
   readonly defaults?: Readonly<Record<string, string>>;
   /** Returns the members of a creation with defaults for absent members. Throws `CommandError`. */
   complete?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** The verbs whose flags can name another resource, with the beginning of their descriptions. */
+  /**
+   * The verbs whose flags can name another resource, with the beginning of the flags' descriptions.
+   */
   readonly referenceVerbs?: Readonly<Partial<Record<Verb, string>>>;
   /** Returns a new secret for a resource with these members. */
   newSecret?(members: Item): string;
@@ -51,8 +53,8 @@ export interface ResourceCommand {
 }
 
 /**
- * Returns the columns of a resource: all members that the service returns, but without `updated_at`
- * if the resource cannot be changed.
+ * Returns the columns of a resource: all members that the service returns. Omits `updated_at` if
+ * the resource cannot be changed.
  */
 export function columnsOf(type: ResourceType): string[] {
   return shownMembers(type).filter(

@@ -16,8 +16,8 @@ export function secretField(type: ResourceType): string | undefined {
 }
 
 /**
- * Returns the flags for a secret. None takes the secret as its value, because the list of processes
- * shows arguments.
+ * Returns the flags for a secret. No flag takes the secret as its value, because the list of
+ * processes shows arguments.
  */
 export function secretOptions(type: ResourceType, creating: boolean): Option[] {
   const name = secretField(type);

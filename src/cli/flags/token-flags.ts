@@ -15,7 +15,10 @@ export interface FieldFlag {
    * milliseconds since 1970. Throws `CommandError`.
    */
   read?(text: string, now: number): unknown;
-  /** The type of the resources that the values name. The request contains their ids. */
+  /**
+   * The type of the resources that the values name. The request contains the ids of these
+   * resources.
+   */
   readonly refersTo?: ResourceType;
 }
 

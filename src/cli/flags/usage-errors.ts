@@ -38,9 +38,9 @@ function unknownFlag({ args }: Command, { rawArgs }: Command & { rawArgs?: strin
 }
 
 /**
- * Returns a clause for the missing arguments, one for the missing flags, and one for the values of
- * each missing flag. An optional argument is missing if flags can replace it, and all are absent.
- * These flags have the argument's name or conflict with the argument.
+ * Returns clauses for the missing arguments, for the missing flags, and for the values of missing
+ * flags. An optional argument is missing if flags can replace it, and all are absent. These flags
+ * have the argument's name or conflict with the argument.
  */
 function missingParts(command: Command): string[] {
   const replacements = (name: string) =>

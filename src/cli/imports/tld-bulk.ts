@@ -17,8 +17,8 @@ export type BulkFlags = Pick<BulkRequest, 'mode'> & {
 };
 
 /**
- * The maximum size of a request, unless one request must contain all entries. It is small enough to
- * show progress and to stop soon after Ctrl-C.
+ * The maximum size of a request, unless one request must contain all entries. The size is small
+ * enough to show progress and to stop soon after Ctrl-C.
  */
 const BATCH = { items: 1000, bytes: MAX_LIST_BYTES / 2 };
 

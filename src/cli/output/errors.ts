@@ -15,8 +15,8 @@ export const EXIT = {
 } as const;
 
 /**
- * The failure of a command. The message is one line, and `hint` states what to do next. Both may
- * quote a server or a file, so unprintable characters are escaped.
+ * The failure of a command. The message is one line, and `hint` states what to do next. Both texts
+ * may quote a server or a file, so the constructor escapes unprintable characters.
  */
 export class CommandError extends Error {
   readonly exitCode: number;

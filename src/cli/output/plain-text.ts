@@ -1,7 +1,7 @@
 /**
- * Characters that a terminal may interpret, or that change the reading order of a line. They are
- * controls (C0, DEL and C1), line and paragraph separators, interlinear annotations, and
- * bidirectional marks, embeddings, overrides and isolates.
+ * Characters that a terminal may interpret, or that change the reading order of a line. The
+ * characters are controls (C0, DEL and C1), line and paragraph separators, interlinear annotations,
+ * and bidirectional marks, embeddings, overrides and isolates.
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 

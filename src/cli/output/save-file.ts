@@ -12,10 +12,9 @@ import { codeOf, faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 
 /**
- * Writes a file with mode 0600. To replace a file, writes a new file and renames it, because the
- * mode of the old file may permit other users to read it. Throws `CommandError` if the file exists
- * and `overwrite` is false, or if it cannot be written. Also throws `CommandError` for a pipe, a
- * device or a folder.
+ * Writes a file with mode 0600. To replace a file, renames a new file, because other users may be
+ * permitted to read the old file. Throws `CommandError` if the file exists and `overwrite` is
+ * false, or if it cannot be written. Also throws `CommandError` for a pipe, a device or a folder.
  */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;

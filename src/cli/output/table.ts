@@ -4,10 +4,7 @@ import { bold, type TextStyle } from './terminal.ts';
 const MIN_COLUMN_WIDTH = 8;
 /** An id of this service or of Keystone. Ids are never wrapped, so that they can be copied. */
 const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{32})$/i;
-/**
- * The width up to which a column of single words, such as ids, is wrapped only if the table does
- * not fit otherwise.
- */
+/** Up to this width, a column of single words, such as ids, is not wrapped if the table fits. */
 const MAX_WORD_WIDTH = 36;
 
 type Row = readonly string[];

@@ -74,8 +74,8 @@ async function readPath({ url, trust = {} }: Connection, path: string) {
 }
 
 /**
- * Counts the resources of a type: those of all projects if the caller may see them, otherwise those
- * of the caller's project. Adds a reason to `warnings` if the service refuses.
+ * Counts the resources of a type in all projects if the caller may see them, otherwise in the
+ * caller's project. Adds a reason to `warnings` if the service refuses.
  */
 async function countAll(
   connection: Connection,

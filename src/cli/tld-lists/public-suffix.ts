@@ -22,7 +22,7 @@ interface Rule {
 
 /**
  * Reads a list in the format of https://publicsuffix.org/list/. Names become lower-case A-labels.
- * Skips exceptions, such as `!www.ck`: an exception means that a name is not a suffix, and a name
+ * Skips exceptions, such as `!www.ck`. An exception means that a name is not a suffix. A name
  * without an entry is not a suffix either. Includes a rule outside both sections for every value of
  * `section`.
  */

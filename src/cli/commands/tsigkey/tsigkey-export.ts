@@ -113,7 +113,7 @@ function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: 
   );
 }
 
-/** Returns whether the consumer can use a key. Reports the reason if it cannot. */
+/** Returns whether the consumer can use a key. If not, reports the reason. */
 function isUsable(key: Key, format: string, { err }: Terminal): boolean {
   const problems = exportProblems(findFormat(format), key);
   if (problems.length > 0)
@@ -156,7 +156,7 @@ function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean
     throw new CommandError(
       EXIT.usage,
       `Two keys have the same file name '${repeated}', because their names are too long`,
-      'Export one of them with --output.',
+      'Export one of the keys with --output.',
     );
   const existing = paths.find((path) => !overwrite && existsSync(path));
   if (existing !== undefined) throw fileExists(existing);

@@ -60,7 +60,7 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
   withSourceFlags(command)
     .option(
       '--from-powerdns <url>',
-      'import from the PowerDNS API at this URL; set its API key in PDNS_API_KEY',
+      'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
     )
     .action(async (file: string | undefined, flags: ImportFlags) => {
       assertOneSource(file, flags);
