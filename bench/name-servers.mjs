@@ -12,8 +12,9 @@ const MODULES = {
 };
 
 /**
- * Returns what the tests use for name servers: `BRANDS`, `startDrivenServer`, `ZONES`, `DRIVERS`
- * and `probeKey`. Bundles their modules first, because Node.js 20 cannot run TypeScript.
+ * Returns the exports with which tests start and query name servers: `BRANDS`, `startDrivenServer`,
+ * `ZONES`, `DRIVERS` and `probeKey`. Bundles their modules first, because Node.js 20 cannot run
+ * TypeScript.
  */
 export async function nameServerHarness() {
   const folder = temporaryFolder();

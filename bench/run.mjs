@@ -52,7 +52,7 @@ if (values.help || unknown.length > 0) {
   --quick    run one short round of each scenario, in less than a minute; only large differences are significant
   --only     run one scenario (can be repeated): ${Object.keys(SCENARIOS).join(', ')}
   --before   compare with another build of the service, such as ../older/dist/main.js; without --only, run no other scenario
-  --profile  write CPU profiles of the service to var/bench/profiles; this slows the service down
+  --profile  write CPU profiles of the service to var/bench/profiles; profiling slows the service down
   --strict   exit with 2 if a target is missed
 `);
   process.exit(unknown.length > 0 ? 1 : 0);

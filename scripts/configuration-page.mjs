@@ -139,7 +139,7 @@ The client is every command that sends requests to a service.
 The service ignores the variables that Kubernetes sets for a service named \`tsigil\`, such as \`TSIGIL_SERVICE_HOST\` and \`TSIGIL_PORT\`.
 `);
 
-/** Returns what values a setting accepts, from the JSON Schema of its kind. */
+/** Describes the values that a setting accepts, from the JSON Schema of its kind. */
 function valuesOf({ description, type, enum: values, minimum, maximum, items, anyOf }) {
   if (description !== undefined) return description;
   if (values !== undefined) return values.join(', ');

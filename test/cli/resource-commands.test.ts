@@ -352,7 +352,7 @@ describe('errors', () => {
     [
       ['tld', 'set', 'many-1'],
       2,
-      /^tsigil: No field to change was given\nRun 'tsigil tld set --help' to list the fields\.\n$/,
+      /^tsigil: Nothing to change: no flag sets a field\nRun 'tsigil tld set --help' to list the fields\.\n$/,
     ],
     [
       ['tld', 'list', '--sort', 'colour'],

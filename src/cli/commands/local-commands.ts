@@ -96,7 +96,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   const copy = program
     .command('copy-database')
     .description(
-      'copy all data from one database to another and compare them; stop the services on both first',
+      'copy all data from one database to another and compare them; stop the services that use them first',
     )
     .summary('copy all data from one database to another')
     .requiredOption(
@@ -105,7 +105,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     )
     .requiredOption(
       '--to <database>',
-      'write to this database, such as postgres://tsigil@db.example/tsigil; set its password in PGPASSWORD or ~/.pgpass',
+      'write to this database, such as postgres://tsigil@db.example/tsigil; set the password in PGPASSWORD or ~/.pgpass',
     )
     .option(
       '--from-master-key-file <file>',

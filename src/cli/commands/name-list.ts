@@ -49,7 +49,7 @@ async function readNames(
     parameters,
     MAX_NAMES,
   );
-  // A shell reads one name per line, so names with line breaks are omitted.
+  // Omits names with line breaks, because a shell reads one name per line.
   return items.map((item) => String(item[field])).filter((name) => plainText(name) === name);
 }
 

@@ -146,7 +146,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
       if (Object.keys(given).length === 0 && !refers && flags.generate !== true) {
         throw new CommandError(
           EXIT.usage,
-          'No field to change was given',
+          'Nothing to change: no flag sets a field',
           `Run 'tsigil ${type.noun} set --help' to list the fields.`,
         );
       }

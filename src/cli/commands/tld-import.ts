@@ -84,7 +84,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
         .choices(WILDCARD_CHOICES)
         .default('parent'),
     )
-    .option('--dry-run', 'show what would be changed, and change nothing')
+    .option('--dry-run', 'show the changes without making them')
     .option('--all-or-nothing', 'change nothing if a line is refused')
     .option(
       '--replace',
@@ -181,7 +181,7 @@ function refusalHint(list: TldList, refused: number): string | undefined {
     : undefined;
 }
 
-/** Returns what happened to the entries that were not refused, as a clause. */
+/** Returns a clause about the entries that were not refused. */
 function otherEntries(report: Report, dryRun: boolean): string {
   if (report.count('added') + report.count('updated') === 0)
     return dryRun ? 'nothing would be changed' : 'nothing was changed';

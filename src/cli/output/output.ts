@@ -11,7 +11,7 @@ export type Format = (typeof FORMATS)[number];
 export interface OutputFlags {
   /** Undefined for a table on a terminal, and for columns separated by tabs elsewhere. */
   readonly format?: Format | undefined;
-  /** The columns to print, in this order; undefined for all. */
+  /** The columns to print, in this order, or undefined for all columns. */
   readonly column?: readonly string[] | undefined;
 }
 
@@ -101,7 +101,7 @@ function lines(rows: readonly string[]): string {
   return rows.map((row) => `${row}\n`).join('');
 }
 
-/** Formats a value on one line. Unprintable characters are escaped. */
+/** Formats a value on one line. Escapes unprintable characters. */
 export function plainCell(value: unknown): string {
   return plainText(textOf(value));
 }

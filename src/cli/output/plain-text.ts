@@ -6,7 +6,7 @@
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
 /**
- * Returns text from a server or a file on one line. Unprintable characters are escaped as in JSON:
+ * Returns text from a server or a file on one line. Escapes unprintable characters as in JSON:
  * `\u001b`, `\n`.
  */
 export function plainText(text: string): string {
@@ -34,8 +34,8 @@ const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /**
  * Formats a value as a CSV cell (RFC 4180 section 2), in quotes if necessary. An apostrophe
- * precedes text that a spreadsheet would run as a formula. Line feeds remain, inside quotes. Other
- * unprintable characters are escaped.
+ * precedes text that a spreadsheet would run as a formula. Keeps line feeds, inside quotes. Escapes
+ * other unprintable characters.
  */
 export function csvCell(value: string | number): string {
   if (typeof value === 'number') return String(value);

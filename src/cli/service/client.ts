@@ -10,7 +10,7 @@ export interface Connection {
   /** Undefined for a service that needs no token. */
   readonly token: string | undefined;
   readonly trust?: Trust;
-  /** The time limit of each request; by default 30 s. */
+  /** The time limit of each request. The default is 30 s. */
   readonly timeoutSeconds?: number;
   /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;

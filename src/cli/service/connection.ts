@@ -83,7 +83,7 @@ export async function findConnection(
     flags.osCloud !== undefined || !hasOwnToken ? findCloud(flags.osCloud, environment) : undefined;
   const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || cloud?.cacert);
   const trustFor = (address: string) => readTrust(cacert, cloud?.verify, address, environment);
-  // --os-cloud has priority over TSIGIL_URL; OS_CLOUD does not.
+  // --os-cloud has priority over TSIGIL_URL, and OS_CLOUD does not.
   const url =
     flags.url ?? (flags.osCloud === undefined ? environment.TSIGIL_URL || undefined : undefined);
   if (cloud !== undefined) return connectToCloud(cloud, url, trustFor('https:'));

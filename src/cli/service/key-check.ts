@@ -36,7 +36,7 @@ export async function checkKey(
     const hint = 'Set the same algorithm on both sides.';
     return {
       verdict: 'wrong algorithm',
-      reason: `the server has the key with algorithm '${other}', Tsigil with '${key.algorithm}'`,
+      reason: `the key has algorithm '${other}' on the server, and '${key.algorithm}' in Tsigil`,
       hint,
     };
   } catch (error) {

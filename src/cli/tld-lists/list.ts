@@ -10,7 +10,7 @@ export interface ListEntry {
   readonly description?: string;
 }
 
-/** A line that cannot be imported, and why. */
+/** A line that cannot be imported, and the reason. */
 export interface RefusedLine {
   readonly line: number;
   readonly text: string;

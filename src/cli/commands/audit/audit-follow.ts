@@ -81,7 +81,8 @@ async function follow(
             ['marker', formatPosition(from)],
           ]);
           for (const record of records) print(record);
-          // Without a next page, every record up to `last` was read, and maybe later ones.
+          // Without a next page, the command has read all records up to `last`, and maybe later
+          // records.
           from = next === undefined ? latest(last, records.at(-1)) : positionOf(next);
         }
         isWaiting = false;

@@ -138,7 +138,7 @@ function report(
       : []),
     `${result.records} records in ${result.batches} batches verified`,
     ...(result.purged > 0
-      ? [`Retention deleted the records of ${result.purged} batches. Their hashes were verified`]
+      ? [`Retention deleted the records of ${result.purged} batches, whose hashes were verified`]
       : []),
     ...(result.without_mac > 0
       ? [

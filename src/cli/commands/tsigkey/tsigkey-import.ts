@@ -54,7 +54,7 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
       new Option('--resource-id <id>', 'set the pool or zone of new keys').argParser(readUuid),
     )
     .option('--update', 'replace the algorithm and secret of existing keys')
-    .option('--dry-run', 'show what would be changed, and change nothing');
+    .option('--dry-run', 'show the changes without making them');
   for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
     command.addOption(option);
   withSourceFlags(command)
