@@ -58,7 +58,7 @@ async function get<T>(kind: Kind<T>, url: string, apiKey: string): Promise<T> {
   if ('value' in parsed) return parsed.value;
   throw new CommandError(
     EXIT.refused,
-    `The response from '${origin}' is not from PowerDNS: it ${parsed.problem}`,
+    `The response from '${origin}' is not from PowerDNS: the body ${parsed.problem}`,
     'Set --from-powerdns to the URL of the PowerDNS API.',
   );
 }

@@ -60,7 +60,7 @@ export async function callFor<T>(
   if ('value' in parsed) return parsed.value;
   throw new CommandError(
     EXIT.refused,
-    `Unexpected response from '${connection.url}': it ${parsed.problem}`,
+    `Unexpected response from '${connection.url}': the body ${parsed.problem}`,
     OTHER_PROGRAM,
   );
 }
