@@ -1,6 +1,6 @@
 // Shows the delivery of keys on this machine. Usage: npm run demo [-- DRIVER]. Starts a name server
 // and the service in a temporary folder. Transfers a zone with a new key, and shows that the name
-// server refuses the deleted key. Removes everything at the end.
+// server refuses the deleted key. At the end, ends both programs and removes the folder.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';

@@ -8,8 +8,8 @@ export function isPattern(path: string): boolean {
 }
 
 /**
- * Returns the paths that match an absolute pattern with `*`, `?` and `[...]` (glob(7)), in order.
- * Throws the error of the operating system if a folder cannot be read.
+ * Returns the paths that match an absolute pattern with `*`, `?` and `[...]` (glob(7)), sorted by
+ * name. Throws the error of the operating system if a folder cannot be read.
  */
 export function matchingPaths(pattern: string): string[] {
   const words = pattern.split('/').filter((word) => word !== '');

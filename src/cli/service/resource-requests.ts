@@ -151,8 +151,8 @@ async function findByName(
 }
 
 /**
- * Throws `CommandError` if the token may not see the secrets of a type, before a command changes
- * something. A service without `/v2/whoami` refuses the change itself.
+ * Throws `CommandError` if the token may not see the secrets of a type. Commands call this function
+ * before a change. A service without `/v2/whoami` refuses the change itself.
  */
 export async function assertMayReveal(connection: Connection, type: ResourceType): Promise<void> {
   const right = revealRight(type);

@@ -119,7 +119,7 @@ async function compareCheckpoints(
   return problems;
 }
 
-/** Prints the result. Throws `CommandError` if anything is wrong. */
+/** Prints the result. Throws `CommandError` if there is a problem. */
 function report(
   result: Verification,
   differing: readonly Problem[],

@@ -143,7 +143,7 @@ ${files}
 # 2. Add these lines to ${configuration}, and run: systemctl restart ${restart}
 ${recipe.lines(zone)}
 
-# 3. Replace the URL if the host cannot reach that URL, and write these lines to ${FOLDER}/agent.yaml:
+# 3. Replace the URL if the host cannot reach it, and write these lines to ${FOLDER}/agent.yaml:
 ${agentFileOf(server)}
 # 4. On this machine: create the token of the agent. Then move the file to ${FOLDER}/token on the host.
 install -m 0600 /dev/null agent.token
