@@ -43,7 +43,7 @@ const FILES = [
   ],
   [
     'clouds.yaml, secure.yaml',
-    'Clouds and their secrets. The client searches this folder, ~/.config/openstack and /etc/openstack.',
+    'Clouds and their secrets. The client searches the working directory, ~/.config/openstack and /etc/openstack.',
   ],
 ];
 

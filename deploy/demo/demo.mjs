@@ -91,7 +91,7 @@ async function startService(folder, entry, { start }) {
 
 async function demonstrate(driver, folder, processes) {
   const { title } = NAME_SERVERS[driver];
-  say(`This demo runs ${title} and the service in ${folder}, and removes them at the end.\n`);
+  say(`This demo runs ${title} and the service in ${folder}, and removes the folder at the end.\n`);
   const server = await startNameServer(driver, folder, processes);
   say(`1. ${title} serves the zone ${ZONE} at ${server.address}, and refuses all transfers.`);
   const variables = await startService(folder, server, processes);
