@@ -380,7 +380,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
       );
       expect(status).toBe(3);
       expect(err).toMatch(
-        /cannot be reached: no trusted authority signed its certificate\nSet the CA file that signed its certificate with --cacert\.\n$/,
+        /cannot be reached: no trusted authority signed its certificate\nUse --cacert with the CA certificate that signed the certificate of the server\.\n$/,
       );
     }
     expect(

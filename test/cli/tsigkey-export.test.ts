@@ -252,7 +252,7 @@ describe('several keys', () => {
     const argv = ['--format', 'lego', '--output-dir', folder, '--overwrite'];
     const { status, err } = await run(...long, ...argv);
     expect([status, readdirSync(folder)]).toEqual([2, []]);
-    expect(err).toContain('Two keys have the file name');
+    expect(err).toContain('Two keys have the same file name');
     for (const name of long) expect((await own.get(`/v2/tsigkeys?name=${name}`)).status).toBe(200);
   });
 

@@ -261,7 +261,7 @@ test.each([
     ['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '-c', 'secret'],
     "Unknown column 'secret'",
   ],
-  [['Allowed.', '--server', '127.0.0.1'], 'no zone for the key'],
+  [['Allowed.', '--server', '127.0.0.1'], 'no zone for a request with the key'],
   [['Allowed.', '--server', '127.0.0.1:0', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '127.0.0.1:99999', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '[::1', '--zone', ZONE], 'host:port'],
