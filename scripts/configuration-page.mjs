@@ -81,7 +81,7 @@ In a variable, write numbers, booleans, lists and maps as YAML:
 ## Example configuration
 
 This service accepts requests from other machines over TLS, and uses PostgreSQL.
-It runs one process for each of four cores, and callers with the role \`reader\` can list and read TLDs:
+The service runs one process for each of four cores, and callers with the role \`reader\` can list and read TLDs:
 
 \`\`\`yaml
 listen: 0.0.0.0:9001
@@ -131,7 +131,7 @@ ${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 | \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\`, the client | The configuration file, unless \`--config\` is set. The client reads the address of the service on this machine from this file. |
 | \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is the address in the current profile, or the address of the service on this machine. |
 | \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is the token of the current profile, or the first token of the service on this machine. |
-| \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. Used if the database URL has no password and \`PGPASSWORD\` is not set. |
+| \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. The commands read this file if the database URL has no password and \`PGPASSWORD\` is not set. |
 
 The client is every command that sends requests to a service.
 [Command line](command-line.md#service-address-and-token) lists the other settings of the client.

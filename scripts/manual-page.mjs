@@ -52,7 +52,7 @@ const EXIT_CODES = [
   ['1', 'The service refused the request, or a check found a fault.'],
   ['2', 'The arguments or the configuration are invalid.'],
   ['3', 'The service is unreachable or unavailable, or does not accept the token.'],
-  ['4', 'The token is valid, but lacks the right for the request.'],
+  ['4', 'The token is valid, but lacks the required right.'],
   ['130', 'Ctrl-C stopped the command. Standard error lists what the command has done.'],
 ];
 
