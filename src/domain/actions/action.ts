@@ -18,25 +18,25 @@ export interface ActionExample<T = unknown> {
   readonly value: T;
 }
 
-/** Examples by name. The examples of a request and of its response have the same name. */
+/** Examples by name. A request example and the example of its response have the same name. */
 type Examples<T> = Readonly<Record<string, ActionExample<T>>>;
 
-/** The JSON body of requests. */
+/** The JSON body that an action reads. */
 export interface ActionBody<B = unknown> {
   readonly kind: Kind<B>;
-  /** The name of its schema in the OpenAPI document. */
+  /** The schema's name in the OpenAPI document. */
   readonly schemaName: string;
-  /** The name of the body in errors. It follows "Invalid". */
+  /** The word for the body in errors, as in "Invalid list". */
   readonly what: string;
   readonly examples: Examples<unknown>;
-  /** The maximum size of the body in bytes, if it is larger than for other requests. */
+  /** The maximum size of the body in bytes, if larger than the limit of all requests. */
   readonly maxBytes?: number;
 }
 
-/** A JSON response, which is an object. `run` returns a value of `kind`. */
+/** A response that is a JSON object. `run` returns a value of `kind`. */
 export interface ActionResponse<R extends object = object> {
   readonly kind: Kind<R>;
-  /** The name of its schema in the OpenAPI document. */
+  /** The schema's name in the OpenAPI document. */
   readonly schemaName: string;
   /** A description of the response, in a sentence. */
   readonly description: string;
@@ -64,7 +64,10 @@ export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
   readonly description: string;
   /** An example of a line. */
   readonly example: object;
-  /** Returns the lines in parts. The next part is requested once the caller has read this one. */
+  /**
+   * Returns the lines in parts. The next part is read once the caller has received the previous
+   * one.
+   */
   run(request: ActionRequest<B, P>): AsyncIterable<readonly object[]>;
 }
 
@@ -72,7 +75,7 @@ export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
 export interface ActionParameter<T = unknown> extends Kind<T> {
   readonly description: string;
   readonly example: string;
-  /** Whether requests may omit it. Its value is then undefined. */
+  /** Whether requests may omit the parameter. The value of an omitted parameter is undefined. */
   readonly isOptional?: boolean;
 }
 
@@ -82,18 +85,18 @@ type ParameterValue<P extends ActionParameter> = P extends { readonly isOptional
   ? ValueOf<P> | undefined
   : ValueOf<P>;
 
-/** The dependencies of actions: those of the operations on resources, and the other parts. */
+/** The parts of the service that actions use. */
 export interface ActionDependencies extends Dependencies {
   /** Operations on the keys that encrypt secrets. */
   readonly encryption: Encryption;
   readonly audit: AuditTrail;
-  /** The delivery by agents. */
+  /** The delivery of keys by agents. */
   readonly agents: AgentDelivery;
   readonly delivery: DeliveryStatus;
   readonly recording: Recording;
 }
 
-/** The parameters of an action's `run`. */
+/** A parsed request, as an action's `run` gets it. */
 export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly dependencies: ActionDependencies;
   /** The caller, and the id of the request. */
@@ -102,10 +105,13 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly id: string;
   readonly parameters: { readonly [Name in keyof P]: ParameterValue<P[Name]> };
   readonly body: B;
-  /** The header `If-None-Match` (RFC 9110 section 13.1.2). Only for conditional actions. */
+  /** The header `If-None-Match` (RFC 9110 section 13.1.2). Only conditional actions use it. */
   readonly ifNoneMatch: string | undefined;
   readonly slicer: Slicer;
-  /** Releases the database connection of the request before it waits for something else. */
+  /**
+   * Releases the request's database connection. Call it before a wait for anything but the
+   * database.
+   */
   releaseConnection(): void;
   /** Returns a signal that aborts when the caller closes the connection. */
   disconnected(): AbortSignal;
@@ -113,7 +119,7 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   errorType(error: ServiceError): string;
   /**
    * Returns the links of a page: the URLs of this request and of the next page, which begins after
-   * `marker`. Undefined means that this is the last page.
+   * `marker`. Without `marker`, this is the last page.
    */
   pageLinks(marker: string | undefined): PageLinks;
 }
@@ -134,7 +140,7 @@ interface ActionBase<B, P extends Parameters> {
   /** The path in OpenAPI form. `{id}` is the id of a resource of `type`. */
   readonly path: string;
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** The right that callers need. Absent if every valid token is enough. */
+  /** The right that callers need. Absent if any valid token is enough. */
   readonly right?: string;
   /** The id of the operation in the OpenAPI document. */
   readonly operationId: string;
@@ -142,11 +148,11 @@ interface ActionBase<B, P extends Parameters> {
   readonly description: string;
   /** The type of the action's resources. */
   readonly type: ResourceType;
-  /** The action's group in the OpenAPI document. The default is that of the type. */
+  /** The action's group in the OpenAPI document. The default is the group of the type. */
   readonly group?: ActionGroup;
-  /** Whether it may take long, so that only a few such requests run at a time. */
+  /** Whether the action is long work. The service runs two requests of long work at a time. */
   readonly isLong?: boolean;
-  /** The errors in addition to those of the path, the body and every request. */
+  /** The errors of this action only, without those that any path, body or request can cause. */
   readonly errors?: readonly ErrorCode[];
   /** Absent if the action reads no body. */
   readonly body?: ActionBody<B>;
@@ -155,8 +161,8 @@ interface ActionBase<B, P extends Parameters> {
 }
 
 /**
- * An operation for callers other than those on collections. Its route and its OpenAPI path are
- * derived from this definition.
+ * An API operation other than create, list, get, update and delete. The route and the OpenAPI path
+ * are derived from this definition.
  */
 export type Action<
   B = unknown,
@@ -167,8 +173,8 @@ export type Action<
     | {
         readonly response: ActionResponse<R & { readonly etag: string }>;
         /**
-         * The response has its member `etag` as a header. `run` returns undefined if the caller has
-         * the present state: the response is 304.
+         * The service also sends the member `etag` as a header. `run` returns undefined if the
+         * caller has the current state. The response is then 304.
          */
         readonly isConditional: true;
         run(request: ActionRequest<B, P>): Promise<(R & { readonly etag: string }) | undefined>;
@@ -185,7 +191,7 @@ export type Action<
 export function defineAction<B, const P extends Parameters, R extends object>(
   definition: Action<B, P, R>,
 ): Action {
-  return definition; // `run` gets what the action's own kinds have parsed
+  return definition; // safe: `run` gets only values that this action's own kinds have parsed
 }
 
 /** Parses the body of a request. Throws `invalid_object` with every problem. */

@@ -10,7 +10,7 @@ import { zoneNameCheck } from './zone-name-check.ts';
 import { limits, zoneNameServers } from './zone-queries.ts';
 import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 
-/** All operations for callers other than those on collections. */
+/** All API operations other than create, list, get, update and delete. */
 export const ACTIONS: readonly Action[] = [
   keyExport,
   ...IMPORTABLE_TYPES.map(importAction),

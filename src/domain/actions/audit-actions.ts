@@ -35,7 +35,7 @@ const listRecords = defineAction({
   operationId: 'list_audit_records',
   summary: 'List audit records',
   description:
-    'Returns a page of the records that match every filter, of all projects. To list all of them, follow `links.next` until a page has none. The pages list each record once, even if records are added meanwhile. With `Accept: application/x-ndjson`, returns all of them as JSON lines, up to `limit`.',
+    'Returns a page of the records of all projects that match every filter. To list all matching records, follow `links.next` until a page has no such link. The pages list each record once, even if records are added meanwhile. With `Accept: application/x-ndjson`, returns all matching records as JSON lines, up to `limit`.',
   type: token,
   group: GROUP,
   isLong: true,
@@ -97,7 +97,7 @@ const listBatches = defineAction({
   operationId: 'list_audit_batches',
   summary: 'List audit batches',
   description:
-    'Returns a page of the batches that seal the audit trail. The number and the hash of a batch are a checkpoint. They prove later that no earlier record was changed.',
+    'Returns a page of the batches that seal the audit trail. The number and the hash of a batch form a checkpoint. A checkpoint proves later that no earlier record was changed.',
   type: token,
   group: GROUP,
   parameters: BATCH_PARAMETERS,
@@ -136,7 +136,7 @@ const verifyTrail = defineAction({
   operationId: 'verify_audit_trail',
   summary: 'Verify the audit trail',
   description:
-    'Computes the hashes and MACs of at most 50,000 records again. Send `next` of the response as `from` of the next request, until it is null. `problems` lists the batches that were changed.',
+    'Recomputes the hashes and MACs of at most 50,000 records. Send `next` of each response as `from` of the next request, until `next` is null. `problems` lists the batches that were changed.',
   type: token,
   group: GROUP,
   body: {

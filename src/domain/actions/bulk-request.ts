@@ -24,7 +24,8 @@ import { tld } from '../resources/tld.ts';
 export const MAX_ENTRIES = 20_000;
 
 /**
- * The maximum size of a request with a list, in bytes. The longest list of ordinary entries fits.
+ * The maximum size of a request with a list, in bytes. A list of 20,000 entries fits if each has
+ * about 100 bytes.
  */
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 
@@ -42,7 +43,7 @@ const REQUEST = object(
     ),
     replace: described(
       withDefault(boolean(), false),
-      'Whether entries that are not in the list are removed. Needs the mode `transactional` and the right `tlds:delete`.',
+      'Whether to remove the stored entries that are not in the list. Requires the mode `transactional` and the right `tlds:delete`.',
     ),
     dry_run: described(
       withDefault(boolean(), false),
@@ -61,7 +62,7 @@ const REQUEST = object(
       return [
         {
           path: ['mode'],
-          message: "'mode' must be transactional where 'replace' is true",
+          message: "'mode' must be transactional if 'replace' is true",
           validator: 'not_allowed',
         },
       ];
@@ -78,26 +79,26 @@ const RESULT = responseObject({
   id: optional(
     described(
       nullable(uuid()),
-      'The id of the Tld. Null for one that a dry run would add; absent if refused.',
+      'The id of the Tld. Null for a Tld that a dry run would add. Absent for a refused entry.',
     ),
   ),
-  name: optional(described(name, 'The name as it is stored. Absent if refused.')),
+  name: optional(described(name, 'The name as it is stored. Absent for a refused entry.')),
   previous: optional(
     described(
       responseObject({ description: optional(description) }),
-      'Only if updated: the changed members before the change.',
+      'For an updated entry: the old values of the changed members.',
     ),
   ),
   type: optional(
     described(
       anyText(),
-      'Only if refused: the type of the error that a request with this entry alone would cause.',
+      'For a refused entry: the type of the error that a request with this entry alone would cause.',
     ),
   ),
-  message: optional(described(anyText(), 'Only if refused: the reason in a sentence.')),
+  message: optional(described(anyText(), 'For a refused entry: the reason in a sentence.')),
 });
 
-const asInRequest = 'As in the request.';
+const asInRequest = 'The value in the request.';
 
 const RESPONSE = responseObject({
   mode: described(enumeration(MODES), asInRequest),
@@ -107,7 +108,7 @@ const RESPONSE = responseObject({
     responseObject({
       added: described(integer(0), 'Entries that did not exist.'),
       unchanged: described(integer(0), 'Entries that existed with the same members.'),
-      updated: described(integer(0), 'Existing entries of which at least one member changed.'),
+      updated: described(integer(0), 'Existing entries with at least one changed member.'),
       refused: described(integer(0), 'Entries that were not applied.'),
       removed: described(integer(0), 'Existing entries that are not in the list.'),
     }),
@@ -146,7 +147,7 @@ export const BULK_BODY: ActionBody<BulkRequest> = {
 
 const NONE = { added: 0, unchanged: 0, updated: 0, refused: 0, removed: 0 };
 
-/** The response to such a request. */
+/** The response to a request that changes many TLD entries. */
 export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
   kind: RESPONSE,
   schemaName: 'TldChangesResult',

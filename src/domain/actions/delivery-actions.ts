@@ -26,7 +26,7 @@ import { defineAction } from './action.ts';
 /** The longest time that a request waits, in seconds. */
 const MAX_WAIT_SECONDS = 30;
 
-/** The maximum number of ids of keys in a record of the audit trail. */
+/** The maximum number of key ids in an audit record. */
 const MAX_IDS = 100;
 
 /** The maximum size of a report: about 700 bytes for each of its deliveries. */
@@ -34,10 +34,12 @@ const MAX_REPORT_BYTES = 2 * 1024 * 1024;
 
 const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
 
-/** How often a waiting request reads the status without a notification, in milliseconds. */
+/**
+ * The time after which a waiting request reads the status without a notification, in milliseconds.
+ */
 const RECHECK_MS = 500;
 
-/** The maximum number of requests that wait. Others get the present status at once. */
+/** The maximum number of requests that wait. Further requests get the current status at once. */
 const MAX_WAITING = 200;
 
 const wait = {
@@ -49,7 +51,7 @@ const wait = {
 
 let waiting = 0;
 
-/** The actions about the state of delivery, and those for agents. */
+/** The actions that show, check or start the delivery of keys, and the actions for agents. */
 export const DELIVERY_ACTIONS = [
   defineAction({
     path: `/v2/${tsigkey.collection}/{id}/deliveries`,
@@ -58,7 +60,7 @@ export const DELIVERY_ACTIONS = [
     operationId: 'list_tsigkey_deliveries',
     summary: 'Show on which name servers a TsigKey works',
     description:
-      'Returns the state of the key on each name server of its pool. With `wait`, responds when no name server is pending, or after that time.',
+      'Returns the state of the key on each name server of its pool. With `wait`, responds once no name server is pending, or after `wait` seconds.',
     type: tsigkey,
     parameters: { wait },
     response: {
@@ -96,7 +98,7 @@ export const DELIVERY_ACTIONS = [
     right: `${nameServer.collection}:list`,
     operationId: 'list_deliveries',
     summary: 'List deleted TsigKeys that are still on a NameServer',
-    description: 'Returns the keys that any name server still has and should not.',
+    description: 'Returns the keys that a name server still has but should not have.',
     type: nameServer,
     parameters: {
       state: { ...LISTED_STATES, description: 'The state to list.', example: 'removing' },
@@ -114,14 +116,14 @@ export const DELIVERY_ACTIONS = [
     method: 'POST',
     right: `${nameServer.collection}:update`,
     operationId: 'reconcile_nameserver',
-    summary: 'Compare a NameServer with its keys now',
+    summary: 'Reconcile a NameServer now',
     description:
-      'Starts the next attempt at once, and verifies all keys. With `confirm`, also removes many keys from a name server whose state is `blocked`.',
+      'Starts the next pass at once, and verifies all keys. With `confirm`, the pass may remove any number of keys from a name server whose state is `blocked`.',
     type: nameServer,
     body: {
       kind: object({
         confirm: withDefault(
-          described(boolean(), 'Whether to remove many keys if the state is `blocked`.'),
+          described(boolean(), 'Whether to remove any number of keys if the state is `blocked`.'),
           false,
         ),
       }),
@@ -132,8 +134,8 @@ export const DELIVERY_ACTIONS = [
     response: {
       kind: responseObject({ requested: described(boolean(), 'Always true.') }),
       schemaName: 'ReconcileResult',
-      description: 'The attempt is due.',
-      examples: { usual: { summary: 'The attempt is due.', value: { requested: true } } },
+      description: 'The next pass starts at once.',
+      examples: { usual: { summary: 'The next pass starts at once.', value: { requested: true } } },
     },
     async run({ dependencies, context, id, body }) {
       await getResource(dependencies, nameServer, context.caller, id);
@@ -156,7 +158,7 @@ export const DELIVERY_ACTIONS = [
       description: 'The requirements.',
       examples: {
         one: {
-          summary: 'One requirement, which is met.',
+          summary: 'One requirement that is met.',
           value: {
             requirements: [
               {
@@ -181,7 +183,7 @@ export const DELIVERY_ACTIONS = [
     method: 'GET',
     right: DESIRED_RIGHT,
     operationId: 'get_nameserver_desired',
-    summary: 'Get the keys that a NameServer should have, for its agent',
+    summary: 'Get the keys that a NameServer should have, as its agent',
     description:
       'Begins a pass, and returns the keys with their secrets. With `If-None-Match`, waits up to `wait` seconds for work, and returns 304 if there is none. Acquires or renews the lease of the agent: another agent gets 409.',
     type: nameServer,
@@ -237,9 +239,9 @@ export const DELIVERY_ACTIONS = [
     method: 'PUT',
     right: OBSERVE_RIGHT,
     operationId: 'put_nameserver_observed',
-    summary: 'Report what a NameServer has, from its agent',
+    summary: 'Report the keys on a NameServer, as its agent',
     description:
-      'Ends a pass: records what the agent found, and deletes the changes that it has applied. Refused if a later pass has begun.',
+      'Ends a pass: records what the agent found, and deletes the changes that the agent has applied. Returns 409 if a later pass has begun.',
     type: nameServer,
     errors: ['agent_conflict'],
     body: {
@@ -265,9 +267,9 @@ export const DELIVERY_ACTIONS = [
     path: `/v2/${nameServer.collection}/{id}/lease`,
     ...({ method: 'PUT', right: OBSERVE_RIGHT, type: nameServer } as const),
     operationId: 'put_nameserver_lease',
-    summary: 'Renew the lease of a NameServer, by its agent',
+    summary: 'Renew the lease of a NameServer, as its agent',
     description:
-      'Extends the lease of a pass to 8 seconds from now. After that time, another agent can take the name server. Refused if a later pass has begun.',
+      'Extends the lease of a pass to 8 seconds from now. After that time, another agent can take the name server. Returns 409 if a later pass has begun.',
     errors: ['agent_conflict'],
     body: {
       kind: RENEWAL,
@@ -276,10 +278,10 @@ export const DELIVERY_ACTIONS = [
       examples: { one: { summary: 'A pass.', value: { agent: 'ns1.example.org', fence: 42 } } },
     },
     response: {
-      kind: responseObject({ changes: described(integer(0), 'The number of changes that wait.') }),
+      kind: responseObject({ changes: described(integer(0), 'The number of pending changes.') }),
       schemaName: 'NameServerLeaseResult',
       description: 'The lease was renewed.',
-      examples: { one: { summary: 'No change waits.', value: { changes: 0 } } },
+      examples: { one: { summary: 'No change is pending.', value: { changes: 0 } } },
     },
     async run({ dependencies, context, id, body }) {
       await getResource(dependencies, nameServer, context.caller, id);
@@ -291,7 +293,7 @@ export const DELIVERY_ACTIONS = [
 function isPending({ servers }: ShownDeliveries): boolean {
   return servers.some(({ state }) => state === 'pending' || state === 'removing');
 }
-/** Returns whether a token was neither deleted nor has expired since its request began. */
+/** Returns whether a token still exists and has not expired. */
 async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {
   const { id, identity, expiresAt } = caller;
   if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;

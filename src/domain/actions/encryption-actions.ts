@@ -108,13 +108,13 @@ export const ENCRYPTION_ACTIONS = [
   keyAction(
     'rotate-data-key',
     'Rotate the data key',
-    'Creates a data key for new secrets. All other secrets are encrypted again in the background.',
+    'Creates a data key for new secrets. The service encrypts all other secrets with this key in the background.',
     (encryption, entry) => encryption.rotateDataKey(entry),
   ),
   keyAction(
     'rotate-master-key',
     'Rotate the master key',
-    'Reads the file of master keys again, and encrypts all data keys with its first key. Returns 409 while another process does not have that key.',
+    'Reads the master key file again, and encrypts all data keys with its first key. Returns 409 if another process has not loaded this key yet.',
     (encryption, entry) => encryption.rotateMasterKey(entry),
     ['key_not_distributed'],
   ),

@@ -66,7 +66,7 @@ export function importAction(type: ResourceType) {
     right: importRight(type),
     operationId: `import_${collection}`,
     summary: `Import ${collection}`,
-    description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, in the format of responses: all or none. Resources that exist with the same members do not change. If another resource has an id or name, nothing is created.`,
+    description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, in the format of responses: all or none. Resources that exist with the same members do not change. If a different resource has the same id or name, nothing is created.`,
     type,
     errors: ['duplicate', ...(type.refusals?.create ?? [])],
     body: {
@@ -87,7 +87,7 @@ export function importAction(type: ResourceType) {
       },
     },
     run({ dependencies, context, body, slicer }) {
-      // The response shows whether a secret equals the stored one.
+      // The response reveals whether a secret equals the stored one.
       requireReveal(dependencies.policy, context.caller, type);
       return importResources(dependencies, type, context, body[collection] ?? [], slicer);
     },
@@ -125,7 +125,7 @@ export async function importResources(
 
 /**
  * Returns those of `rows` that do not exist yet. Throws `duplicate` if a different resource has the
- * id or the name of one.
+ * id or the name of one of them.
  */
 async function findMissing(
   reader: Reader,
@@ -157,7 +157,7 @@ async function findMissing(
 function conflict(type: ResourceType, names: readonly string[]): ServiceError {
   const listed = names.slice(0, 10).map((name) => `'${name}'`);
   const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
-  const place = `the id or name of ${listed.join(', ')}${more} belongs to another; nothing was imported`;
+  const place = `another resource has the id or name of ${listed.join(', ')}${more}; nothing was imported`;
   return new ServiceError('duplicate', { type, place });
 }
 

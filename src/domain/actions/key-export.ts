@@ -17,7 +17,7 @@ export const keyExport = defineAction({
   operationId: 'export_tsigkey',
   summary: `Export a ${tsigkey.title}`,
   description:
-    'Returns the key as the configuration, key file or settings of a consumer. Requires the right `tsigkeys:reveal` in addition. If the consumer cannot use the key, the response is 409 and has the reason.',
+    'Returns the key as the configuration, key file or settings of a consumer. Also requires the right `tsigkeys:reveal`. If the consumer cannot use the key, the response is 409 and states the reason.',
   type: tsigkey,
   errors: ['not_exportable', 'unreadable_secret'],
   parameters: {

@@ -34,13 +34,13 @@ const WHOAMI = responseObject({
   ),
 });
 
-/** Returns the caller's own name, roles and rights. Every valid token is enough. */
+/** Returns the caller's own name, roles and rights. Any valid token is enough. */
 export const whoami = defineAction({
   path: '/v2/whoami',
   method: 'GET',
   operationId: 'whoami',
   summary: 'Get the roles and rights of the caller',
-  description: 'Returns who the caller is, and what it may do.',
+  description: 'Returns the name, the project, the roles, the rights and the limits of the caller.',
   type: token,
   response: {
     kind: described(WHOAMI, 'The caller.'),

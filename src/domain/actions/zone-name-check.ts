@@ -19,11 +19,11 @@ const RESPONSE = responseObject({
   checks: described(
     list(
       responseObject({
-        name: described(anyText(), 'The name as in the request.'),
+        name: described(anyText(), 'The name in the request.'),
         allowed: described(boolean(), 'Whether a zone with this name passes the name checks.'),
         rule: described(
           nullable(enumeration(RULES)),
-          'The first check that fails. A name must be a domain name of at least two labels, end in a TLD entry, and not be one. Null for an allowed name.',
+          'The first check that fails. A zone name must be a domain name of at least two labels. It must end in a TLD entry and must not be a TLD entry. Null for an allowed name.',
         ),
         message: described(
           nullable(anyText()),
@@ -35,13 +35,13 @@ const RESPONSE = responseObject({
   ),
 });
 
-/** Whether a zone with a name could be created, and if not, which rule rejects it. */
+/** Whether a zone name is allowed, and if not, the rule that rejects it. */
 export type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
 
 /**
- * Checks names as the creation of a zone would, with or without a final dot. Changes nothing. Works
- * in slices. Does not check other zones, quotas and rights. A change to the entries during the
- * check may affect only some of the names. Throws `unavailable`.
+ * Checks names as the creation of a zone would, with or without a final dot. Changes nothing.
+ * Divides the work into slices. Does not check other zones, quotas or rights. If TLD entries change
+ * during the check, the results may mix old and new entries. Throws `unavailable`.
  */
 export async function checkZoneNames(
   reader: Reader,
@@ -92,7 +92,7 @@ function spellingProblem(name: string): string | undefined {
 const REQUEST = object({
   names: described(
     array(anyText(), 1, MAX_NAMES),
-    'Names of zones that might be created. A final dot may be absent.',
+    'The zone names to check. The final dot is optional.',
   ),
 });
 
@@ -103,7 +103,7 @@ const CHECKS: readonly NameCheck[] = [
 
 /** The body of a request that checks zone names. */
 export const NAMES_BODY: ActionBody<ValueOf<typeof REQUEST>> = {
-  kind: described(REQUEST, 'Names to check.'),
+  kind: described(REQUEST, 'The zone names to check.'),
   schemaName: 'ZoneNames',
   what: 'check',
   examples: { names: { summary: 'Two names.', value: { names: CHECKS.map(({ name }) => name) } } },
@@ -116,14 +116,16 @@ export const zoneNameCheck = defineAction({
   right: 'zones:create',
   operationId: 'check_zone_names',
   summary: 'Check zone names against the TLD entries',
-  description: `Returns for each of up to ${MAX_NAMES} names whether a zone with this name is allowed. Checks only names and entries, and changes nothing.`,
+  description: `Returns for each of up to ${MAX_NAMES} names whether a zone with this name is allowed. Compares the names with the TLD entries only, and changes nothing.`,
   type: tld,
   body: NAMES_BODY,
   response: {
     kind: described(RESPONSE, 'The results of the checks.'),
     schemaName: 'ZoneNameChecks',
     description: 'The result for each name.',
-    examples: { names: { summary: 'One name of each result.', value: { checks: CHECKS } } },
+    examples: {
+      names: { summary: 'One allowed name and one rejected name.', value: { checks: CHECKS } },
+    },
   },
   async run({ dependencies: { store, settings }, body, slicer }) {
     return { checks: await checkZoneNames(store, settings, body.names, slicer) };

@@ -49,10 +49,10 @@ export const zoneNameServers = defineAction({
 /** The value of a quota without a limit. */
 const NO_LIMIT = -1;
 
-/** The value of a limit on record sets, which the service does not have. */
+/** The value of a quota on record sets or records: the service has neither. */
 const NONE = 0;
 
-/** The longest name of a zone on the wire: with the root label, which is one octet longer. */
+/** The longest name of a zone on the wire. The root label adds one octet. */
 const MAX_WIRE_LENGTH = MAX_NAME_LENGTH + 1;
 
 const LIMITS = responseObject({
@@ -100,7 +100,7 @@ export const limits = defineAction({
   },
 });
 
-/** Returns the limits with a quota of zones per project, where 0 means no limit. */
+/** Returns the limits with a quota of zones per project. A quota of 0 means no limit. */
 function limitsOf(zonesPerProject: number) {
   return {
     max_zones: zonesPerProject === 0 ? NO_LIMIT : zonesPerProject,

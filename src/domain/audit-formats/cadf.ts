@@ -4,7 +4,10 @@ import { printableJson, succeeded, type AuditFormat } from './format.ts';
 
 const TYPE_URI = 'http://schemas.dmtf.org/cloud/audit/1.0/event';
 
-/** The actions of CADF (DSP0262 annex A.3) by the last word of a right. Others are `unknown`. */
+/**
+ * The CADF action (DSP0262 annex A.3) for the last word of a right. A word that is not listed
+ * becomes `unknown`.
+ */
 const ACTIONS: Readonly<Record<string, string>> = {
   create: 'create',
   get: 'read',

@@ -8,7 +8,7 @@ const MAX_VALUE = 4000;
 /** The maximum number of characters of a user's name in CEF. */
 const MAX_NAME = 1023;
 
-/** The severities of CEF, 0 to 10, by whether the request succeeded. */
+/** The CEF severities (0 to 10) of requests that succeeded and of requests that failed. */
 const SEVERITY = { success: 3, refusal: 6 } as const;
 
 /** The Common Event Format, version 0, of ArcSight. */
@@ -50,7 +50,7 @@ function extensionOf(record: AuditRecord): Extension {
   ];
 }
 
-/** Returns a custom field and its label, or nothing without a value. */
+/** Returns a custom field and its label, or an empty list if the field has no value. */
 function labelled(name: string, label: string, value: string | null): Extension {
   return value === null || value === ''
     ? []

@@ -2,13 +2,15 @@ import type { AuditRecord } from '../audit/record.ts';
 
 /** A format of audit records for another program. */
 export interface AuditFormat {
-  /** The format and the programs that read it, for help and documentation. */
+  /** The name of the format and the programs that read it, for help and documentation. */
   readonly description: string;
-  /** Returns a record as one line, without its end. `version` is the version of this service. */
+  /**
+   * Returns a record as one line, without a line break. `version` is the version of this service.
+   */
   write(record: AuditRecord, version: string): string;
 }
 
-/** Returns whether the request of a record succeeded. */
+/** Returns whether a record is of a request that succeeded. */
 export function succeeded({ outcome }: AuditRecord): boolean {
   return outcome === 'success';
 }

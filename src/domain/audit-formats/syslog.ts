@@ -24,7 +24,7 @@ export const syslog: AuditFormat = {
     const header = [
       `<${FACILITY * 8 + severity}>1`,
       `${record.at}Z`,
-      '-', // the host: the record does not name the process
+      '-', // the host; a record does not identify the process
       'tsigil',
       '-',
       messageId(record.action),

@@ -3,10 +3,10 @@ import { ENTRY_COLUMNS, type StoredRecord } from './record.ts';
 
 /** A batch: consecutive records that one hash seals. */
 export interface AuditBatch {
-  /** The first batch has number 1, and no number is missing. */
+  /** The number of the batch. Numbers are consecutive, from 1. */
   readonly number: number;
   readonly at: string;
-  /** The number of its records. */
+  /** The number of records in the batch. */
   readonly count: number;
   readonly first_seq: number;
   readonly last_seq: number;
@@ -15,9 +15,9 @@ export interface AuditBatch {
   readonly hash: string;
   /** Null without encryption. */
   readonly mac: string | null;
-  /** The number of the audit data key of `mac`. */
+  /** The number of the audit data key that computed `mac`. */
   readonly key_number: number | null;
-  /** The time when retention deleted its records. Null while they exist. */
+  /** The time when retention deleted the batch's records. Null while the records exist. */
   readonly purged_at: string | null;
 }
 
@@ -27,7 +27,10 @@ export const MAX_BATCH = 2000;
 /** `previous` of the first batch. */
 export const NO_PREVIOUS = '0'.repeat(64);
 
-/** The number of characters that one call hashes, because each call takes as long as 500 octets. */
+/**
+ * The number of characters to hash in one call. The overhead of a call equals the time to hash 500
+ * octets.
+ */
 const HASHED_TOGETHER = 8192;
 
 /** Computes the hash of a batch, one record at a time. */
@@ -39,8 +42,9 @@ export interface BatchHash {
 }
 
 /**
- * Begins the hash of a batch. It covers the hash of the previous batch, and the number and the time
- * of this one. Of each record, it covers `seq` and the columns of `ENTRY_COLUMNS` as stored.
+ * Begins the hash of a batch. The hash covers the hash of the previous batch, and the number and
+ * the time of this batch. Of each record, it covers `seq` and the columns of `ENTRY_COLUMNS` as
+ * stored.
  */
 export function hashBatch({
   previous,
@@ -67,8 +71,8 @@ export function macText({ number, hash }: Pick<AuditBatch, 'number' | 'hash'>): 
 }
 
 /**
- * Returns a value with its length in octets, so that no two sequences of values have the same
- * encoding: `3:com;`, and `-;` for null.
+ * Returns a value with its length in octets, such as `3:com;`, or `-;` for null. No two sequences
+ * of values have the same encoding.
  */
 function part(value: string | number | null): string {
   if (value === null) return '-;';

@@ -1,4 +1,7 @@
-/** Who caused an event: a caller by kind of token, the service, or a command on its machine. */
+/**
+ * Who caused an event: a token of the service, a Keystone user, the service, or a command on its
+ * host.
+ */
 export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
@@ -6,7 +9,10 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export const OUTCOMES = ['success', 'denied', 'failed'] as const;
 export type AuditOutcome = (typeof OUTCOMES)[number];
 
-/** How reads of secrets are recorded: not, combined per minute, or each before its response. */
+/**
+ * How reads of secrets are recorded: not at all, combined per minute, or each one before its
+ * response.
+ */
 export const SECRET_READS = ['off', 'counted', 'each'] as const;
 export type SecretReads = (typeof SECRET_READS)[number];
 
@@ -14,9 +20,9 @@ export type SecretReads = (typeof SECRET_READS)[number];
 export interface AuditEntry {
   /** The time, as a timestamp of the API. */
   readonly at: string;
-  /** Null for an event without a request, and for one that combines requests. */
+  /** Null for an event without a request, and for an event that combines requests. */
   readonly request_id: string | null;
-  /** The id that the caller gave the request. */
+  /** The request id that the caller sent. */
   readonly global_request_id: string | null;
   readonly actor_kind: ActorKind;
   readonly actor_id: string;
@@ -25,11 +31,11 @@ export interface AuditEntry {
   readonly project_id: string | null;
   /** The address of the caller. */
   readonly source: string | null;
-  /** The right, such as `tsigkeys:update`, or the name of a command. */
+  /** The right that the request needed, such as `tsigkeys:update`, or the name of a command. */
   readonly action: string;
   /** The collection of the resource. */
   readonly resource_type: string | null;
-  /** Null for an event about several resources, and for one about none. */
+  /** Null for an event about several resources or no resource. */
   readonly resource_id: string | null;
   readonly resource_name: string | null;
   readonly outcome: AuditOutcome;
@@ -41,7 +47,10 @@ export interface AuditEntry {
 export interface AuditRecord extends AuditEntry {
   /** The number that the database assigned. Numbers do not follow the order of commits. */
   readonly seq: number;
-  /** The number of its batch. Null until it is sealed; after that, it never changes. */
+  /**
+   * The number of the record's batch. Null until a batch seals the record. After that, the record
+   * never changes.
+   */
   readonly batch: number | null;
 }
 
@@ -51,7 +60,7 @@ export type StoredRecord = Omit<AuditRecord, 'roles' | 'detail'> & {
   readonly detail: string;
 };
 
-/** The columns of an entry, in the order of the statements and of the hash of a batch. */
+/** The columns of an entry, in the order of the SQL statements and of a batch's hash. */
 export const ENTRY_COLUMNS = [
   'at',
   'request_id',

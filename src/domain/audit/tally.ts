@@ -1,11 +1,11 @@
 import type { AuditEntry } from './record.ts';
 
-/** Events that one record combines. */
+/** The events that one record combines. */
 export interface TallyLine {
   readonly id: string;
   /** The record with the counts so far. */
   readonly entry: AuditEntry;
-  /** Whether the database has an earlier state of it. */
+  /** Whether the database has an earlier state of the record. */
   readonly isStored: boolean;
 }
 
@@ -15,15 +15,16 @@ export interface TallyChanges {
   readonly current: readonly TallyLine[];
   /** The lines of earlier minutes, which no longer change. */
   readonly finished: readonly TallyLine[];
-  /** Reports that the database has these lines. */
+  /** Marks these lines as stored. Call it after the database has committed them. */
   written(): void;
 }
 
 /** Combines events of one minute in memory. */
 export interface Tally {
   /**
-   * Adds one event. `key` identifies its line; if the minute has too many lines, `coarseKey` does,
-   * which leaves out the resource. `create` returns the record of a new line without its counts.
+   * Adds one event. `key` identifies the event's line. If the minute has too many lines,
+   * `coarseKey`, which omits the resource, identifies the line. `create` returns the record of a
+   * new line without its counts.
    */
   count(
     key: string,
@@ -31,16 +32,16 @@ export interface Tally {
     amounts: Readonly<Record<string, number>>,
     create: (isCoarse: boolean) => AuditEntry,
   ): void;
-  /** Returns what to write. `isEnd` finishes the current minute. */
+  /** Returns the lines to write. `isEnd` finishes the current minute. */
   changes(minute: string, isEnd?: boolean): TallyChanges;
-  /** Returns how many lines were dropped because the database could not be written. */
+  /** Returns how many lines were dropped because writes to the database failed. */
   dropped(): number;
 }
 
 /** The maximum number of lines of one minute that name a resource. */
 const MAX_LINES = 5000;
 
-/** The maximum number of finished lines that wait for the database. */
+/** The maximum number of finished lines that wait to be written to the database. */
 const MAX_FINISHED = 20_000;
 
 interface Line {

@@ -23,15 +23,15 @@ export interface RecordFilters extends Partial<
 }
 
 /**
- * A position in the trail, after a record or a batch. The order of the trail is that of the
- * batches, and of `seq` in a batch: `seq` alone does not follow the order of commits.
+ * A position in the trail, after a record or a batch. The trail is ordered by batch, then by `seq`.
+ * `seq` alone does not follow the order of commits.
  */
 export interface Position {
   readonly batch: number;
   readonly seq: number;
   /**
-   * True in a list with the newest first, among the records that were not sealed when it began.
-   * `batch` is then the last batch at that time.
+   * True in a newest-first list, at a record that was not sealed when the list began. `batch` is
+   * then the last batch at that time.
    */
   readonly unsealed?: boolean;
 }
@@ -49,7 +49,7 @@ export interface RecordQuery {
   readonly limit: number;
 }
 
-/** A page of records. It may have fewer than the limit, although more follow. */
+/** A page of records. It may have fewer records than the limit even if more records follow. */
 export interface RecordPage {
   readonly records: readonly AuditRecord[];
   /** The position after the page. Undefined at the end of the list. */
@@ -64,14 +64,14 @@ export interface BatchQuery {
   readonly limit: number;
 }
 
-/** What is wrong with the trail. */
+/** A problem in the trail. */
 export interface TrailProblem {
-  /** The batch that was changed. Null for records without a batch. */
+  /** The number of the changed batch. Null for records without a batch. */
   readonly batch: number | null;
   readonly problem: string;
 }
 
-/** The result of the verification of a part of the trail. */
+/** The result of verifying a part of the trail. */
 export interface TrailVerification {
   readonly batches: number;
   readonly records: number;
@@ -79,14 +79,14 @@ export interface TrailVerification {
   readonly purged: number;
   /** The number of batches without a MAC, which were sealed without encryption. */
   readonly withoutMac: number;
-  /** The number of batches whose audit key was lost, so that their MAC cannot be checked. */
+  /** The number of batches whose MAC cannot be checked, because the audit key was lost. */
   readonly unchecked: number;
   readonly problems: readonly TrailProblem[];
   /** Where the next part begins. Undefined at the end of the trail. */
   readonly next: VerificationStep | undefined;
 }
 
-/** A part of the verification: the batches after a number, or the records after a `seq`. */
+/** A part to verify: the batches after a number, or the records after a `seq`. */
 export interface VerificationStep {
   readonly part: 'batches' | 'records';
   readonly after: number;

@@ -50,7 +50,7 @@ interface NotedChange {
   readonly current?: Resource | undefined;
 }
 
-/** Adds the name servers that a change of one resource affects to `affected`. */
+/** Adds to `affected` the name servers that a change of one resource affects. */
 export function noteAffected(
   affected: Affected,
   type: ResourceType,

@@ -4,18 +4,24 @@ import { comparisonForm } from '../text/dns-name.ts';
 import { AGENT_FORMAT, DESIRED, MAX_AT_ONCE, type DesiredForAgent } from './agent-protocol.ts';
 import type { Claim, Delivery, Desire } from './ports.ts';
 
-/** Returns the entity tag of a state with this hash, in the pass with this number. */
+/** Returns the entity tag of a state with a hash, for the pass with the number `fence`. */
 export function etagOf(hash: string, fence: number): string {
   return `"${hash}.${fence}"`;
 }
 
-/** Returns the hash and the number in an entity tag; undefined if the service has not sent it. */
+/**
+ * Returns the hash and the pass number in an entity tag. Undefined for a tag that the service
+ * cannot have sent.
+ */
 export function readEtag(etag: string): { hash: string; fence: number } | undefined {
   const [, hash, fence] = /^"([0-9a-f]{64})\.(\d{1,15})"$/.exec(etag) ?? [];
   return hash === undefined ? undefined : { hash, fence: Number(fence) };
 }
 
-/** Returns what an agent gets. `hidesSecrets` if the agent has the secrets of this state. */
+/**
+ * Returns the response to an agent. Pass `hidesSecrets` if the agent already has the secrets of
+ * this state.
+ */
 export function writeDesired(
   claim: Claim,
   hash: string,
@@ -61,8 +67,8 @@ const HEAD = responseObject({ format: integer(1), etag: anyText(), fence: intege
 export type StateHead = ValueOf<typeof HEAD>;
 
 /**
- * Reads a state from the service. Later versions may add members, which it ignores. Returns why the
- * agent cannot use it, in a sentence, with the members of every format if it has them.
+ * Reads a state from the service. Ignores members that later versions add. If the agent cannot use
+ * the state, returns the reason in a sentence, and `head` if these members are valid.
  */
 export function readState(
   value: unknown,
@@ -71,7 +77,7 @@ export function readState(
   if ('problem' in head) return { problem: `The response of the service ${head.problem}` };
   const { format } = head.value;
   if (format !== AGENT_FORMAT) {
-    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the version of the service on this host`;
+    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the same version as the service on this host`;
     return { problem, head: head.value };
   }
   const parsed = DESIRED.parse(value);
@@ -79,7 +85,7 @@ export function readState(
   return { problem: `The response of the service ${parsed.problem}`, head: head.value };
 }
 
-/** A pass as an agent gets it. */
+/** A pass, as an agent reads it from the service. */
 export interface AgentPass {
   readonly claim: Claim;
   readonly etag: string;
@@ -89,8 +95,8 @@ export interface AgentPass {
 }
 
 /**
- * Returns the pass that the service describes. `secretOf` returns the secrets that the agent has.
- * Returns undefined if one of them is absent.
+ * Returns the pass that the service describes. `secretOf` returns a secret that the agent has
+ * stored. Returns undefined if the agent lacks a secret that the service did not send.
  */
 export function readDesired(
   given: DesiredForAgent,

@@ -17,15 +17,19 @@ import { nameServer } from '../resources/name-server.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
 /**
- * The version of the format. Agents refuse others. In one format, later versions only add members:
- * responses may have unknown ones, and so may reports, which may lack new ones.
+ * The version of the format. An agent refuses any other format. Within a format, later versions of
+ * Tsigil only add members. Responses and reports may therefore have unknown members, and reports
+ * may lack new ones.
  */
 export const AGENT_FORMAT = 1;
 
 /** The maximum number of items in a list of a report. */
 const MAX_ITEMS = 100_000;
 
-/** The maximum number of changes in a state, and of deliveries in a report: bodies are limited. */
+/**
+ * The maximum number of changes in a state, and of deliveries in a report. This limit keeps both
+ * bodies below the maximum size.
+ */
 export const MAX_AT_ONCE = 3000;
 
 const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing'] as const;
@@ -50,9 +54,9 @@ const FAILURE = nullable(
   }),
 );
 
-/** What a name server should have, for its agent. */
+/** The state that a name server should have, for its agent. */
 export const DESIRED = responseObject({
-  format: described(integer(1), 'The version of this format.'),
+  format: described(integer(1), 'The version of the format of this response.'),
   etag: described(anyText(), 'The value of the header `ETag`.'),
   fence: described(integer(0), 'The number of this pass. It grows with each pass.'),
   name_server: described(
@@ -67,9 +71,12 @@ export const DESIRED = responseObject({
   applied_hash: described(nullable(anyText()), 'The hash of the state that was applied last.'),
   probes: described(
     enumeration(['all', 'due', 'none']),
-    'The keys to verify that have not changed: all, those that are due, or one.',
+    'The unchanged keys to verify: all of them, those whose check is due, or none.',
   ),
-  is_confirmed: described(boolean(), 'Whether an operator confirmed the removal of many keys.'),
+  is_confirmed: described(
+    boolean(),
+    'Whether an operator confirmed the removal of any number of keys.',
+  ),
   refusals: described(integer(0), 'How many times in a row the name server refused its keys.'),
   changes: described(items(anyText()), 'The ids of the changes that this state includes.'),
   zones: described(items(anyText()), 'The names of the zones of the pool.'),
@@ -77,11 +84,11 @@ export const DESIRED = responseObject({
     items(
       responseObject({
         id: uuid(),
-        name: described(anyText(), 'In lower case, without a final dot.'),
+        name: described(anyText(), 'The name of the key in lower case, without a final dot.'),
         algorithm: anyText(),
         secret: described(
           nullable(anyText()),
-          'In base64. Null if `If-None-Match` shows that the agent has these keys.',
+          'The secret in base64. Null if `If-None-Match` shows that the agent has these keys.',
         ),
         version: integer(1),
         zones: ZONES,
@@ -91,7 +98,7 @@ export const DESIRED = responseObject({
   ),
   kept: described(
     items(responseObject({ id: uuid(), name: anyText(), version: integer(1), zones: ZONES })),
-    'The keys whose secret is not known. A name server that has one keeps it.',
+    'The keys whose secret is not known. The agent does not remove them from the name server.',
   ),
   undeliverable: described(
     items(
@@ -118,7 +125,7 @@ export const DESIRED = responseObject({
   ),
 });
 
-/** What a name server should have, for its agent. */
+/** The state that a name server should have, for its agent. */
 export type DesiredForAgent = ValueOf<typeof DESIRED>;
 
 /** The result of a pass, from an agent. */
@@ -128,7 +135,7 @@ export const OBSERVED = responseObject({
   fence: described(integer(0), 'The `fence` of that state.'),
   completed: described(
     boolean(),
-    'Whether the pass reached its end. Otherwise its changes still wait.',
+    'Whether the pass reached its end. Otherwise its changes are still pending.',
   ),
   outcome: described(enumeration(OUTCOMES), 'What the pass did.'),
   state: described(enumeration(FOUND_STATES), 'The state of the name server.'),
@@ -144,7 +151,7 @@ export const OBSERVED = responseObject({
   found_drift: described(boolean(), 'Whether another program had changed the name server.'),
   refusals: described(
     integer(0, 1_000_000),
-    'How many times in a row the server refused its keys.',
+    'How many times in a row the name server refused its keys.',
   ),
   changes: described(list(uuid(), 0, MAX_ITEMS), 'The `changes` of the state.'),
   deliveries: described(
@@ -156,14 +163,14 @@ export const OBSERVED = responseObject({
         error: FAILURE,
       }),
     ),
-    'The keys whose state changed. Keys that are not in the state are ignored. For a key with several items, the last one counts.',
+    'The keys whose state changed. The service ignores keys that are not in the state. If a key has several items, the last item counts.',
   ),
   removed: described(list(uuid(), 0, MAX_ITEMS), 'The keys that the name server no longer has.'),
   next_ms: described(
     integer(0, 600_000),
     'When the next comparison or attempt is due, in milliseconds.',
   ),
-  duration_ms: described(integer(0, 3_600_000), 'How long the pass took.'),
+  duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
 
 /** The result of a pass, from an agent. */
@@ -178,7 +185,7 @@ export const RENEWAL = object(
   { ignoresOthers: true },
 );
 
-/** A request of an agent for the keys of its name server. */
+/** A request by an agent for the keys of its name server. */
 export interface AgentRequest {
   /** The name of the agent. */
   readonly agent: string;
@@ -187,20 +194,20 @@ export interface AgentRequest {
   readonly etag: string | undefined;
   /** Aborts when the agent closes the connection. */
   readonly disconnected: AbortSignal;
-  /** Returns whether the token is still valid, after the request has waited. */
+  /** Returns whether the token is still valid. Call it after the request has waited. */
   isValid(): Promise<boolean>;
 }
 
-/** The delivery by agents. */
+/** The delivery of keys by agents. */
 export interface AgentDelivery {
   /**
-   * Acquires or renews the lease of an agent, and waits for work. Returns the keys that the name
-   * server should have, or undefined if nothing changed. Throws `agent_conflict`, and
-   * `unauthenticated` if the token became invalid meanwhile.
+   * Acquires or renews the lease of an agent, and waits for pending changes or a due check. Returns
+   * the keys that the name server should have, or undefined if nothing changed. Throws
+   * `agent_conflict`, and `unauthenticated` if the token became invalid meanwhile.
    */
   desired(id: string, request: AgentRequest): Promise<DesiredForAgent | undefined>;
   /**
-   * Extends the lease of a pass. Returns the number of changes that wait. Throws `agent_conflict` if
+   * Extends the lease of a pass. Returns the number of pending changes. Throws `agent_conflict` if
    * a later pass has begun.
    */
   renew(id: string, renewal: ValueOf<typeof RENEWAL>): Promise<number>;
@@ -208,6 +215,6 @@ export interface AgentDelivery {
   observed(id: string, report: ObservedByAgent): Promise<void>;
 }
 
-/** Why agents are refused. */
+/** The message to an agent that does not deliver the keys of a name server. */
 export const NO_AGENT =
   "No agent delivers the keys of this name server. Set its member 'delivery' to agent";

@@ -14,10 +14,10 @@ import {
 import type { Candidate, Delivery, Desire, Undeliverable } from './ports.ts';
 
 /**
- * Returns what a name server should have: the keys of its pool and of that pool's zones, with its
- * rights. Leaves out keys that no name server could use. Of two keys with the same name on the
- * wire, the first one counts. A key whose secret cannot be decrypted or was lost is not deleted: a
- * name server keeps its copy.
+ * Returns the keys that a name server should have: those of its pool and of the pool's zones.
+ * Leaves out keys that no name server could use. Of two keys with the same name on the wire, only
+ * the first one is desired. A name server keeps its copy of a key whose secret cannot be decrypted
+ * or was lost.
  */
 export async function desire(
   server: Pick<NameServer, 'rights'>,
@@ -67,7 +67,7 @@ const LOST = 'the secret was lost with its master key. Set a new secret';
 /** Returns why a secret cannot be used, or undefined if it can be decrypted. */
 function unreadableReason({ secret }: Tsigkey): string | undefined {
   try {
-    JSON.stringify(secret); // the value of a secret that cannot be decrypted throws
+    JSON.stringify(secret); // throws if the secret cannot be decrypted
     return undefined;
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'unreadable_secret')
@@ -80,8 +80,8 @@ function unreadableReason({ secret }: Tsigkey): string | undefined {
 const KEYS_PER_HASH = 100;
 
 /**
- * Returns a hash of a desired state. It covers the versions of keys instead of their secrets, so
- * that the stored hash reveals nothing about a secret.
+ * Returns a hash of a desired state. The hash covers the versions of keys instead of their secrets,
+ * so that it reveals nothing about a secret.
  */
 export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   const hash = createHash('sha256');
@@ -101,14 +101,15 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
 }
 
 /**
- * Returns the rows to write before new keys reach the name server, so that they count as Tsigil's.
+ * Returns the rows to write before an apply. They mark the new keys as Tsigil's even if the process
+ * ends during the apply.
  */
 export function intendedOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));
   return state.keys.filter(({ id }) => !known.has(id)).map((key) => newRow(key, 'pending'));
 }
 
-/** Returns rows of keys that a name server may have, for those that should be removed from it. */
+/** Returns the rows of keys that a name server may have and that a pass should remove. */
 export function leftoversOf(keys: readonly DesiredKey[]): Delivery[] {
   return keys.map((key) => newRow(key, 'removing'));
 }
@@ -120,7 +121,7 @@ function newRow({ id, name }: DesiredKey, state: Delivery['state']): Delivery {
   };
 }
 
-/** Returns the rows of keys that are left out, and that have no row. */
+/** Returns new rows for the undeliverable keys that have no row yet. */
 export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));
   return undeliverable
@@ -136,8 +137,8 @@ export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]
 const ALWAYS_REMOVABLE = 10;
 
 /**
- * Returns whether a pass would remove so many keys that an operator must confirm it. These are more
- * than ten, and more than half of those on the name server.
+ * Returns whether a pass would remove so many keys that an operator must confirm it. That is more
+ * than 10 keys, and more than half of the keys on the name server.
  */
 export function isMassRemoval(removed: number, before: number): boolean {
   return removed > ALWAYS_REMOVABLE && removed > before / 2;

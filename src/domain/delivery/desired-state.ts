@@ -13,28 +13,31 @@ export interface DesiredKey {
   readonly algorithm: string;
   /** In base64. */
   readonly secret: string;
-  /** Grows with every change of the key that name servers need. */
+  /** Increases with every change of the key that affects name servers. */
   readonly version: number;
   readonly rights: readonly Right[];
-  /** The zones that the key applies to, in comparison form: all of the server, or these. */
+  /**
+   * The zones that the key applies to, in comparison form. `all` means every zone of the name
+   * server.
+   */
   readonly zones: 'all' | readonly string[];
 }
 
-/** A key whose secret is not known. A name server that has it keeps its copy unchanged. */
+/** A key whose secret is not known. A name server that has the key keeps its copy unchanged. */
 export type KeptKey = Omit<DesiredKey, 'algorithm' | 'secret'>;
 
-/** What a name server should have. Every key in it is valid, and its name occurs once. */
+/** What a name server should have. Every key is valid, and no two keys have the same name. */
 export interface DesiredState {
   /** The names of all zones of the server's pool, in comparison form. */
   readonly zones: readonly string[];
   readonly keys: readonly DesiredKey[];
-  /** The keys to leave as they are. No name is in `keys`. */
+  /** The keys to leave unchanged on the name server. No name is also in `keys`. */
   readonly kept?: readonly KeptKey[];
 }
 
 /**
- * Returns the keys of a state, and those to keep with the values in `present`. `present` has the
- * keys on the name server by name.
+ * Returns the keys of a state, and the kept keys with the values in `present`. `present` has the
+ * keys on the name server, by name.
  */
 export function withKept(
   { keys, kept = [] }: DesiredState,

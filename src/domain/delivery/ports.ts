@@ -8,7 +8,10 @@ import type { RemovingKeys, ShownRequirement } from './responses.ts';
 export interface Candidate {
   readonly key: Tsigkey;
   readonly zones: 'all' | readonly string[];
-  /** Whether the secret was lost with its master key, and is now a random one that no one knows. */
+  /**
+   * Whether the secret was lost with its master key and replaced with a random one that no one
+   * knows.
+   */
   readonly isLost?: boolean;
 }
 
@@ -40,7 +43,7 @@ export interface Delivery {
   readonly state: 'pending' | 'delivered' | 'failed' | 'undeliverable' | 'removing';
   /** The version that the name server has; 0 if none. For `undeliverable`, the checked version. */
   readonly deliveredVersion: number;
-  /** For `undeliverable`, set if the name server keeps a former version. */
+  /** For `undeliverable`, set if the name server keeps an earlier version. */
   readonly appliedAt: string | null;
   readonly verifiedAt: string | null;
   readonly error: Failure | null;
@@ -49,13 +52,13 @@ export interface Delivery {
 /** The right to make one pass for a name server, until the lease expires. */
 export interface Claim {
   readonly server: NameServer;
-  /** Grows with every claim. The record of a pass with an older number is refused. */
+  /** Increases with every claim. The store rejects the record of a pass with a lower number. */
   readonly fence: number;
   /** The hash of the state that was applied last. */
   readonly appliedHash: string | null;
-  /** The keys to probe that have not changed: all on request, or those that are due. */
+  /** The unchanged keys to probe: all on request, those that are due, or none. */
   readonly probes: 'all' | 'due' | 'none';
-  /** Whether an operator confirmed the removal of many keys. */
+  /** Whether an operator confirmed the removal of any number of keys. */
   readonly isConfirmed: boolean;
   /** The number of passes in a row that the name server refused. */
   readonly refusals: number;
@@ -80,64 +83,69 @@ export interface PassRecord {
   readonly removed: readonly string[];
   /** Whether another program had changed the name server. */
   readonly foundDrift: boolean;
-  /** Whether a key was not verified. Counts as a failed attempt. */
+  /** Whether a key was not verified. The pass then counts as a failed attempt. */
   readonly failed: boolean;
   readonly nextCheckMs: number;
   /** Set if the pass probed the keys that were due. */
   readonly nextProbeMs: number | undefined;
-  /** How long the holder keeps its lease. It releases the lease if this is absent. */
+  /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
   readonly keepLeaseMs?: number;
 }
 
-/** What a failed pass records. Its outbox rows stay. */
+/** What a failed pass records. The outbox rows of the pass stay. */
 export interface PassFailure {
   readonly state: FoundState;
   readonly error: Failure;
   readonly refusals: number;
-  /** Returns how long to wait after this number of failures in a row. */
+  /** Returns how long to wait after this number of failures in a row, in milliseconds. */
   retryMs(attempts: number): number;
-  /** How long the holder keeps its lease. It releases the lease if this is absent. */
+  /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
   readonly keepLeaseMs?: number;
 }
 
-/** The state of delivery in the database, for the reconciler. Times are the database's. */
+/**
+ * The state of delivery in the database, for the reconciler. All times are of the database's clock.
+ */
 export interface DeliveryStore {
   /**
    * Returns which of these name servers have work and no holder. Work is a change in the outbox, a
    * check that is due, or a retry. Writes nothing.
    */
   due(ids: readonly string[]): Promise<string[]>;
-  /** Claims a name server for `leaseMs`. Returns undefined without work or with another holder. */
+  /**
+   * Claims a name server for `leaseMs`. Returns undefined if there is no work, or if another holder
+   * has the lease.
+   */
   claim(id: string, holder: string, leaseMs: number): Promise<Claim | undefined>;
   /** Returns whether the holder still has the lease with this fence number. */
   holds(id: string, holder: string, fence: number): Promise<boolean>;
-  /** Extends a lease. Returns false if it was lost. */
+  /** Extends a lease. Returns false if the lease was lost. */
   renew(id: string, holder: string, fence: number, leaseMs: number): Promise<boolean>;
   /** Releases all leases of a holder. */
   releaseAll(holder: string): Promise<void>;
   /** Returns the ids of the outbox rows of a name server. Read them before `desired`. */
   outbox(id: string): Promise<string[]>;
-  /** Returns whether changes wait that are not in `outbox`, which a pass has read. */
+  /** Returns whether changes are pending besides those in `outbox`, which a pass has read. */
   isBehind(id: string, outbox: readonly string[]): Promise<boolean>;
   /** Returns what a name server should have. Reads the keys and zones of its pool in slices. */
   desired(server: NameServer): Promise<Desire>;
   deliveries(id: string): Promise<Delivery[]>;
   /**
-   * Records a pass and releases the lease, in one transaction. Returns the seconds since the oldest
-   * change that the pass delivered, if any. Throws `LeaseLostError` if another holder has claimed
-   * the name server, and records nothing.
+   * Records a pass and releases the lease, in one transaction. Returns the age of the oldest change
+   * that the pass delivered, in seconds, if any. Throws `LeaseLostError` if another holder has
+   * claimed the name server, and records nothing.
    */
   record(id: string, holder: string, fence: number, pass: PassRecord): Promise<number | undefined>;
   /** Records a failure and releases the lease. Returns the number of failures in a row. */
   fail(id: string, holder: string, fence: number, failure: PassFailure): Promise<number>;
   /**
-   * Writes deliveries before an apply. If the process ends during the apply, new keys count as
-   * Tsigil's. Throws `LeaseLostError`.
+   * Writes deliveries before an apply. If the process ends during the apply, new keys still count
+   * as Tsigil's. Throws `LeaseLostError`.
    */
   intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /**
    * Records keys that a name server may have after an apply without a lease, and makes the name
-   * server due. Its next pass removes those that it should not have.
+   * server due. The next pass removes the keys that the name server should not have.
    */
   leave(id: string, keys: readonly Delivery[]): Promise<void>;
   /**
@@ -146,7 +154,10 @@ export interface DeliveryStore {
   checkNow(ids: readonly string[]): Promise<void>;
   /** Records that a process with these name servers in its configuration is alive. */
   seen(ids: readonly string[]): Promise<void>;
-  /** Lets the next pass start at once, probe all keys, and optionally remove many keys. */
+  /**
+   * Requests that the next pass starts at once and probes all keys. With `confirm`, the pass may
+   * remove any number of keys.
+   */
   request(id: string, confirm: boolean): Promise<void>;
 }
 
@@ -168,18 +179,19 @@ export interface AgentStore {
   /** Returns which of these name servers have work for their agents. Writes nothing. */
   due(ids: readonly string[]): Promise<string[]>;
   /**
-   * Begins a pass of an agent: the fence grows. Without `force`, only if there is work. Returns
-   * undefined without work, while delivery is paused, or if another holder has the lease.
+   * Begins a pass of an agent, with a higher fence. Without `force`, begins one only if there is
+   * work. Returns undefined if there is no work, if delivery is paused, or if another holder has
+   * the lease.
    */
   claim(id: string, agent: string, leaseMs: number, force: boolean): Promise<Claim | undefined>;
   /**
-   * Extends the lease of the pass with this fence number. Returns the number of changes that wait.
+   * Extends the lease of the pass with this fence number. Returns the number of pending changes.
    * Throws `LeaseLostError`.
    */
   renew(id: string, agent: string, fence: number, leaseMs: number): Promise<number>;
 }
 
-/** Another holder has claimed the name server. */
+/** Thrown when another holder has claimed the name server. */
 export class LeaseLostError extends Error {
   constructor() {
     super('Another process has claimed the name server');
@@ -191,11 +203,11 @@ export class LeaseLostError extends Error {
 export interface ServerStatus {
   /** Whether a process with this name server in its configuration reported in the last 35 s. */
   readonly isServed: boolean;
-  /** The time of the oldest change that waits, as a timestamp of the API. */
+  /** The time of the oldest pending change, as a timestamp of the API. */
   readonly pendingSince: string | null;
 }
 
-/** One key on one name server of its pool, or on one that still has it. */
+/** One key on a name server that should have the key or still has it. */
 export interface KeyOnServer {
   readonly server: NameServer;
   readonly status: ServerStatus;
@@ -208,7 +220,7 @@ export interface KeyOnServer {
 export interface DeliveryStatus {
   /** Returns the live status of name servers, by id. */
   statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
-  /** Returns where a key is, or should be. */
+  /** Returns the name servers that should have a key or still have it. */
   ofKey(key: Tsigkey): Promise<KeyOnServer[]>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;

@@ -26,7 +26,7 @@ const FAILURE = responseObject({
 
 const STAMP = nullable(timestamp());
 
-/** A key on its name servers. */
+/** The state of a key on its name servers. */
 export const DELIVERIES = responseObject({
   key_id: described(anyText(), 'The id of the key.'),
   state: described(
@@ -42,9 +42,12 @@ export const DELIVERIES = responseObject({
           enumeration(DELIVERY_STATES),
           '`delivered` only if signed queries verified this version.',
         ),
-        delivered_version: described(integer(0), 'The version on the name server. 0 for none.'),
-        applied_at: described(STAMP, 'When this version reached the name server.'),
-        verified_at: described(STAMP, 'When a signed query last succeeded.'),
+        delivered_version: described(
+          integer(0),
+          'The version of the key on the name server. 0 if the name server does not have the key.',
+        ),
+        applied_at: described(STAMP, 'The time when this version reached the name server.'),
+        verified_at: described(STAMP, 'The time when a signed query last succeeded.'),
         attempts: described(integer(0), 'The number of failed attempts in a row.'),
         next_attempt_at: described(STAMP, 'The time of the next attempt after a failure.'),
         error: described(nullable(FAILURE), 'The failure.'),
@@ -59,33 +62,33 @@ export type ShownDeliveries = ValueOf<typeof DELIVERIES>;
 /** The states of the keys that can be listed for all name servers. */
 export const LISTED_STATES = enumeration(['removing']);
 
-/** Keys that name servers still have and should not. */
+/** Keys that name servers still have but should not have. */
 export const REMOVING = responseObject({
   deliveries: described(
     list(
       responseObject({
         name_server: described(anyText(), 'The name of the name server.'),
-        key_id: described(anyText(), 'The id of the key, which may be deleted.'),
+        key_id: described(anyText(), 'The id of the key. The key itself may be deleted already.'),
         key_name: described(anyText(), 'The name of the key on the name server.'),
         state: described(LISTED_STATES, 'Always `removing`.'),
-        delivered_version: described(integer(1), 'The version on the name server.'),
+        delivered_version: described(integer(1), 'The version of the key on the name server.'),
         error: described(nullable(FAILURE), 'Why the key could not be removed.'),
       }),
     ),
-    'At most 1,000 keys, by the names of name servers and keys.',
+    'At most 1,000 keys, sorted by the name of the name server, then by the name of the key.',
   ),
 });
 
 export type RemovingKeys = ValueOf<typeof REMOVING>;
 
-/** The requirements of the delivery to a name server. */
+/** The requirements for the delivery of keys to a name server. */
 export const NAME_SERVER_CHECK = responseObject({
   requirements: described(
     list(
       responseObject({
         requirement: described(anyText(), 'What the delivery needs, in a sentence.'),
-        ok: described(boolean(), 'Whether it is met.'),
-        problem: described(nullable(anyText()), 'What is wrong. Null if it is met.'),
+        ok: described(boolean(), 'Whether the requirement is met.'),
+        problem: described(nullable(anyText()), 'The problem. Null if the requirement is met.'),
         hint: described(nullable(anyText()), 'What to do next.'),
       }),
     ),

@@ -22,8 +22,8 @@ function absent({ delivery }: Pick<NameServer, 'delivery'>): Failure {
 }
 
 /**
- * Returns a name server with its live status. It is `live` only if no change waits and a process
- * serves it.
+ * Returns a name server with its live status. The state is `live` only if no change is pending and
+ * a process or an agent serves the name server.
  */
 export function withStatus(server: NameServer, status: ServerStatus | undefined): NameServer {
   const { isServed = false, pendingSince = null } = status ?? {};
@@ -44,7 +44,8 @@ function stateOf(server: NameServer, isServed: boolean, pendingSince: string | n
 }
 
 /**
- * Returns where a key is, or should be. It is `delivered` only if every name server verified it.
+ * Returns the state of a key on each name server, and the worst of these states for the key as a
+ * whole.
  */
 export function deliveriesOf(
   key: Pick<Tsigkey, 'id' | 'version'>,

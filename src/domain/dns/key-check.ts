@@ -80,9 +80,9 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
 }
 
 /**
- * Returns the unsigned request for the changes of a zone since `serial` (RFC 1995 section 3). With
- * the zone's present serial number, the response is one SOA record. Servers check the authorisation
- * as for any transfer.
+ * Returns the unsigned request for the changes of a zone since `serial` (RFC 1995 section 3). If
+ * `serial` is the zone's current serial number, the response is one SOA record. Servers check the
+ * authorisation as for any transfer.
  */
 export function changesRequest(zone: string, serial: number, id: number): Buffer {
   const numbers = Buffer.alloc(20); // the serial number and four intervals
@@ -114,8 +114,8 @@ export function isResponseTo(id: number, message: Message): boolean {
 }
 
 /**
- * Returns the result that a response, or the first message of one, shows about the key. `now` is in
- * seconds since 1970.
+ * Returns the result of a check from its response, or from the first message of the response. `now`
+ * is in seconds since 1970.
  */
 export function judge(verification: Verification, check: Check, now: number): CheckResult {
   const { outcome, tsig, message } = verification;
@@ -188,12 +188,12 @@ function judgeError({ outcome, tsig }: Verification, now: number): CheckResult {
 function skew(seconds: number, proof: string): CheckResult {
   const amount =
     seconds === 0
-      ? "the server's clock differs from this one by more than it allows"
+      ? "the server's clock differs from this one by more than the server allows"
       : `the server's clock is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} this one`;
   return {
     verdict: 'clock skew',
     reason: `${amount}, ${proof}`,
-    hint: 'Set both clocks. TSIG usually allows a difference of 300 seconds.',
+    hint: 'Synchronise both clocks. TSIG usually allows a difference of 300 seconds.',
   };
 }
 

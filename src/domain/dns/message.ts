@@ -102,7 +102,7 @@ function encodeQuestion({ name, type, class: recordClass }: Question): Buffer {
   return Buffer.concat([encodeName(name), rest]);
 }
 
-/** Decodes a message. Throws `WireError`, also for octets after its end. */
+/** Decodes a message. Throws `WireError`, also if octets follow the message. */
 export function decodeMessage(octets: Buffer): Message<PlacedRecord> {
   if (octets.length < HEADER_OCTETS) throw new WireError('The message is shorter than a header');
   const [id = 0, flags = 0, ...counts] = Array.from({ length: 6 }, (_, index) =>

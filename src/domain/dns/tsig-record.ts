@@ -48,7 +48,8 @@ export function tsigRecord(tsig: Tsig): ResourceRecord {
 
 /**
  * Returns the TSIG record of a message and its offset, or undefined for a message without one.
- * Throws `WireError` unless it is the last record and the only TSIG record (RFC 8945 section 5.1).
+ * Throws `WireError` unless the TSIG record is the last record and the only one of its type (RFC
+ * 8945 section 5.1).
  */
 export function findTsig(
   octets: Buffer,

@@ -1,4 +1,6 @@
-/** Octets that are not a valid DNS message, or values that do not fit into one. */
+/**
+ * The error for octets that are not a valid DNS message, or values that do not fit into a message.
+ */
 export class WireError extends Error {
   constructor(problem: string) {
     super(problem);

@@ -7,14 +7,14 @@ export const secretFields = perType((type): readonly string[] =>
 );
 
 /**
- * What a data key is for: to encrypt secrets, or to mark values and seal batches of the audit
+ * The purpose of a data key: to encrypt secrets, or to mark values and seal batches of the audit
  * trail.
  */
 export type KeyPurpose = 'secrets' | 'audit';
 
 /**
- * The states of data keys. The active key encrypts. A draining key still has rows, or had some
- * recently. A retired key has none and can be deleted.
+ * The states of data keys. The active key encrypts. A draining key still encrypts existing rows, or
+ * did so recently. A retired key encrypts no row and can be deleted.
  */
 export const KEY_STATES = ['active', 'draining', 'retired'] as const;
 
@@ -42,13 +42,13 @@ export interface StoredSecret {
 /** Encrypts the secrets in one column. */
 export interface SecretCipher {
   /**
-   * Returns a secret of the row with this id, in its stored form. Without a data key, that is the
+   * Returns a secret of the row with this id, in its stored form. Without a data key, returns the
    * secret itself. Throws `Error` if data keys exist and none can be used.
    */
   encrypt(id: string, secret: string): StoredSecret;
   /**
-   * Returns the secret of the row with this id. Throws `Error` if it cannot be decrypted, or if it
-   * is not encrypted and must be.
+   * Returns the secret of the row with this id. Throws `Error` if the secret cannot be decrypted,
+   * or if it is not encrypted although encryption is required.
    */
   decrypt(id: string, stored: StoredSecret): string;
 }
@@ -65,8 +65,8 @@ export interface Keyring {
   /** Returns the cipher of a column. Its ciphertexts cannot be moved to another column or row. */
   cipherOf(table: string, column: string): SecretCipher;
   /**
-   * Returns the audit data key with this number, or the one in use. Undefined if there is none, or
-   * if no master key unwraps it.
+   * Returns the audit data key with this number, or the active one. Undefined if no such key
+   * exists, or if no master key unwraps it.
    */
   auditKey(number?: number): AuditKey | undefined;
   /** Returns whether the data key with this number was loaded, even if it cannot be unwrapped. */
@@ -74,8 +74,8 @@ export interface Keyring {
   /** Returns the data keys that none of these master keys unwraps. */
   lacking(keys: readonly WrappedKey[], masterKeys: readonly MasterKey[]): readonly WrappedKey[];
   /**
-   * Replaces the data keys. Returns those that no master key unwraps. Those that were open stay
-   * usable, so that no secret is stored in clear.
+   * Replaces the data keys. Returns the data keys that no master key unwraps. Keys that were
+   * unwrapped before stay usable, so that no secret is stored unencrypted.
    */
   load(keys: readonly WrappedKey[]): readonly WrappedKey[];
   /** The master keys. The first one wraps, and all unwrap. Empty if none is configured. */
@@ -85,10 +85,11 @@ export interface Keyring {
   /** Returns a new active data key, wrapped by the first master key. */
   newDataKey(number: number, purpose: KeyPurpose, createdAt: string): WrappedKey;
   /**
-   * Returns a data key wrapped by the first master key. Throws `Error` if it cannot be unwrapped.
+   * Returns a data key wrapped by the first master key. Throws `Error` if the data key cannot be
+   * unwrapped.
    */
   rewrap(key: WrappedKey): WrappedKey;
-  /** Refuses secrets that are not encrypted from now on. */
+  /** From now on, refuses secrets that are not encrypted. */
   requireEncryption(): void;
   /** The number of rows whose secret this process failed to decrypt and has not seen repaired. */
   unreadable(): number;

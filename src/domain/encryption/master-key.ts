@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** The prefix of every master key, by which scanners for leaked credentials find one. */
+/** The prefix of every master key. Scanners for leaked credentials can search for it. */
 export const MASTER_KEY_PREFIX = 'tsigilmk_';
 
 const KEY_OCTETS = 32;
@@ -25,7 +25,7 @@ export function formatMasterKey({ key }: MasterKey): string {
 
 /**
  * Parses the text of a master key file: one key a line, the newest first. `#` begins a comment.
- * Returns all keys, or what is wrong. No problem contains a part of the text.
+ * Returns all keys, or the problem. The problem quotes no part of the text.
  */
 export function parseMasterKeys(
   text: string,
@@ -44,7 +44,7 @@ export function parseMasterKeys(
   return keys.size === 0 ? { problem: 'it has no master key' } : { keys: [...keys.values()] };
 }
 
-/** Returns the master key that `text` states, or undefined. */
+/** Returns the master key in `text`, or undefined if `text` is not a master key. */
 function parseMasterKey(text: string): MasterKey | undefined {
   if (!text.startsWith(MASTER_KEY_PREFIX)) return undefined;
   const encoded = text.slice(MASTER_KEY_PREFIX.length);

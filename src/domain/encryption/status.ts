@@ -27,8 +27,8 @@ export const ENCRYPTION_STATUS = responseObject({
           'Whether the key encrypts new secrets, encrypts only existing secrets, or can be deleted.',
         ),
         master_key: described(anyText(), 'The id of the master key that encrypts the data key.'),
-        created_at: described(timestamp(), 'The time of its creation.'),
-        secrets: described(integer(0), 'The number of secrets that it encrypts.'),
+        created_at: described(timestamp(), 'The time when the data key was created.'),
+        secrets: described(integer(0), 'The number of secrets that the data key encrypts.'),
       }),
     ),
     'All data keys, oldest first.',
@@ -73,21 +73,21 @@ export const SECRET_VERIFICATION = responseObject({
 export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;
 
 /**
- * Operations on the keys of a database. Each throws `unavailable` if the database fails. Those that
- * change keys write `entry` to the audit trail in the same transaction.
+ * Operations on the keys of a database. Each throws `unavailable` if the database fails. Operations
+ * that change keys write `entry` to the audit trail in the same transaction.
  */
 export interface Encryption {
   status(): Promise<EncryptionStatus>;
   /** Decrypts every secret. */
   verify(): Promise<SecretVerification>;
   /**
-   * Creates a data key for new secrets, and encrypts all others again in the background. Throws
-   * `bad_request` without a master key.
+   * Creates a data key for new secrets. All other secrets are encrypted again in the background.
+   * Throws `bad_request` without a master key.
    */
   rotateDataKey(entry: AuditEntry): Promise<EncryptionStatus>;
   /**
    * Reads the master keys again, and wraps all data keys with the first one. Throws
-   * `key_not_distributed` while another process lacks that key, and `bad_request` if the master
+   * `key_not_distributed` if another process lacks this master key, and `bad_request` if the master
    * keys cannot be read.
    */
   rotateMasterKey(entry: AuditEntry): Promise<EncryptionStatus>;

@@ -47,7 +47,10 @@ export function findFormat(name: string): ExportFormat {
   return format;
 }
 
-/** Returns why the consumer of `format` cannot use the key. The list is empty if it can. */
+/**
+ * Returns why the consumer of `format` cannot use the key. The list is empty for a key that it can
+ * use.
+ */
 export function exportProblems(format: ExportFormat, key: Key): string[] {
   const problems = keyProblems(key);
   if (problems.length > 0 || format.algorithms.includes(key.algorithm)) return problems;

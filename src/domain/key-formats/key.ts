@@ -25,8 +25,8 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
 
 /**
  * Returns the key for export, with its name in lower case and without a final dot. Some programs
- * need lower case, and all treat both names as the same. A signature covers the name in lower case
- * (RFC 8945 section 4.3.3).
+ * need lower case, and all programs treat both spellings as the same name. A signature covers the
+ * name in lower case (RFC 8945 section 4.3.3).
  */
 export function canonicalKey({ name, algorithm, secret }: Key): Key {
   return { name: comparisonForm(name), algorithm, secret };

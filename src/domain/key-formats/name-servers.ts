@@ -125,7 +125,7 @@ export const powerdns: KeyWriter = {
           comment: [
             'To permit transfers, create the key and run:',
             `pdnsutil activate-tsig-key example.org ${name} primary`,
-            'To permit updates, run these commands in this order. The second alone permits unsigned updates.',
+            'To permit updates, run these commands in this order. The second command alone permits unsigned updates.',
             `pdnsutil add-meta example.org TSIG-ALLOW-DNSUPDATE ${name}`,
             'pdnsutil set-meta example.org ALLOW-DNSUPDATE-FROM 0.0.0.0/0 ::/0',
           ],

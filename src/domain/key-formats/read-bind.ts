@@ -86,7 +86,7 @@ function addTokens(
     }
     if (starts && depth === 0) position.clause = token.text.toLowerCase();
     const isDirectory = starts && depth === 1 && isWord(token, 'directory') && isText(value);
-    // Statements after the option are relative to it, also those outside the clause.
+    // Include statements after the option are relative to its directory, even outside the clause.
     if (isDirectory && position.clause === 'options')
       position.directories = [...directories, value.text];
     if (token.kind === '{') position.depth += 1;
@@ -97,8 +97,8 @@ function addTokens(
 }
 
 /**
- * Returns the values of the statements of a key clause. `start` is the index of its first token.
- * Throws `KeyFileError`.
+ * Returns the values of the statements of a key clause. `start` is the index of the first token in
+ * the clause. Throws `KeyFileError`.
  */
 function readClause(tokens: readonly Token[], start: number, name: string, origin: Origin): Parts {
   const parts: Parts = { name };

@@ -38,7 +38,10 @@ export const knotSections: KeyReader = {
   read: (text, include = () => []) => readFile(text, undefined, include),
 };
 
-/** Returns the entries of one file and of those that it includes. A section ends with its file. */
+/**
+ * Returns the entries of a file and of the files that it includes. A section ends at the end of its
+ * file.
+ */
 function readFile(text: string, file: IncludedFile | undefined, include: ReadIncluded): Entry[] {
   const entries: Entry[] = [];
   let current: { origin: Origin; parts: Parts } | undefined;

@@ -53,8 +53,8 @@ export interface KeyReader {
   /** Undefined for a format without include statements. */
   readonly includes?: IncludeRules;
   /**
-   * Returns every entry in the text and in the files that `include` returns, in order. Ignores
-   * include statements without `include`. Throws `KeyFileError` if the rest of the text cannot be
+   * Returns every entry in the text and in the files that `include` returns, in order. Without
+   * `include`, ignores include statements. Throws `KeyFileError` if the rest of the text cannot be
    * parsed.
    */
   read(text: string, include?: ReadIncluded): Entry[];

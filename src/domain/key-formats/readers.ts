@@ -5,8 +5,8 @@ import { nsdSections } from './read-nsd.ts';
 import type { KeyReader } from './reader.ts';
 
 /**
- * Every import format, by name. Detection tries them in this order, so the most distinctive come
- * first.
+ * Every import format, by name. Detection tries the formats in this order, so the most distinctive
+ * ones come first.
  */
 export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   bind: bindClauses,

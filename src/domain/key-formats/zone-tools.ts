@@ -19,7 +19,7 @@ export const externalDns: KeyWriter = {
   algorithms: WITHOUT_MD5,
   write: ({ name, algorithm, secret }) =>
     environmentFile(
-      'Add --provider=rfc2136, --rfc2136-host and --rfc2136-zone. Add --rfc2136-tsig-axfr so that it can read existing records.',
+      'Add --provider=rfc2136, --rfc2136-host and --rfc2136-zone. Add --rfc2136-tsig-axfr so that external-dns can read existing records.',
       {
         EXTERNAL_DNS_RFC2136_TSIG_KEYNAME: name,
         EXTERNAL_DNS_RFC2136_TSIG_SECRET_ALG: algorithm,

@@ -9,19 +9,24 @@ export const ADMIN_PROJECT = 'admin';
 /** The id of the caller with the configured token, and of the service's own changes. */
 export const CONFIGURED_ID = 'configured';
 
-/** The kinds of limits that a token can have, by the member with the ids of what it includes. */
+/**
+ * The kinds of limits that a token can have. Each is the name of the member with the included ids.
+ */
 export const LIMIT_KINDS = ['pools', 'zones', 'keys', 'nameservers'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /**
- * The limits of a token: the ids that each kind of limit includes. A resource that any of them
- * includes is within the limits.
+ * The limits of a token: the ids that each kind of limit includes. A resource is within the limits
+ * if any kind includes it.
  */
 export type Limits = Readonly<Partial<Record<LimitKind, readonly string[]>>>;
 
 /** The caller of a request, as identified by its token. */
 export interface Caller {
-  /** The id of the token, or of the user if an identity service provides one. It is logged. */
+  /**
+   * The id of the token, or of the user if an identity service provides one. The service logs this
+   * id.
+   */
   readonly id: string;
   readonly name: string;
   readonly roles: readonly string[];
@@ -30,9 +35,11 @@ export interface Caller {
   readonly expiresAt?: string | null;
   /** True if the request covers the resources of all projects. */
   readonly allProjects: boolean;
-  /** The limits of the token. Absent if it has none. */
+  /** The limits of the token. Absent for a token without limits. */
   readonly limits?: Limits;
-  /** The networks from which the token is valid. Absent if it is valid from every address. */
+  /**
+   * The networks from which the token is valid. Absent if the token is valid from every address.
+   */
   readonly addresses?: Networks;
   /** The identity service's data about the caller. Absent for the service's own tokens. */
   readonly identity?: Identity;

@@ -29,7 +29,7 @@ export interface Problem {
 export interface ErrorDetails {
   /** All problems with the body, for `invalid_object`. */
   readonly problems?: readonly Problem[] | undefined;
-  /** How long the caller should wait before it retries. */
+  /** How long the caller should wait before a retry. */
   readonly retryAfterSeconds?: number | undefined;
   /** The underlying error. It is logged and never sent to the caller. */
   readonly cause?: unknown;
@@ -43,7 +43,7 @@ export interface ErrorEntry<About> {
    * the resource type in `about`.
    */
   readonly type?: string;
-  /** When the service returns it, for the OpenAPI document. */
+  /** When the service returns the error, for the OpenAPI document. */
   readonly when: string;
   message(about: About): string;
   /** Returns the resource type in `about`, for a `type` that has `{noun}`. */
@@ -64,7 +64,7 @@ export function entry<About>(definition: ErrorEntry<About>): ErrorEntry<About> {
 
 /** An invalid request body, or an invalid entry of a list. */
 export interface Invalid {
-  /** The name of the body or entry. It follows "Invalid". */
+  /** The word for the body or entry in the message, as in "Invalid list". */
   readonly what: string;
   /** The problems, one sentence each. */
   readonly messages: readonly string[];

@@ -15,7 +15,7 @@ const asItIs = (text: string) => text;
 export const ERRORS = {
   access_denied: entry({
     status: 401,
-    when: 'The token is valid, but none of its roles has the right to do this.',
+    when: 'The token is valid, but none of its roles has the right that the request requires.',
     message: (right: string) => `Access denied: the caller has no role with the right '${right}'`,
     example: ({ collection }) => `${collection}:list`,
   }),
@@ -55,7 +55,7 @@ export const ERRORS = {
   }),
   forbidden: entry({
     status: 403,
-    when: 'No caller can do this.',
+    when: 'The request creates or changes a CATALOG zone, which the service does not support.',
     message: () => 'The API cannot create or change CATALOG zones',
   }),
   illegal_child: entry({
@@ -94,7 +94,7 @@ export const ERRORS = {
   }),
   invalid_object: entry({
     status: 400,
-    when: 'Members of the body are missing, unknown or invalid. `errors` lists them all.',
+    when: 'Members of the body are missing, unknown or invalid. `errors` lists every problem.',
     message: (about: string | Invalid) =>
       typeof about === 'string' ? about : `Invalid ${about.what}: ${about.messages.join('; ')}`,
     example: ({ title }) => ({
@@ -176,7 +176,7 @@ export const ERRORS = {
     when: 'Another process of the service does not have the new master key yet.',
     message: asItIs,
     example: () =>
-      "A process on 'dns-2' does not have master key 7Q4KZ2XA yet. Copy the file there, wait 10 s and repeat the request",
+      "A process on 'dns-2' does not have master key 7Q4KZ2XA yet. Copy the master key file to that host, wait 10 s and repeat the request",
   }),
   method_not_allowed: entry({
     status: 405,
@@ -216,7 +216,7 @@ export const ERRORS = {
   }),
   outside_limits: entry({
     status: 403,
-    when: 'The limits of the token (`pools`, `zones`, `keys` and `nameservers`) do not include this.',
+    when: 'The limits of the token (`pools`, `zones`, `keys` and `nameservers`) do not include the resource or the right.',
     message: (what: string) => `The limits of the token do not include ${what}`,
     example: ({ collection }) => `the right '${collection}:create'`,
   }),

@@ -56,7 +56,7 @@ export function exampleError(code: ErrorCode, type: Named): ServiceError {
   const entry: ErrorEntry<unknown> = ERRORS[code];
   return new ServiceError(
     ...([code, entry.example?.(type), entry.exampleDetails] as ErrorArguments),
-  ); // an example holds the values of the entry's message
+  ); // safe: an entry's example has the values of its own message
 }
 
 /** The maximum number of problems in one response. */

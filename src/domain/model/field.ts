@@ -42,7 +42,10 @@ export interface Field<T = unknown> extends Kind<T> {
   readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that must not appear in logs, tables or errors. */
   readonly secret?: boolean;
-  /** Who sets it: callers, callers on creation, or the service, which may also hide it. */
+  /**
+   * Who sets the field: callers, callers on creation only, or the service. Responses omit a
+   * `hidden` field.
+   */
   readonly set?: 'always' | 'once' | 'by the service' | 'hidden';
 }
 
@@ -259,7 +262,10 @@ const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 const UUID =
   /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
 
-/** Returns the canonical form of a UUID in any common spelling, or undefined if `text` is none. */
+/**
+ * Returns the canonical form of a UUID in any common spelling, or undefined if `text` is not a
+ * UUID.
+ */
 export function normaliseUuid(text: string): string | undefined {
   if (CANONICAL_UUID.test(text)) return text;
   const match = UUID.exec(text);

@@ -11,12 +11,12 @@ import { shorten } from '../text/token-form.ts';
 
 /** The kinds of objects, of their members and of the lists in them. */
 
-/** The kind of an optional member. If it is absent, the parsed object lacks it. */
+/** The kind of an optional member. The parsed object lacks an absent member. */
 export type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 
 /**
- * The kind of an optional member with a default. If it is absent, the parsed object has the
- * default.
+ * The kind of an optional member with a default. An absent member has the default in the parsed
+ * object.
  */
 export type Defaulted<T> = Kind<T> & { readonly absent: { readonly value: T } };
 
@@ -57,9 +57,9 @@ export function described<K extends Kind>(kind: K, description: string): K {
 }
 
 /**
- * Returns the kind of an object with these members, each of its kind, and by default no others. Its
- * parser reports every problem: first members in the order of the definition, then unknown members,
- * then absent ones.
+ * Returns the kind of an object with these members, and by default no other members. The parser
+ * reports every problem: first members in the order of the definition, then unknown members, then
+ * absent ones.
  */
 export function object<const M extends Members>(
   members: M,
@@ -131,7 +131,7 @@ export function object<const M extends Members>(
 
 /**
  * Returns the kind of an object in a response. Later versions may add members, so clients must
- * accept unknown ones.
+ * accept unknown members.
  */
 export function responseObject<const M extends Members>(members: M): Kind<ObjectOf<M>> {
   return object(members, { ignoresOthers: true });
@@ -152,8 +152,8 @@ function unknownMember(name: string): Problem {
 }
 
 /**
- * Returns the kind of a list of `min` to `max` items, called `what`. It does not parse the items,
- * because there are too many to parse at once.
+ * Returns the kind of a list of `min` to `max` items, called `what`. Its parser does not parse the
+ * items, because there are too many to parse at once.
  */
 export function unparsedList(
   item: Kind,
@@ -174,8 +174,8 @@ export function unparsedList(
 }
 
 /**
- * Returns the kind of a list in a response, with items of one kind. The service writes it one item
- * at a time.
+ * Returns the kind of a list in a response, with items of one kind. The service writes the list one
+ * item at a time.
  */
 export function sequence<T>(item: Kind<T>): Kind<Iterable<T>> {
   return list(item);

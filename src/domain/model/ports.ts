@@ -24,8 +24,8 @@ export interface Reader extends IndexReader {
 
 /**
  * A fact that several transactions may depend on: one key of a resource type, or all resources of
- * the type. Many transactions can hold it shared, to rely on it. Only one can hold it exclusively,
- * to change it.
+ * the type. Many transactions can hold the lock shared, to rely on the fact. Only one can hold it
+ * exclusively, to change the fact.
  */
 export interface Lock {
   readonly type: ResourceType;
@@ -49,13 +49,13 @@ export interface Affected {
 /** Reads and changes resources inside one transaction. */
 export interface Writer extends Reader {
   /**
-   * Before the next read or change, waits until no other transaction holds a conflicting lock. Holds
-   * `locks` until the end of the transaction. Absent if transactions run one after another.
+   * Before the next read or change, waits until no other transaction holds a conflicting lock.
+   * Holds `locks` until the end of the transaction. Absent if transactions run one after another.
    */
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
-   * Reads a resource to change or delete it. No other transaction can change it until the end of
-   * this one.
+   * Reads a resource to change or delete it. No other transaction can change the resource until
+   * this one ends.
    */
   getToChange<F extends Fields>(
     type: ResourceType<F>,
@@ -63,12 +63,12 @@ export interface Writer extends Reader {
   ): Promise<ResourceOf<F> | undefined>;
   /**
    * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
-   * field. It throws at the end of the transaction at the latest.
+   * field. The error may come only at the end of the transaction.
    */
   insert(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
   replace(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
-  /** Deletes a resource. Returns whether it existed. */
+  /** Deletes a resource. Returns whether the resource existed. */
   remove(type: ResourceType, id: string): Promise<boolean>;
   /**
    * Inserts many resources, and replaces those whose id exists. Throws `duplicate` like `insert`.
@@ -85,7 +85,7 @@ export interface Writer extends Reader {
   announce(affected: Affected): Promise<void> | undefined;
 }
 
-/** The caller of a list. */
+/** The caller that requests a list. */
 export interface Turn {
   /** The id of the caller. Callers share the scans of large lists fairly. */
   readonly owner: string;
@@ -110,9 +110,9 @@ export interface Store extends Reader {
    */
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
   /**
-   * Notes when tokens were used, by their ids: sets `last_used_at` of each that was not used after
-   * `before`. Tokens do not change otherwise, so no cache and no `changes` notices it. Resolves
-   * once it is on disk.
+   * Records the last use of tokens, by id: sets `last_used_at` of each token that was not used
+   * after `before`. This does not count as a change: caches stay valid, and `changes` stays the
+   * same. Resolves once the times are on disk.
    */
   noteUses(uses: ReadonlyMap<string, string>, before: string): Promise<void>;
   /**
@@ -120,11 +120,11 @@ export interface Store extends Reader {
    * changes.
    */
   changes(type: ResourceType): number;
-  /** Calls all listeners, also those of other processes. */
+  /** Calls all listeners, including those of other processes. */
   announced(): void;
   /**
-   * Calls `wake` after each commit of a transaction that affects name servers, and for those of
-   * other processes soon after. Returns a function that stops.
+   * Calls `wake` after each commit of a transaction that affects name servers. For transactions of
+   * other processes, the call comes later. Returns a function that stops the calls.
    */
   onAnnounced(wake: () => void): () => Promise<void>;
   /**
@@ -139,8 +139,8 @@ export interface Store extends Reader {
 }
 
 /**
- * Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC. Each time is later than all before it,
- * unless the system clock was set back by more than 2 s.
+ * Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC. Each time is later than all earlier
+ * ones, unless the system clock was set back by more than 2 s.
  */
 export type Clock = () => string;
 

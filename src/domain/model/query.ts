@@ -6,7 +6,7 @@ export type Value = string | number;
 /** One condition on a resource. */
 export type Condition = FieldCondition | AnyOf;
 
-/** One condition on a field or an index of the definition. */
+/** One condition on a field, or on an index that the resource type defines. */
 export type FieldCondition = Comparison | Membership | Absence;
 
 /**
@@ -20,7 +20,7 @@ export type Comparison = ({ readonly field: string } | { readonly lookup: string
 
 /**
  * The condition that a field has one of `values`. With `of`, the field has the id of a resource in
- * another collection. The member of that resource has one of `values`.
+ * another collection, and a member of that resource has one of `values`.
  */
 export interface Membership {
   readonly field: string;
@@ -36,8 +36,8 @@ export interface Absence {
 }
 
 /**
- * The condition that a resource meets all conditions of one of `alternatives`. Without
- * alternatives, no resource does.
+ * The condition that a resource meets all conditions of one of `alternatives`. No resource meets an
+ * empty list of alternatives.
  */
 export interface AnyOf {
   readonly test: 'any';
@@ -48,7 +48,9 @@ export interface AnyOf {
 export interface TimeFilter {
   /** The condition, in a sentence. */
   readonly description: string;
-  /** The flag of the command line. The time is as long ago as its value: `--unused 90d`. */
+  /**
+   * The flag of the command line. Its value is an age: `--unused 90d` means the time 90 days ago.
+   */
   readonly flag: string;
   /** Returns the condition for a timestamp in the format of the API. */
   condition(time: string): Condition;
@@ -60,7 +62,7 @@ export interface ListQuery {
   readonly sortField: string;
   readonly descending: boolean;
   readonly conditions: readonly Condition[];
-  /** The resource before the page: the value of its sort field, and its id. */
+  /** The last resource before the page: the value of its sort field, and its id. */
   readonly after?: { readonly sortValue: unknown; readonly id: string } | undefined;
 }
 
@@ -72,7 +74,7 @@ export interface ComputedCondition {
 
 /** One page of a list for a caller. */
 export interface PageQuery extends ListQuery {
-  /** Computed filters by name. Resources must match these and the conditions. */
+  /** Computed filters by name. Resources must match the computed filters and the conditions. */
   readonly computed?: {
     readonly wanted: readonly ComputedCondition[];
     readonly settings: Settings;

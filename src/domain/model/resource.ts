@@ -47,7 +47,7 @@ export type DraftFields<F extends Fields = Fields> = {
 export const OPERATIONS = ['create', 'list', 'get', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** Reads through indexes only, for computed filters and name checks. `Reader` extends it. */
+/** Reads through indexes only, for computed filters and name checks. */
 export interface IndexReader {
   /** Returns the resources whose value in an index of the type is one of `values`. */
   find<F extends Fields>(
@@ -81,7 +81,7 @@ export interface ComputedFilter<F extends Fields = Fields> {
   ): Promise<boolean[]>;
 }
 
-/** A change before its transaction writes it. */
+/** A change before the transaction writes it. */
 export type Change<F extends Fields = Fields> =
   | (Keyed<Draft<F>> & { readonly operation: 'create' })
   | (Keyed<ResourceOf<F>> & {
@@ -106,8 +106,8 @@ export interface Admission {
 }
 
 /**
- * The resource to store, the members for only the response to its creation, and warnings that
- * depend on other resources.
+ * The resource to store, the members that only the response to its creation shows, and warnings
+ * that depend on other resources.
  */
 export interface Admitted<F extends Fields = Fields> {
   readonly resource: ResourceOf<F>;
@@ -116,8 +116,8 @@ export interface Admitted<F extends Fields = Fields> {
 }
 
 /**
- * An index in addition to those on the id and the unique field. It is on a field, or on a value
- * computed from the resource.
+ * An index on a field, or on a value computed from the resource. The id and the unique field always
+ * have an index.
  */
 export type Lookup<F extends Fields = Fields> =
   { readonly field: keyof F & string } | DerivedLookup<F>;
@@ -126,16 +126,18 @@ export type Lookup<F extends Fields = Fields> =
 export interface DerivedLookup<F extends Fields = Fields> {
   /**
    * Returns the value of `resource`. `uniqueForm` is the comparison form of the unique field, or
-   * empty for a type without one.
+   * empty for a type without a unique field.
    */
   valueOf(resource: ResourceOf<F>, uniqueForm: string): string;
 }
 
 /** A member of requests, and a list filter, that refers to another resource by its name. */
 export interface Reference {
-  /** The type of the resource. It has a unique field, which is its name. */
+  /** The type of the resource. Its unique field is the name of the resource. */
   readonly type: ResourceType;
-  /** What the reference selects: it follows "apply the key to". */
+  /**
+   * What the reference selects, such as "every zone of this pool". It follows "apply the key to".
+   */
   readonly description: string;
   /** Returns the fields that refer to the resource with this id. */
   fields(id: string): Readonly<Record<string, string>>;
@@ -168,8 +170,8 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly description: string;
   readonly operations: readonly Operation[];
   /**
-   * The roles that may perform each operation, unless a policy changes this. The default is
-   * administrators.
+   * The roles that may perform each operation, unless a policy changes them. By default, only
+   * administrators may perform an operation.
    */
   readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
   /**
@@ -180,13 +182,13 @@ export interface ResourceType<F extends Fields = Fields> {
   /** The members that differ in the response to a deletion. */
   readonly deleted?: Partial<ResourceOf<F>>;
   /**
-   * With the setting `zones.pendingStatus`, the members that differ in the responses to operations,
-   * which then have the status 202.
+   * The members that differ in the responses to operations if `zones.pendingStatus` is set. These
+   * responses have the status 202.
    */
   readonly pending?: Readonly<Partial<Record<Operation, Partial<ResourceOf<F>>>>>;
   /** The fields between `id` and `created_at`, in the order of responses. */
   readonly fields: F;
-  /** The unique field. Absent if resources may be equal, such as entries of a journal. */
+  /** The unique field. Absent if two resources may have equal fields. */
   readonly unique?: Unique & { readonly field: keyof F & string; readonly per?: keyof F & string };
   /** True for resources that never change and have no `updated_at`. */
   readonly withoutUpdatedAt?: boolean;
@@ -205,30 +207,32 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
   readonly computedFilters?: Readonly<Record<string, ComputedFilter<F>>>;
   readonly timeFilters?: Readonly<Record<string, TimeFilter>>;
-  /** The references by the names of their members. Responses do not contain these members. */
+  /**
+   * The references, by the name of the member in requests. Responses do not contain these members.
+   */
   readonly references?: Readonly<Record<string, Reference>>;
   /** The members that only the response to a creation shows. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /**
    * Whether responses with these resources have the caller's id in a header. A client can then find
-   * the one that it uses.
+   * its own token in a list.
    */
   readonly identifiesCaller?: boolean;
   /** The errors that the rules in `rules.ts` throw for each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
   /**
-   * Returns the problems with the given members that their kinds do not detect. Members that their
-   * kind rejected are undefined. `current` is the resource that an update changes.
+   * Returns the problems with the given members that their kinds do not detect. A member that its
+   * kind rejected is undefined. `current` is the resource that an update changes.
    */
   problems?(given: Given<F>, settings: Settings, current: ResourceOf<F> | undefined): Problem[];
   /**
    * Returns warnings for the operator and the caller about an accepted resource, one sentence each.
-   * They are ASCII text and quote no value of the resource.
+   * Warnings are ASCII text and quote no value of the resource.
    */
   warnings?(resource: ResourceOf<F>): string[];
 }
 
-/** Returns the unique field of a type. Throws `Error` for a type without one. */
+/** Returns the unique field of a type. Throws `Error` for a type without a unique field. */
 export function uniqueOf<F extends Fields>({ collection, unique }: ResourceType<F>): Unique {
   if (unique === undefined) throw new Error(`The collection ${collection} has no unique field`);
   return unique;

@@ -11,7 +11,7 @@ type ResponseSettings = Pick<Settings, 'pendingStatus'>;
 
 /**
  * Returns the members in which the response to an operation differs from the stored resource.
- * Returns undefined if it does not differ.
+ * Returns undefined if no member differs.
  */
 export function pendingMembers(
   type: ResourceType,
@@ -21,7 +21,7 @@ export function pendingMembers(
   return pendingStatus ? type.pending?.[operation] : undefined;
 }
 
-/** Returns the status of the response to an operation. `usual` is that of most types. */
+/** Returns the status of the response to an operation. `usual` is the status for most types. */
 export function successStatus(
   type: ResourceType,
   operation: Operation,

@@ -5,9 +5,12 @@ export interface Settings {
    * name, or its secret is not base64.
    */
   readonly strictTsigkeys: boolean;
-  /** Reject keys whose `resource_id` is not an existing pool (scope POOL) or zone (scope ZONE). */
+  /**
+   * Whether to reject keys whose `resource_id` is not an existing pool (scope POOL) or zone (scope
+   * ZONE).
+   */
   readonly requireResource: boolean;
-  /** Which suffix of a zone's name must be a TLD entry: the last label, or any. */
+  /** Which suffix of a zone's name must be a TLD entry: the last label, or any suffix. */
   readonly tldRule: TldRule;
   /** The maximum number of zones of a project; 0 for no limit. */
   readonly zonesPerProject: number;
@@ -39,10 +42,10 @@ export const MAX_LIMIT = 1000;
 export const TLD_RULES = ['last-label', 'any-suffix'] as const;
 export type TldRule = (typeof TLD_RULES)[number];
 
-/** The common sort keys, for resources with such members. */
+/** The sort keys of all resources that have these members. */
 export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated_at', 'name'];
 
-/** Returns those of the common sort keys that resources with these fields have. */
+/** Returns the common sort keys that apply to resources with these fields. */
 export function commonSortKeys({ fields, withoutUpdatedAt = false }: Sorted): string[] {
   const isAbsent = (key: string) =>
     (key === 'name' && !Object.hasOwn(fields, key)) || (key === 'updated_at' && withoutUpdatedAt);

@@ -8,7 +8,10 @@ const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 /** Why a zone name is rejected. */
 export type ZoneNameRefusal =
   | { readonly rule: 'more_than_one_label' }
-  /** None of `suffixes` is a TLD entry, and the name must end in one. Shortest suffix first. */
+  /**
+   * None of `suffixes` is a TLD entry, and the name must end in a TLD entry. The shortest suffix
+   * comes first.
+   */
   | { readonly rule: 'tld_entry'; readonly suffixes: readonly string[]; readonly tldRule: TldRule }
   /** The name is itself a TLD entry. */
   | { readonly rule: 'not_a_tld'; readonly name: string };

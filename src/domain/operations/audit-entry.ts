@@ -7,10 +7,10 @@ import { withoutTokens } from '../text/token-form.ts';
 /** The origin of an event: the caller and the request. */
 export interface AuditOrigin {
   readonly caller: Caller;
-  /** The default follows from the caller. */
+  /** The default is the kind of the caller's token. */
   readonly actorKind?: ActorKind | undefined;
   readonly requestId?: string | undefined;
-  /** The id that the caller gave the request. */
+  /** The request id that the caller sent. */
   readonly globalRequestId?: string | undefined;
   /** The address of the caller. */
   readonly source?: string | undefined;
@@ -22,7 +22,7 @@ export const SERVICE: AuditOrigin = {
   actorKind: 'service',
 };
 
-/** What an event was about. */
+/** The subject of an event: the action, the resource and the outcome. */
 export interface AuditSubject {
   readonly at: string;
   readonly action: string;
@@ -60,21 +60,21 @@ export function auditEntry(
 /** The maximum number of names in the record of a change of many resources. */
 const MAX_NAMES = 100;
 
-/** Returns the mark of a secret, by which two secrets can be compared. */
+/** Returns the mark of a secret. Equal secrets have equal marks. */
 export type MarkSecret = (secret: string) => string;
 
 /** The mark of every secret without an audit data key. */
 const UNKNOWN_MARK = '(secret)';
 
-/** Marks every secret in the same way, where no audit data key is available. */
+/** Returns the same mark for every secret, for use without an audit data key. */
 export const hideSecret: MarkSecret = () => UNKNOWN_MARK;
 
 /** The changes of one transaction, for its record. */
 export interface ChangeLog {
   note<F extends Fields>(type: ResourceType<F>, change: Change<F>): void;
   /**
-   * Returns the entry: with all values for one change, or with counts and names for several.
-   * Undefined if nothing was changed. `action` is the name of an action that changes many
+   * Returns the entry: with all values for one change, or with counts and names for several
+   * changes. Undefined if nothing was changed. `action` is the name of an action that changes many
    * resources.
    */
   entry(
@@ -93,7 +93,7 @@ export function createChangeLog(): ChangeLog {
   const names: string[] = [];
   return {
     note(type, change) {
-      // A definition of a type fits the resources of that type.
+      // safe: a type's definition fits the resources of that type
       const noted = { type, change } as unknown as { type: ResourceType; change: Change };
       first ??= noted;
       total += 1;

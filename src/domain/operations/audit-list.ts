@@ -23,7 +23,7 @@ export const PAGE_LIMIT: Kind<number> = {
   },
 };
 
-/** The longest value of a filter, in characters. */
+/** The maximum length of a filter value, in characters. */
 const MAX_FILTER = 1000;
 
 /** The value of a filter. In an action, `*` matches any number of characters. */
@@ -48,7 +48,7 @@ export const POSITION: Kind<Position> = {
     const match = MARKER.exec(String(value));
     if (match === null)
       return {
-        problem: "must be the marker of a link, or a record's batch and seq such as 17-4711",
+        problem: "must be the marker in `links.next`, or a record's batch and seq such as 17-4711",
         validator: 'format',
       };
     const [, batch, seq, unsealed] = match;
@@ -100,7 +100,8 @@ function filter(description: string, example: string) {
 /** The `limit` of a list as a query parameter. */
 const LIMIT_PARAMETER = {
   ...PAGE_LIMIT,
-  description: 'The maximum number of items. A page may have fewer, although more follow.',
+  description:
+    'The maximum number of items. A page may have fewer items even if another page follows.',
   example: '100',
   isOptional: true,
 } as const;
@@ -114,7 +115,7 @@ export const RECORD_PARAMETERS = {
   marker: {
     ...POSITION,
     description:
-      'Begin after this position: the marker of `links.next`. With the oldest first, it can also be the `batch` and the `seq` of a record.',
+      'Begin after this position: the marker in `links.next`. With `sort_dir=asc`, also the `batch` and the `seq` of a record.',
     example: '17-4711',
     isOptional: true,
   },
@@ -166,7 +167,7 @@ export const BATCH_PARAMETERS = {
   },
   sort_dir: {
     ...ORDER,
-    description: 'The order. `desc`, the default, is the newest first.',
+    description: 'The order. `desc`, the default: the newest first. `asc`: the oldest first.',
     example: 'asc',
     isOptional: true,
   },
@@ -176,7 +177,10 @@ export const BATCH_PARAMETERS = {
 export const VERIFICATION_REQUEST = described(
   object({
     from: optional(
-      described(VERIFICATION_STEP, '`next` of the previous response. Absent at first.'),
+      described(
+        VERIFICATION_STEP,
+        '`next` of the previous response. Omit it in the first request.',
+      ),
     ),
   }),
   'The part of the trail to verify.',

@@ -20,16 +20,19 @@ const anyObject: Kind<Readonly<Record<string, unknown>>> = {
 
 /** A record in a response. */
 const RECORD: Kind<AuditRecord> = responseObject({
-  seq: described(integer(1), 'The number of the record. It does not follow the order of commits.'),
+  seq: described(
+    integer(1),
+    'The number of the record. Numbers do not follow the order of commits.',
+  ),
   at: described(timestamp(), 'The time of the change.'),
   request_id: described(
     nullable(anyText()),
-    'The id of the request. Null for an event without one, and for several requests together.',
+    'The id of the request. Null for an event without a request, and for a record that combines requests.',
   ),
-  global_request_id: described(nullable(anyText()), 'The id that the caller gave the request.'),
+  global_request_id: described(nullable(anyText()), 'The request id that the caller sent.'),
   actor_kind: described(
     enumeration(ACTOR_KINDS),
-    'Who acted: a token of the service, a Keystone user, the service, or a command on its machine.',
+    'Who acted: a token of the service, a Keystone user, the service, or a command on its host.',
   ),
   actor_id: described(anyText(), 'The id of the token or of the user.'),
   actor_name: described(anyText(), 'The name of the token or of the user.'),
@@ -46,34 +49,31 @@ const RECORD: Kind<AuditRecord> = responseObject({
   ),
   detail: described(
     anyObject,
-    'What changed. `changes` has the values of each member before and after. Secrets and tokens are replaced by an HMAC.',
+    'What changed. `changes` has the value of each changed member before and after the change. Secrets and tokens are replaced by an HMAC.',
   ),
   batch: described(
     nullable(integer(1)),
-    'The number of the batch that seals the record. Null until the service seals it.',
+    'The number of the batch that seals the record. Null until the service seals the record.',
   ),
 });
 
 /** A batch in a response. */
 const BATCH: Kind<AuditBatch> = responseObject({
-  number: described(
-    integer(1),
-    'The number of the batch. The first is 1, and no number is missing.',
-  ),
-  at: described(timestamp(), 'The time when the service sealed it.'),
-  count: described(integer(1), 'The number of its records.'),
-  first_seq: described(integer(1), 'The lowest `seq` of its records.'),
-  last_seq: described(integer(1), 'The highest `seq` of its records.'),
+  number: described(integer(1), 'The number of the batch. Numbers are consecutive, from 1.'),
+  at: described(timestamp(), 'The time when the service sealed the batch.'),
+  count: described(integer(1), 'The number of records in the batch.'),
+  first_seq: described(integer(1), 'The lowest `seq` in the batch.'),
+  last_seq: described(integer(1), 'The highest `seq` in the batch.'),
   previous: described(anyText(), 'The hash of the previous batch. 64 zeros for the first batch.'),
   hash: described(anyText(), 'The SHA-256 of the previous hash and of all records.'),
   mac: described(
     nullable(anyText()),
-    'The HMAC-SHA-256 of number and hash under the audit key. Null without encryption.',
+    'The HMAC-SHA-256 of the number and the hash of the batch, under the audit key. Null without encryption.',
   ),
-  key_number: described(nullable(integer(1)), 'The number of the audit key.'),
+  key_number: described(nullable(integer(1)), 'The number of the audit key that computed the MAC.'),
   purged_at: described(
     nullable(timestamp()),
-    'The time when retention deleted its records. Null while they exist.',
+    'The time when retention deleted the records of the batch. Null while the records exist.',
   ),
 });
 
@@ -98,10 +98,10 @@ export const BATCH_PAGE = described(
 export const VERIFICATION = described(
   responseObject({
     batches: described(integer(0), 'The number of batches in this part.'),
-    records: described(integer(0), 'The number of records in them.'),
+    records: described(integer(0), 'The number of records in these batches.'),
     purged: described(
       integer(0),
-      'The number of batches whose records retention has deleted. Their links and MACs are verified.',
+      'The number of batches whose records retention has deleted. The chain of hashes and the MACs of these batches are verified.',
     ),
     without_mac: described(
       integer(0),
@@ -114,13 +114,16 @@ export const VERIFICATION = described(
     problems: described(
       sequence(
         responseObject({
-          batch: described(nullable(integer(1)), 'The batch. Null for records without one.'),
-          problem: described(anyText(), 'What is wrong, in a sentence.'),
+          batch: described(nullable(integer(1)), 'The batch. Null for records without a batch.'),
+          problem: described(anyText(), 'The problem, in a sentence.'),
         }),
       ),
-      'What is wrong with this part, in the order of batches.',
+      'The problems in this part, in the order of batches.',
     ),
-    next: described(nullable(anyText()), '`from` of the next request. Null at the end.'),
+    next: described(
+      nullable(anyText()),
+      'The value of `from` in the next request. Null at the end of the trail.',
+    ),
   }),
   'The result for a part of the trail.',
 );

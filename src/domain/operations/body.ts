@@ -18,7 +18,7 @@ import { shorten } from '../text/token-form.ts';
 
 /**
  * Returns the fields of the resource that a request body creates, checked and in the stored form.
- * `references` are the resources that it names. Absent fields get their defaults. Throws
+ * `references` are the resources that the body names. Absent fields get their defaults. Throws
  * `invalid_object` with every problem with the body.
  */
 export function readCreation<F extends Fields>(
@@ -27,7 +27,7 @@ export function readCreation<F extends Fields>(
   settings: Settings,
   references?: FoundReferences,
 ): DraftFields<F> {
-  // Every field is in the request or has a default, so both together are complete.
+  // safe: every field is in the request or has a default
   return {
     ...defaults(type),
     ...readMembers(type, body, settings, undefined, references),
@@ -36,8 +36,8 @@ export function readCreation<F extends Fields>(
 
 /**
  * Returns the fields that a request body changes in the resource `current`, checked and in the
- * stored form. `references` are the resources that it names. Throws `invalid_object` with every
- * problem with the body.
+ * stored form. `references` are the resources that the body names. Throws `invalid_object` with
+ * every problem with the body.
  */
 export function readChanges<F extends Fields>(
   type: ResourceType<F>,
@@ -105,7 +105,7 @@ function readMembers(
 
 /**
  * Replaces the members that name other resources with the fields that refer to them. A field whose
- * value is unknown becomes undefined, which no JSON value is. Returns the problems.
+ * reference was not found becomes undefined, which no JSON value is. Returns the problems.
  */
 function replaceReferences(
   { references = {} }: ResourceType,

@@ -36,7 +36,7 @@ export interface Dependencies {
   randomBytes(size: number): Buffer;
   /** Makes this process reject the token with this id until the process exits. */
   onTokenRevoked(id: string): void;
-  /** The state of delivery to name servers. Undefined where only resources change. */
+  /** The state of delivery to name servers. Undefined if only resources change. */
   readonly delivery?: DeliveryStatus | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
@@ -63,17 +63,18 @@ export interface ChangeContext extends AuditOrigin {
 }
 
 /**
- * Reads and changes resources in one transaction. Every change is checked by the rules of its type,
- * which may throw `ServiceError`.
+ * Reads and changes resources in one transaction. The rules of the resource type check every
+ * change, and may throw `ServiceError`.
  */
 export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
   /**
-   * Prevents other transactions from changing resources of a type, and what `changes` depend on.
-   * Must come first in a transaction that reads many resources to decide how to change them.
+   * Prevents other transactions from changing resources of a type, and the resources that `changes`
+   * depend on. Call it first in a transaction that reads many resources to decide how to change
+   * them.
    */
   claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
   /**
-   * Returns a timestamp that is later than all before. It is created in the transaction: with one
+   * Returns a timestamp that is later than all earlier ones. The transaction creates it: with one
    * writer, resources become visible in the order of their timestamps.
    */
   now(): string;
@@ -165,7 +166,7 @@ function changesOn(
     // Assigned one by one: spreading the writer takes longer than the rest of this function.
     get: writer.get,
     getToChange(type, id) {
-      writer.lock?.([{ type, exclusive: false }]); // before the resource, as `claim`
+      writer.lock?.([{ type, exclusive: false }]); // before the resource's own lock, like `claim`
       return writer.getToChange(type, id);
     },
     claim,
@@ -244,7 +245,7 @@ export async function admitChange<F extends Fields>(
 ): Promise<Admitted<F>> {
   if (caller.limits !== undefined) await assertWithinLimits(caller, type, change, reader);
   const rule = rulesOf(type);
-  // no rule completes the resource
+  // safe: without rules, no field has an undefined default
   if (rule === undefined) return { resource: change.resource as ResourceOf<F> };
   const admission: Admission = {
     caller,

@@ -15,8 +15,8 @@ import { looksLikeToken } from '../text/token-form.ts';
 
 /**
  * Creates a resource from a request body and returns it, with the members that only this response
- * shows. `beforeCommit` receives it before the commit, and can still roll back. Throws
- * `invalid_object`, the errors of the type's rules, `duplicate`, `unavailable`.
+ * shows. `beforeCommit` receives the resource before the commit. If it throws, the change is rolled
+ * back. Throws `invalid_object`, the errors of the type's rules, `duplicate`, `unavailable`.
  */
 export async function createResource(
   dependencies: Dependencies,
@@ -56,7 +56,7 @@ const DEFAULT_LIST_OPTIONS: ListOptions = { count: false, signal: () => undefine
 
 /**
  * Returns the page of `type` that the query parameters select from the resources visible to the
- * caller. A page that reaches `maxPageBytes` may have fewer resources than requested, although more
+ * caller. A page that reaches `maxPageBytes` may have fewer resources than requested, even if more
  * follow. Throws the errors of `readListRequest`, `access_denied`, `marker_not_found` if the
  * marker's resource does not exist, and `unavailable`.
  */
@@ -114,7 +114,7 @@ async function findMarker(
 
 /**
  * Returns the resource with this id. Throws `resource_not_found`, also for a resource of another
- * project and for one outside the limits of the token.
+ * project, or outside the limits of the token.
  */
 export async function getResource(
   { store, delivery }: Dependencies,

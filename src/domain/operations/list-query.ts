@@ -14,8 +14,8 @@ import { MAX_LIMIT } from '../model/settings.ts';
 export type Parameter = readonly [name: string, value: string];
 
 /**
- * The contents of a list request: the page, the id before it, and the computed filters with their
- * required values.
+ * The contents of a list request: the page, the id of the resource before the page, and the
+ * computed filters with their required values.
  */
 export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;

@@ -3,14 +3,14 @@ import { withStatus } from '../delivery/status.ts';
 import type { Resource, ResourceType } from '../model/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 
-/** Returns whether resources of a type show more than what is stored. */
+/** Returns whether responses show more about resources of a type than the store has. */
 export function isLive({ collection }: ResourceType): boolean {
   return collection === nameServer.collection;
 }
 
 /**
- * Returns name servers as they are now. Their state also depends on changes that wait for them, and
- * on the process that serves them.
+ * Returns name servers with their current state. The state also depends on pending changes, and on
+ * the process or agent that serves the name server.
  */
 export async function showLive(
   delivery: DeliveryStatus | undefined,

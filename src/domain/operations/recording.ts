@@ -19,7 +19,10 @@ export interface SecretRead {
   /** The number of returned secrets. */
   readonly count: number;
   origin(): AuditOrigin;
-  /** The details that only the record of one request has. */
+  /**
+   * Returns the details for a record of this request alone. A record that combines requests has
+   * none.
+   */
   detail?(): Readonly<Record<string, unknown>>;
 }
 
@@ -27,21 +30,24 @@ export interface SecretRead {
 export interface Refusal {
   readonly caller: Caller;
   readonly source: string | undefined;
-  /** The right that the request needs; its method and the pattern of its path without one. */
+  /**
+   * The right that the request needs. For a request that needs no right, its method and the pattern
+   * of its path.
+   */
   readonly action: string;
   readonly outcome: Exclude<AuditOutcome, 'success'>;
   readonly code: ErrorCode;
 }
 
-/** What the operations need of the audit trail. */
+/** The parts of the audit trail that the operations use. */
 export interface Recording {
   /** Returns the mark of a secret in the trail. */
   markSecret(secret: string): string;
   /** Called for each record after its commit. */
   recorded(entry: AuditEntry): void;
   /**
-   * Records a read of secrets. Returns a promise if the response must wait for the record. It
-   * throws `unavailable`.
+   * Records a read of secrets. Returns a promise if the response must wait for the record. The
+   * promise may reject with `unavailable`.
    */
   secretsRead(read: SecretRead): Promise<void> | undefined;
   /** Counts a refused request. */

@@ -13,7 +13,7 @@ const LISTED_IDS = 5;
 /** An id that no resource has (RFC 9562 section 5.9). */
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
-/** What the references in one request may depend on. */
+/** What the references in one request depend on. */
 export interface ReferenceDependencies {
   readonly reader: Pick<Reader, 'find'>;
   readonly policy: Policy;
@@ -57,9 +57,10 @@ export async function findReferences(
 }
 
 /**
- * Returns the conditions that the filters among `parameters` state by name, and the other
- * parameters. No resource meets the conditions for an unknown name. Throws `bad_request` for an
- * ambiguous name, and `access_denied` unless the caller may list resources of its type.
+ * Returns the conditions of the filters among `parameters` that name a resource, and the other
+ * parameters. No resource meets the condition for an unknown name. Throws `bad_request` for an
+ * ambiguous name, and `access_denied` unless the caller may list resources of the type that the
+ * filter names.
  */
 export async function readReferenceFilters(
   dependencies: ReferenceDependencies,

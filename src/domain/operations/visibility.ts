@@ -20,7 +20,7 @@ export function listConditions(
 }
 
 /**
- * Returns whether the caller sees a resource: the conditions of a list, for one resource. The
+ * Returns whether the caller can see a resource: the conditions of a list, for one resource. The
  * result is a promise only if the token has limits.
  */
 export function isVisible(
@@ -33,7 +33,7 @@ export function isVisible(
   return isOwn && limits !== undefined ? isWithinLimits(limits, type, resource, reader) : isOwn;
 }
 
-/** Returns a resource that the caller sees. Throws `resource_not_found` for every other. */
+/** Returns `resource` if the caller can see it. Otherwise, throws `resource_not_found`. */
 export async function existing<F extends Fields>(
   reader: Pick<Reader, 'find'>,
   type: ResourceType<F>,

@@ -23,7 +23,7 @@ interface Reach {
   readonly fixed?: readonly string[];
 }
 
-/** What a kind of limit includes. */
+/** The rights and the resources that a kind of limit includes. */
 interface Kind {
   /** The type of the resources whose ids the limit lists. */
   readonly type: ResourceType;
@@ -33,10 +33,13 @@ interface Kind {
   readonly reach: readonly Reach[];
 }
 
-/** The rights to change the request context. They make no further resources visible. */
+/** The rights to change the request context. These rights make no further resources visible. */
 const CONTEXT_RIGHTS = ['use_sudo', 'all_projects', 'edit_managed_records', 'hard_delete'];
 
-/** The rights of agents: to read the keys of a name server, and to report what it has. */
+/**
+ * The rights of agents: to read the keys that a name server should have, and to report the keys
+ * that it has.
+ */
 export const AGENT_RIGHTS = [
   `${nameServer.collection}:desired`,
   `${nameServer.collection}:observe`,
@@ -106,7 +109,7 @@ export function typeOfLimit(kind: LimitKind): ResourceType {
   return KINDS[kind].type;
 }
 
-/** Returns the limits of a token with these members; undefined if it has none. */
+/** Returns the limits of a token with these members; undefined for a token without limits. */
 export function limitsOf(
   token: Readonly<Record<LimitKind, readonly string[] | null>>,
 ): Limits | undefined {
@@ -123,7 +126,9 @@ export function keepsRight(limits: Limits, right: string): boolean {
   return LIMIT_KINDS.some((kind) => kind in limits && KINDS[kind].rights.includes(right));
 }
 
-/** The reach of the limits for a type, and the ids of each. */
+/**
+ * Returns every way in which resources of a type are within the limits, with the ids of the limit.
+ */
 function reachOf(limits: Limits, type: ResourceType): { reach: Reach; ids: readonly string[] }[] {
   return LIMIT_KINDS.flatMap((kind) => {
     const ids = limits[kind];

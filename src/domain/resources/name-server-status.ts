@@ -27,7 +27,7 @@ export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),
     'pending',
-    '`live`: every key was verified. `pending`: changes wait. `paused`: delivery is paused. `drifted`: the name server differs, and the service only reports it. `failed`: the last attempt failed. `blocked`: an operator must confirm the removal of many keys. `open`: the name server accepted an unsigned transfer or update.',
+    '`live`: every key was verified. `pending`: changes are not delivered yet. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed. `blocked`: an operator must confirm the removal of many keys. `open`: the name server accepted an unsigned transfer or update.',
     'live',
   ),
   keys_wanted: serviceField(
@@ -41,7 +41,9 @@ export const statusFields = defineFields({
   verified_at: serviceTime(
     'The time at which the service last found that the name server has all keys.',
   ),
-  pending_since: serviceTime('The time of the oldest change that waits. Null if none waits.'),
+  pending_since: serviceTime(
+    'The time of the oldest pending change. Null if no change is pending.',
+  ),
   attempts: serviceField(
     integer(0),
     0,

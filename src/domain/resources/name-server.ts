@@ -45,14 +45,14 @@ const fields = defineFields({
   rights: {
     ...list(enumeration(RIGHTS), 1, 2),
     description:
-      'What the keys allow on this name server: `transfer`, `update` or both. NSD has no updates.',
+      'What the keys allow on this name server: `transfer`, `update` or both. NSD does not support updates.',
     example: ['transfer'],
     onCreate: { default: ['transfer'] },
   },
   delivery: {
     ...enumeration(['service', 'agent']),
     description:
-      'Who delivers the keys. `service` is a process of the service with the name in its setting `nameServers`. `agent` is `tsigil agent` on the host of the name server.',
+      'Who delivers the keys. `service` is a process of the service with this name server in its setting `nameServers`. `agent` is `tsigil agent` on the host of the name server.',
     example: 'service',
     onCreate: { default: 'service' },
   },

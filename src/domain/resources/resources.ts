@@ -6,7 +6,7 @@ import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
 import { zone } from './zone.ts';
 
-/** All resource types. A type that refers to others comes after them. */
+/** All resource types. A type that refers to other types comes after those types. */
 export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
   tld,
   tsigkey,

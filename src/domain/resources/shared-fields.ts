@@ -20,7 +20,7 @@ export function serviceField<T>(kind: Kind<T>, value: T, description: string, ex
   } as const;
 }
 
-/** Returns a time that the service sets. It is null at first. */
+/** Returns a timestamp field that the service sets. The initial value is null. */
 export function serviceTime(
   description: string,
   example: string | null = '2030-01-31T12:00:00.000000',
@@ -28,12 +28,12 @@ export function serviceTime(
   return serviceField(nullable(timestamp()), null, description, example);
 }
 
-/** Returns a field that callers may leave out. It is null then. */
+/** Returns an optional field. The value of an omitted field is null. */
 export function optionalField<T>(kind: Kind<T>, description: string, example: T | null) {
   return { ...nullable(kind), description, example, onCreate: { default: null } } as const;
 }
 
-/** Returns the note of a resource, for people. */
+/** Returns the field for a note about a resource. */
 export function note(description: string, example: string) {
   return optionalField(text({ min: 0, max: 160 }), description, example);
 }
@@ -41,7 +41,7 @@ export function note(description: string, example: string) {
 /** The maximum number of items in one limit of a token. */
 export const MAX_LIMIT_ITEMS = 100;
 
-/** Returns a limit of a token to the resources with some ids. */
+/** Returns the field for a limit of a token, which is a list of ids. */
 export function limitField(description: string) {
   return optionalField(list(uuid(), 1, MAX_LIMIT_ITEMS), description, null);
 }
@@ -56,7 +56,10 @@ export function line(max: number): Kind<string> {
   });
 }
 
-/** Returns the kind of words of at most 64 characters that match `pattern`: those in `characters`. */
+/**
+ * Returns the kind of words of at most 64 characters that match `pattern`. `characters` describes
+ * the permitted characters.
+ */
 export function word(pattern: RegExp, characters: string): Kind<string> {
   return text({
     min: 1,
@@ -74,7 +77,7 @@ export function hostName(): Kind<string> {
 /** The version of a key, which callers see in the status of its delivery. */
 export const keyVersion = {
   ...integer(1),
-  description: 'The number of changes to the key that name servers need.',
+  description: 'The number of changes to the key that affect name servers.',
   example: 1,
   onCreate: { default: 1 },
   set: 'hidden',

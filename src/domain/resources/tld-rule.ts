@@ -13,9 +13,9 @@ export interface TldEntries {
 
 /**
  * Checks a zone's name against the TLD entries, in this order. The name has at least two labels.
- * Its last label is an entry or, with the other rule, any suffix is one. The name is not itself an
- * entry. Without any TLD entries, only the first check applies. `name` is in comparison form.
- * Returns undefined for a valid name.
+ * Its last label is a TLD entry or, with the rule `any-suffix`, any suffix is a TLD entry. The name
+ * is not itself a TLD entry. Without any TLD entries, only the first check applies. `name` is in
+ * comparison form. Returns undefined for a valid name.
  */
 export function findZoneNameRefusal(
   name: string,

@@ -32,8 +32,8 @@ export function hashToken(token: string): string {
 const plainWord = word(/^[A-Za-z0-9_.:-]+$/, 'letters, digits and _ . : -');
 
 /**
- * The id of a project. Tokens are rejected: one sent by mistake would appear in every zone of the
- * project.
+ * The id of a project. A token is rejected: if sent by mistake, it would appear in every zone of
+ * the project.
  */
 const projectId = {
   ...plainWord,
@@ -66,7 +66,7 @@ const fields = defineFields({
   name: {
     ...line(255),
     description:
-      'The person or program that uses the token. It must be unique. The log shows it for every request with the token.',
+      'The person or program that uses the token. It must be unique. The log shows the name for every request with the token.',
     example: 'terraform',
     otherExample: 'dashboard',
     onCreate: 'required',
@@ -83,13 +83,13 @@ const fields = defineFields({
     '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
   ),
   pools: limitField(
-    'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones`, `keys` and `nameservers` has access only to the resources within each of them.',
+    'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones`, `keys` and `nameservers` has access to every resource that at least one of these limits includes.',
   ),
   zones: limitField(
     'The zones to which the token is limited: it sees and changes only these zones and their keys. Null for no limit to zones.',
   ),
   keys: limitField(
-    'The keys to which the token is limited: it sees and changes only these. It cannot create keys, and cannot change the pool or zone of a key. Null for no limit to keys.',
+    'The keys to which the token is limited: it sees and changes only these keys. It cannot create keys, and cannot change the pool or zone of a key. Null for no limit to keys.',
   ),
   nameservers: limitField(
     'The name servers to which the token is limited. With the role `nameserver-agent`, it can only read their keys and report what they have. Null for no limit to name servers.',
@@ -105,13 +105,13 @@ const fields = defineFields({
     '2030-01-31T12:00:00.000000',
   ),
   last_used_at: serviceTime(
-    'The time of a recent request with the token. It may be up to 2 minutes older than the last request. Null for a token that was never used.',
+    'The time of the last request with the token, or up to 2 minutes earlier. Null for a token that was never used.',
     null,
   ),
   created_by: serviceField(
     nullable(text({ min: 1, max: 320 })),
     null,
-    'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. It is `configured` for `adminToken` and for the first token. A token that a Keystone user creates with a token of this kind has the user too. Null for tokens from before version 0.1.0.',
+    'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. `configured` for `adminToken` and for the first token. If a token of a Keystone user creates another token, the creator is the same user. Null for tokens from before version 0.1.0.',
     'token:3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
   ),
   hash,

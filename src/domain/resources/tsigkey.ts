@@ -17,7 +17,10 @@ import { zone } from './zone.ts';
 export interface Algorithm {
   /** The length of the hash's output in octets, and of a good secret (RFC 2104 section 3). */
   readonly hashOctets: number;
-  /** Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent if it may. */
+  /**
+   * Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent for an algorithm
+   * that is recommended.
+   */
   readonly weakness?: string;
 }
 
@@ -38,8 +41,8 @@ export type AlgorithmName = keyof typeof ALGORITHMS;
 export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
 
 /**
- * Returns why an algorithm should not be used for new keys. Returns undefined if it may be used or
- * is unknown.
+ * Returns why an algorithm should not be used for new keys. Returns undefined for an unknown
+ * algorithm and for one that may be used.
  */
 export function weaknessOf(algorithm: string): string | undefined {
   const algorithms: Readonly<Record<string, Algorithm>> = ALGORITHMS;
@@ -108,7 +111,7 @@ const fields = defineFields({
   secret: {
     ...line(255),
     description:
-      "The shared secret, in base64. If omitted on creation, the service generates one as long as the algorithm's hash.",
+      "The shared secret, in base64. If omitted on creation, the service generates a secret as long as the algorithm's hash.",
     example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
     onCreate: { default: undefined },
     secret: true,

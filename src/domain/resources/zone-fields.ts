@@ -105,7 +105,7 @@ export const zoneFields = defineFields({
   pool_id: {
     ...nullable(uuid()),
     description:
-      'The pool whose name servers serve the zone. Only administrators may choose one. Other callers get the default pool.',
+      'The pool whose name servers serve the zone. Only administrators may choose a pool. The zones of other callers get the default pool.',
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: { default: null },
     set: 'once',
@@ -128,14 +128,14 @@ export const zoneFields = defineFields({
   email: {
     ...text({ min: 3, max: 255, problemOf: emailProblem }),
     description:
-      'The e-mail address of the contact for the zone. Required for PRIMARY zones. Not for SECONDARY zones.',
+      'The e-mail address of the contact for the zone. Required for PRIMARY zones. Not allowed for SECONDARY zones.',
     example: 'hostmaster@example.com',
     onCreate: { default: SECONDARY_EMAIL },
   },
   description: note('A note about the zone.', 'The web site'),
   ttl: {
     ...integer(0, 2_147_483_647),
-    description: 'The default TTL of records, in seconds. Not for SECONDARY zones.',
+    description: 'The default TTL of records, in seconds. Not allowed for SECONDARY zones.',
     example: 3600,
     onCreate: { default: 3600 },
   },
@@ -179,7 +179,7 @@ export const zoneFields = defineFields({
   type: {
     ...enumeration(['PRIMARY', 'SECONDARY', 'CATALOG']),
     description:
-      'PRIMARY for zones that are edited here, SECONDARY for copies of zones on other servers. The service refuses CATALOG.',
+      'PRIMARY for zones with their own data, SECONDARY for copies of zones on other servers. The service refuses CATALOG.',
     example: 'PRIMARY',
     onCreate: { default: 'PRIMARY' },
     set: 'once',
@@ -190,7 +190,7 @@ export const zoneFields = defineFields({
     example: [],
     onCreate: { default: [] },
   },
-  transferred_at: serviceTime('When a SECONDARY zone was last transferred.', null),
+  transferred_at: serviceTime('The time of the last transfer of a SECONDARY zone.', null),
 });
 
 /** A zone as the store holds it. */

@@ -12,7 +12,7 @@ export const zone = defineResource({
   noun: 'zone',
   title: 'Zone',
   description:
-    'A DNS zone of a project. Its name is checked against the TLD entries when it is created.',
+    'A DNS zone of a project. The service checks the name of a new zone against the TLD entries.',
   operations: OPERATIONS,
   roles: {
     create: [ADMIN, 'member'],

@@ -9,7 +9,8 @@ import { requestedPool } from './zone-rules.ts';
 
 /**
  * Throws `outside_limits` unless a change leaves the resource within the limits of the caller. Call
- * it before the rules of the type, so that their errors report nothing about other resources.
+ * it before the rules of the type, so that the errors of those rules reveal nothing about other
+ * resources.
  */
 export async function assertWithinLimits(
   { limits }: Caller,
@@ -21,7 +22,7 @@ export async function assertWithinLimits(
   const { resource } = change;
   const members: Readonly<Record<string, unknown>> =
     type === zone && change.operation === 'create'
-      ? { ...resource, pool_id: requestedPool(resource as Zone).id } // a zone has these members
+      ? { ...resource, pool_id: requestedPool(resource as Zone).id } // safe: the type is `zone`
       : resource;
   const current = change.operation === 'update' ? change.current : undefined;
   if (!(await isWithinLimits(limits, type, members, reader, current)))

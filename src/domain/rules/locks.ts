@@ -92,9 +92,9 @@ function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
 }
 
 /**
- * A new zone depends on the names that the TLD rule reads, and on its pool. It relies on the zones
- * above its name, and affects those below it. It does not depend on whether any TLD entry exists:
- * it reads that once, while it holds all its locks.
+ * A new zone depends on the names that the TLD rule reads, on its pool, and on the zones above its
+ * name. It affects the zones below its name. It needs no lock on whether any TLD entry exists: the
+ * rule reads this once, while the transaction holds all its locks.
  */
 function newZoneLocks(
   { resource, uniqueForm: name }: Keyed<Pick<Zone, 'pool_id' | 'attributes'>>,

@@ -20,7 +20,10 @@ export interface Rule<F extends Fields = Fields> {
   admit(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
 }
 
-/** The rules of each resource type that has any. Every change is checked against them. */
+/**
+ * The rules of each resource type that has rules. Every change is checked against the rules of its
+ * type.
+ */
 export const RULES: Map<ResourceType, Rule> = new Map([
   rule(tsigkey, admitTsigkey),
   rule(pool, admitPool),
@@ -29,7 +32,7 @@ export const RULES: Map<ResourceType, Rule> = new Map([
   rule(token, admitToken),
 ]);
 
-/** Returns the rules of `type`; undefined if it has none. */
+/** Returns the rules of `type`; undefined for a type without rules. */
 export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | undefined {
   // the table holds the rules of each type under that type
   return RULES.get(type) as Rule<F> | undefined;

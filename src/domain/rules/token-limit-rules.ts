@@ -33,7 +33,10 @@ export function invalidToken(problems: readonly Problem[]): ServiceError {
   return new ServiceError('invalid_object', { what: token.title, messages }, { problems });
 }
 
-/** Returns the problems with roles that have no rights in the policy. They ignore case. */
+/**
+ * Returns the problems with roles that have no rights in the policy. Roles are compared ignoring
+ * case.
+ */
 function roleProblems(roles: readonly string[], known: readonly string[]): Problem[] {
   return roles.flatMap((role, index) =>
     known.some((each) => each.toLowerCase() === role.toLowerCase())

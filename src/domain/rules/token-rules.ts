@@ -12,7 +12,7 @@ type TokenFields = (typeof token)['fields'];
 
 /**
  * Applies the rules about a change to a token. Its roles and the ids of its limits must exist, and
- * it has no more access than its creator. The service generates it. Tokens of Keystone users
+ * it has no more access than its creator. The service generates the token. Tokens of Keystone users
  * expire. One administrator token must remain. Throws `invalid_operation` if the service does not
  * accept its own tokens, `invalid_object`, `outside_limits`, `last_administrator`.
  */
@@ -45,7 +45,9 @@ export async function admitToken(
 /** The start of `created_by` for Keystone users. */
 const KEYSTONE_USER = 'keystone:';
 
-/** Who creates a token, when it expires at the latest, and the reason. Null for never. */
+/**
+ * The creator of a token, its latest expiry, and the reason for this limit. Null means no limit.
+ */
 interface Origin {
   readonly createdBy: string;
   readonly expires: string | null;
@@ -56,8 +58,8 @@ const BY_KEYSTONE_USER = 'because a Keystone user creates the token';
 
 /**
  * Returns the origin of a new token. A token that a Keystone user creates expires, because the
- * service is not notified when the user loses a role. Such a token cannot create one that expires
- * later. Neither can a token that is limited to addresses.
+ * service is not notified when the user loses a role. Such a token cannot create a token that
+ * expires later. Neither can a token that is limited to addresses.
  */
 async function originOf(transaction: Reader, admission: Admission): Promise<Origin> {
   const { caller, settings, now } = admission;
@@ -124,8 +126,8 @@ async function assertAdministratorLeft(
 }
 
 /**
- * Returns whether a token gives all rights of an administrator at `now`. Roles compare without
- * regard to case.
+ * Returns whether a token gives all rights of an administrator at `now`. Roles are compared
+ * ignoring case.
  */
 function isAdministrator(candidate: Token, now: string): boolean {
   const { roles, expires_at: expiresAt } = candidate;

@@ -8,7 +8,8 @@ type TsigkeyFields = (typeof tsigkey)['fields'];
 
 /**
  * Applies the rules about a change to a key. If its pool or zone does not exist, rejects the change
- * or warns, depending on the settings. A key without a secret gets one. Throws `invalid_tsigkey`.
+ * or warns, depending on the settings. A key without a secret gets a random secret. Throws
+ * `invalid_tsigkey`.
  */
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,
@@ -54,7 +55,7 @@ export function refersAnew(change: Change<TsigkeyFields>): boolean {
   );
 }
 
-/** Returns whether the pool or zone of a key exists. The default pool always does. */
+/** Returns whether the pool or zone of a key exists. The default pool always exists. */
 async function hasResource(
   { scope, resource_id: id }: Target,
   transaction: Reader,

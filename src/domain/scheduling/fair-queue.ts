@@ -20,15 +20,15 @@ export interface FairQueue {
   /**
    * Runs `work` when `slots` are free for `owner`, and returns its result. A job that requests more
    * slots than an owner may use waits for that maximum. Rejects with the error of `work`, and with
-   * `unavailable` if too many jobs wait. If `signal` aborts before the job begins, rejects with its
-   * reason.
+   * `unavailable` if too many jobs wait. If `signal` aborts before the job begins, rejects with the
+   * reason of the signal.
    */
   run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal, slots?: number): Promise<T>;
   /** The number of waiting jobs. */
   readonly waiting: number;
 }
 
-/** How long a rejected caller should wait before it retries, in seconds. */
+/** How long a rejected caller should wait before a retry, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
 /** A waiting job. */
@@ -39,9 +39,9 @@ interface Waiting {
 
 /** The jobs of one owner. */
 interface Share {
-  /** The number of slots that its running jobs use. */
+  /** The number of slots that the owner's running jobs use. */
   used: number;
-  /** The turn in which its last job began. 0 if none did. */
+  /** The turn in which the owner's last job began. 0 if no job has begun. */
   servedLast: number;
   readonly waiting: Set<Waiting>;
 }
@@ -118,7 +118,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       const abort = () => {
         leave();
         reject(asError(signal?.reason));
-        serveNext(); // the job may have blocked others because of the slots it requested
+        serveNext(); // the aborted job may have blocked other jobs, because it requested more slots
       };
       const job = { slots, begin };
       signal?.addEventListener('abort', abort);

@@ -3,7 +3,7 @@ const SLICE_MS = 5;
 
 /**
  * The duration of a slice of a transaction, in milliseconds. Other writes wait for the whole
- * transaction, so it gets most of each turn of the event loop.
+ * transaction, so the transaction gets most of each turn of the event loop.
  */
 const TRANSACTION_SLICE_MS = 15;
 
@@ -11,15 +11,15 @@ const TRANSACTION_SLICE_MS = 15;
 const RUN_LENGTH = 1000;
 
 /**
- * Divides long work into slices of a few milliseconds. The process serves other requests between
- * slices.
+ * Divides long work into slices of 5 ms, or of 15 ms in a transaction. The process serves other
+ * requests between slices.
  */
 export interface Slicer {
   /** Returns whether the current slice has ended. */
   isOver(): boolean;
   /** Lets the event loop run waiting work, then begins a new slice. */
   next(): Promise<void>;
-  /** Returns a slicer for work in a transaction, with longer slices. The first begins now. */
+  /** Returns a slicer for work in a transaction, with longer slices. The first slice begins now. */
   forTransaction(): Slicer;
 }
 

@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
 
 /**
- * Domain names as text. All rules about labels, comparison and the final dot are in this file. They
- * are those of RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, and RFC 8552 for underscores.
+ * Domain names as text. All rules about labels, comparison and the final dot are in this file. The
+ * rules are from RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, and RFC 8552 for underscores.
  */
 
 /** One label: 1 to 63 letters, digits, hyphens and underscores, no hyphen at either end. */
@@ -93,11 +93,12 @@ export function comparisonForm(name: string): string {
 
 /**
  * Returns the ASCII form of a name with non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if
- * it has none. Labels are converted one at a time, and only if the rest of the name is valid. The
- * platform's converter reads a bare number as an IPv4 address. It also cuts the text at characters
- * that end a host in a URL. Its time is quadratic in the length, so overlong text is not converted.
- * Punycode writes at least one character for each input character (RFC 3492 section 3). A name is
- * therefore never longer than its ASCII form of at most 254 characters, nor a label than 63.
+ * the name has no ASCII form. Labels are converted one at a time, and only if the rest of the name
+ * is valid. The platform's converter reads a bare number as an IPv4 address. It also cuts the text
+ * at characters that end a host in a URL. Its time is quadratic in the length, so overlong text is
+ * not converted. Punycode writes at least one character for each input character (RFC 3492 section
+ * 3). A name is therefore never longer than its ASCII form of at most 254 characters, nor a label
+ * than 63.
  */
 export function toAsciiName(name: string): string | undefined {
   if (isOverlongName(name)) return undefined;

@@ -10,7 +10,7 @@ export interface Networks {
 
 /** Returns the set of the addresses and networks in `list`, which must be valid. */
 export function networksOf(list: readonly string[]): Networks {
-  // A list of both would match IPv4 addresses by networks such as ::/0.
+  // One list for both families would match IPv4 addresses with IPv6 networks such as ::/0.
   const networks = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const text of list) {
     const [address, prefix] = partsOf(text);
@@ -43,7 +43,7 @@ const PROBLEM = 'must be an IP address or a network such as 192.0.2.0/24 or 2001
 
 /**
  * Returns a network as its first address and the length of its prefix, such as `192.0.2.0/24`. An
- * address is a network with one member. Returns the problem with text that is no network.
+ * address is a network with one member. Returns the problem if `text` is not a network.
  */
 export function readNetwork(text: string): { readonly value: string } | NetworkProblem {
   const [address = '', length, ...more] = text.split('/');

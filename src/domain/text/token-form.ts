@@ -1,4 +1,4 @@
-/** The prefix of every token of the service, by which scanners for leaked credentials find one. */
+/** The prefix of every token of the service. Scanners for leaked credentials can search for it. */
 export const TOKEN_PREFIX = 'tsigil_';
 
 /** Returns whether `text` has the form of one of the service's own tokens. */
@@ -27,6 +27,6 @@ export function withoutTokens(text: string): string {
 
 /** Returns a member's name for messages: its first 64 characters, with tokens masked. */
 export function shorten(name: string): string {
-  const masked = withoutTokens(name); // before it is cut: a part of a token has no form
+  const masked = withoutTokens(name); // before the cut, because a part of a token may not match
   return masked.length > 64 ? `${masked.slice(0, 64)}…` : masked;
 }

@@ -198,7 +198,7 @@ export function runEncryption({
         if (lacking !== undefined)
           throw new ServiceError(
             'key_not_distributed',
-            `A process on '${lacking.host}' does not have master key ${id} yet. Copy the file there, wait 10 s and repeat the request`,
+            `A process on '${lacking.host}' does not have master key ${id} yet. Copy the master key file to that host, wait 10 s and repeat the request`,
           );
       }
       await database.migrate(async (sql) => {
