@@ -49,8 +49,8 @@ const REQUEST = object(
       withDefault(boolean(), false),
       'Whether to change nothing. The response then shows what would change.',
     ),
-    // An empty list is rejected. As a replacement it would remove every entry, and its usual cause
-    // is a failed download.
+    // With `replace`, an empty list would remove every entry. Its usual cause is a failed download,
+    // so an empty list is rejected.
     tlds: described(
       unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
       'The entries, each as in a request that creates it. No two may have the same name.',

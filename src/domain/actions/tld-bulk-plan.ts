@@ -132,8 +132,8 @@ export async function planChange(
   const existing = new Map<string, Tld>();
   await eachInSlices(slicer, rows, (row) => existing.set(uniqueFormOf(tld, row), row));
   const mayUpdate = may(policy, caller, 'tlds:update');
-  // New ids ascend with the names, so adjacent rows share pages in both indexes. This halves the
-  // time to insert them.
+  // New ids ascend with the names, so adjacent rows share pages in both indexes. This order halves
+  // the time to insert the rows.
   const missing: string[] = [];
   await eachInSlices(slicer, keys, (key) => existing.has(key) || missing.push(newId()));
   const newIds = (await sortInSlices(slicer, missing, compareText)).values();

@@ -19,7 +19,7 @@ const NAME_SERVERS = responseObject({
   ),
 });
 
-/** Returns the name servers of a zone, which are the NS records of its pool. */
+/** Returns the name servers of a zone: the NS records of its pool. */
 export const zoneNameServers = defineAction({
   path: `/v2/${zone.collection}/{id}/nameservers`,
   method: 'GET',

@@ -4,7 +4,10 @@ import { escapeUnprintable, printableJson, succeeded, type AuditFormat } from '.
 /** The facility "log audit" (RFC 5424 section 6.2.1). */
 const FACILITY = 13;
 
-/** The severities "notice" for a request that succeeded, and "warning" for any other. */
+/**
+ * The severities "notice" for a request that succeeded, and "warning" for a request that failed or
+ * was refused.
+ */
 const SEVERITY = { success: 5, refusal: 4 } as const;
 
 /** The maximum length of a MSGID (section 6). */

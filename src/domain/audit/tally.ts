@@ -23,8 +23,8 @@ export interface TallyChanges {
 export interface Tally {
   /**
    * Adds one event. `key` identifies the event's line. If the minute has too many lines,
-   * `coarseKey`, which omits the resource, identifies the line. `create` returns the record of a
-   * new line without its counts.
+   * `coarseKey` identifies the line instead. It omits the resource. `create` returns the record of
+   * a new line without its counts.
    */
   count(
     key: string,

@@ -77,7 +77,7 @@ export interface TrailVerification {
   readonly records: number;
   /** The number of batches whose records retention has deleted. Only their hashes are checked. */
   readonly purged: number;
-  /** The number of batches without a MAC, which were sealed without encryption. */
+  /** The number of batches that were sealed without encryption and have no MAC. */
   readonly withoutMac: number;
   /** The number of batches whose MAC cannot be checked, because the audit key was lost. */
   readonly unchecked: number;

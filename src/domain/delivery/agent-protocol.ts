@@ -58,7 +58,7 @@ const FAILURE = nullable(
 export const DESIRED = responseObject({
   format: described(integer(1), 'The version of the format of this response.'),
   etag: described(anyText(), 'The value of the header `ETag`.'),
-  fence: described(integer(0), 'The number of this pass. It grows with each pass.'),
+  fence: described(integer(0), 'The number of this pass. Each pass has a higher number.'),
   name_server: described(
     responseObject({
       ...nameServer.fields,

@@ -33,7 +33,7 @@ export const DELIVERIES = responseObject({
     enumeration([...DELIVERY_STATES, 'none']),
     'The worst state on any name server. `none` if the pool of the key has no name server.',
   ),
-  version: described(integer(1), 'The version of the key. It grows with each change.'),
+  version: described(integer(1), 'The version of the key. Each change increments the version.'),
   servers: described(
     list(
       responseObject({

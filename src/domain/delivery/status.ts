@@ -43,10 +43,7 @@ function stateOf(server: NameServer, isServed: boolean, pendingSince: string | n
   return server.state === 'live' && pendingSince !== null ? 'pending' : server.state;
 }
 
-/**
- * Returns the state of a key on each name server, and the worst of these states for the key as a
- * whole.
- */
+/** Returns the state of a key on each name server, and the worst state for the key as a whole. */
 export function deliveriesOf(
   key: Pick<Tsigkey, 'id' | 'version'>,
   places: readonly KeyOnServer[],

@@ -48,7 +48,7 @@ const REQUESTS: Readonly<Record<Check, string>> = {
  * Returns the unsigned request of a check. The update deletes `label` below the zone on the
  * condition that it does not exist. It therefore changes nothing (RFC 2136 sections 2.4.5 and
  * 2.5.3). Servers check its authorisation as for any update. An empty update would not work,
- * because some servers accept it from everyone.
+ * because some servers accept it from every client.
  */
 export function checkRequest(check: Check, zone: string, id: number, label: string): Buffer {
   const empty = { answers: [], authorities: [], additionals: [] };
@@ -206,7 +206,7 @@ function judgeUnsigned(rcode: string, check: Check): CheckResult {
     const reason = 'the server rejects the key without a reason (NOTAUTH)';
     return { verdict: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
   }
-  const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}, which does not show whether it accepts the key`;
+  const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}, so it is not known whether the server accepts the key`;
   return {
     verdict: 'not possible',
     reason,

@@ -48,7 +48,7 @@ export function tsigRecord(tsig: Tsig): ResourceRecord {
 
 /**
  * Returns the TSIG record of a message and its offset, or undefined for a message without one.
- * Throws `WireError` unless the TSIG record is the last record and the only one of its type (RFC
+ * Throws `WireError` unless it is the only TSIG record, and the last record of the message (RFC
  * 8945 section 5.1).
  */
 export function findTsig(

@@ -31,7 +31,7 @@ export interface ErrorDetails {
   readonly problems?: readonly Problem[] | undefined;
   /** How long the caller should wait before a retry. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The underlying error. It is logged and never sent to the caller. */
+  /** The underlying error. The service logs it and never sends it to the caller. */
   readonly cause?: unknown;
 }
 

@@ -60,18 +60,18 @@ export const ERRORS = {
   }),
   illegal_child: entry({
     status: 403,
-    when: 'Another project has a zone above this one.',
+    when: 'Another project has a zone above the new zone.',
     message: () => 'Unable to create a subzone in the zone of another project',
   }),
   illegal_parent: entry({
     status: 403,
-    when: 'Another project has a zone below this one.',
+    when: 'Another project has a zone below the new zone.',
     message: () => 'Unable to create the zone: another project has a zone below it',
   }),
   internal: entry({
     status: 500,
     type: 'unknown',
-    when: 'The service has failed unexpectedly. Its log has the details under the request id.',
+    when: 'The service has failed unexpectedly. The service log has the details under the request id.',
     message: () =>
       'An internal error occurred. The service log has the details under this request id',
   }),
@@ -187,7 +187,7 @@ export const ERRORS = {
   }),
   missing_project_id: entry({
     status: 401,
-    when: 'The token has no project, and the resource must belong to one.',
+    when: 'The token has no project, and the resource must belong to a project.',
     message: () =>
       'A zone belongs to a project, and this token has none. Use a token with a project_id.',
   }),

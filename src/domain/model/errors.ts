@@ -75,7 +75,7 @@ export function invalidObject(what: string, problems: readonly Problem[]): Servi
   return new ServiceError('invalid_object', { what, messages }, { problems: listed });
 }
 
-/** Returns a thrown value, which can be of any type, as an `Error`. */
+/** Returns a thrown value of any type as an `Error`. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

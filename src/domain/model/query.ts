@@ -20,7 +20,7 @@ export type Comparison = ({ readonly field: string } | { readonly lookup: string
 
 /**
  * The condition that a field has one of `values`. With `of`, the field has the id of a resource in
- * another collection, and a member of that resource has one of `values`.
+ * another collection. A member of that resource has one of `values`.
  */
 export interface Membership {
   readonly field: string;

@@ -105,7 +105,7 @@ export const VERIFICATION = described(
     ),
     without_mac: described(
       integer(0),
-      'The number of batches without a MAC, which were sealed without encryption.',
+      'The number of batches that were sealed without encryption and have no MAC.',
     ),
     unchecked: described(
       integer(0),

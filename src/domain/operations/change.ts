@@ -100,11 +100,11 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
 }
 
 /**
- * Runs `work` in a transaction. Every change of a resource uses this function. It applies the rules
- * of the type, and writes one record of the audit trail in the same transaction. It warns the
- * operator and the caller after the commit. Resolves once the changes are on disk. `work` may run
- * several times, and must await only `changes`. Rethrows any error of `work` after the rollback.
- * Throws `unavailable`.
+ * Runs `work` in a transaction. Every change of a resource uses this function. Applies the rules of
+ * the type, and writes one record of the audit trail in the same transaction. Warns the operator
+ * and the caller after the commit. Resolves once the changes are on disk. `work` may run several
+ * times, and must await only `changes`. Rethrows any error of `work` after the rollback. Throws
+ * `unavailable`.
  */
 export async function change<T>(
   dependencies: Dependencies,

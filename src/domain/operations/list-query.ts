@@ -15,7 +15,7 @@ export type Parameter = readonly [name: string, value: string];
 
 /**
  * The contents of a list request: the page, the id of the resource before the page, and the
- * computed filters with their required values.
+ * computed filters.
  */
 export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;
@@ -34,8 +34,8 @@ interface Divided {
 }
 
 /**
- * The maximum length of a pattern. It is longer than any useful pattern, and every database's
- * matcher supports it.
+ * The maximum length of a pattern. Useful patterns are shorter, and the matcher of every database
+ * supports this length.
  */
 const MAX_PATTERN_LENGTH = 1000;
 const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;

@@ -59,8 +59,7 @@ export async function findReferences(
 /**
  * Returns the conditions of the filters among `parameters` that name a resource, and the other
  * parameters. No resource meets the condition for an unknown name. Throws `bad_request` for an
- * ambiguous name, and `access_denied` unless the caller may list resources of the type that the
- * filter names.
+ * ambiguous name, and `access_denied` if the caller may not list resources of that type.
  */
 export async function readReferenceFilters(
   dependencies: ReferenceDependencies,

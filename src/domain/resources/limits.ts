@@ -27,7 +27,7 @@ interface Reach {
 interface Kind {
   /** The type of the resources whose ids the limit lists. */
   readonly type: ResourceType;
-  /** The rights that a token with such a limit keeps, if its roles have them. */
+  /** The rights that a token with this kind of limit keeps, if its roles have them. */
   readonly rights: readonly string[];
   /** The resources that the limit includes. */
   readonly reach: readonly Reach[];
@@ -36,10 +36,7 @@ interface Kind {
 /** The rights to change the request context. These rights make no further resources visible. */
 const CONTEXT_RIGHTS = ['use_sudo', 'all_projects', 'edit_managed_records', 'hard_delete'];
 
-/**
- * The rights of agents: to read the keys that a name server should have, and to report the keys
- * that it has.
- */
+/** The rights of agents: to read the keys for a name server, and to report the keys on it. */
 export const AGENT_RIGHTS = [
   `${nameServer.collection}:desired`,
   `${nameServer.collection}:observe`,

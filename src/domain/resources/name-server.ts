@@ -18,7 +18,8 @@ export type Right = (typeof RIGHTS)[number];
 const fields = defineFields({
   name: {
     ...hostName(),
-    description: 'The name of the name server in commands, logs and metrics. It must be unique.',
+    description:
+      'The name of the name server in commands, logs and metrics. The name must be unique.',
     example: 'ns1',
     otherExample: 'ns2',
     onCreate: 'required',

@@ -48,7 +48,7 @@ export const pool = defineResource({
     },
     name: {
       ...line(50),
-      description: 'The name of the pool. It must be unique.',
+      description: 'The name of the pool. The name must be unique.',
       example: 'anycast',
       otherExample: 'unicast',
       onCreate: 'required',

@@ -41,7 +41,7 @@ export function note(description: string, example: string) {
 /** The maximum number of items in one limit of a token. */
 export const MAX_LIMIT_ITEMS = 100;
 
-/** Returns the field for a limit of a token, which is a list of ids. */
+/** Returns the field for a limit of a token: a list of ids. */
 export function limitField(description: string) {
   return optionalField(list(uuid(), 1, MAX_LIMIT_ITEMS), description, null);
 }

@@ -42,7 +42,7 @@ export function coveringNames(name: string, rule: TldRule): string[] {
 }
 
 /**
- * Reads the data that `refuseZoneName` needs for these names, which are in comparison form. Runs
+ * Reads the data that `findZoneNameRefusal` needs for `names`, which are in comparison form. Runs
  * one index query for each suffix that the rule covers.
  */
 export async function findTldEntries(

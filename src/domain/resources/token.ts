@@ -66,7 +66,7 @@ const fields = defineFields({
   name: {
     ...line(255),
     description:
-      'The person or program that uses the token. It must be unique. The log shows the name for every request with the token.',
+      'The person or program that uses the token. The name must be unique. The log shows the name for every request with the token.',
     example: 'terraform',
     otherExample: 'dashboard',
     onCreate: 'required',
@@ -83,7 +83,7 @@ const fields = defineFields({
     '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
   ),
   pools: limitField(
-    'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones`, `keys` and `nameservers` has access to every resource that at least one of these limits includes.',
+    'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several kinds of limits has access to every resource that any of its limits includes.',
   ),
   zones: limitField(
     'The zones to which the token is limited: it sees and changes only these zones and their keys. Null for no limit to zones.',
@@ -128,7 +128,7 @@ export const token = defineResource({
   noun: 'token',
   title: 'Token',
   description:
-    'A bearer token of the service, for people and programs. Its rights cannot change. To change rights, create another token.',
+    'A bearer token of the service, for people and programs. The rights of a token cannot change. Create another token instead.',
   operations: ['create', 'list', 'get', 'delete'],
   fields,
   unique: { field: 'name', comparisonForm: (name) => name },

@@ -61,8 +61,8 @@ function isIPv6(text: string): boolean {
 }
 
 /**
- * Returns whether `text` is an IPv4 address, or a domain name without the form of one (RFC 3696
- * section 2).
+ * Returns whether `text` is an IPv4 address, or a domain name without the form of an address (RFC
+ * 3696 section 2).
  */
 function isHost(text: string): boolean {
   return (
@@ -119,7 +119,7 @@ export const zoneFields = defineFields({
   name: {
     ...text({ min: 1, max: MAX_NAME_LENGTH, problemOf: zoneNameProblem }),
     description:
-      'The domain name, in its original spelling and with a final period. It must be unique in its pool, ignoring case.',
+      'The domain name, in its original spelling and with a final period. The name must be unique in the pool, ignoring case.',
     example: 'example.com.',
     otherExample: 'example.org.',
     onCreate: 'required',

@@ -23,8 +23,8 @@ type LocksOf<F extends Fields> = (change: Change<F>, context: LockContext) => re
 
 /**
  * What the rules of each resource type depend on. A change holds these locks before its rules read
- * anything, so concurrent changes have the outcome of some serial order. A rule that reads another
- * resource needs a lock here, unless a unique field alone decides.
+ * anything, so concurrent changes are serialisable. A rule that reads another resource needs a lock
+ * here, unless a unique field alone decides.
  */
 const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
   locks(tld, tldLocks),
@@ -93,8 +93,8 @@ function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
 
 /**
  * A new zone depends on the names that the TLD rule reads, on its pool, and on the zones above its
- * name. It affects the zones below its name. It needs no lock on whether any TLD entry exists: the
- * rule reads this once, while the transaction holds all its locks.
+ * name. It affects the zones below its name. No lock covers whether any TLD entry exists. The rule
+ * reads this fact once, while the transaction holds all its locks.
  */
 function newZoneLocks(
   { resource, uniqueForm: name }: Keyed<Pick<Zone, 'pool_id' | 'attributes'>>,

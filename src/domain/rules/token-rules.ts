@@ -11,10 +11,11 @@ import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
 type TokenFields = (typeof token)['fields'];
 
 /**
- * Applies the rules about a change to a token. Its roles and the ids of its limits must exist, and
- * it has no more access than its creator. The service generates the token. Tokens of Keystone users
- * expire. One administrator token must remain. Throws `invalid_operation` if the service does not
- * accept its own tokens, `invalid_object`, `outside_limits`, `last_administrator`.
+ * Applies the rules about a change to a token. The roles of the token and the ids in its limits
+ * must exist. The token has no more access than its creator. The service generates the token.
+ * Tokens of Keystone users expire. One administrator token must remain. Throws `invalid_operation`
+ * if the service does not accept its own tokens, `invalid_object`, `outside_limits`,
+ * `last_administrator`.
  */
 export async function admitToken(
   change: Change<TokenFields>,
@@ -73,7 +74,7 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
   }
   const creator = await transaction.get(token, caller.id);
   if (creator === undefined) {
-    // A token that was revoked meanwhile must not create another.
+    // A token that was revoked meanwhile must not create another token.
     if (caller.id !== CONFIGURED_ID) throw new ServiceError('unauthenticated');
     return { createdBy: CONFIGURED_ID, expires: null };
   }

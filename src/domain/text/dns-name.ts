@@ -92,13 +92,13 @@ export function comparisonForm(name: string): string {
 }
 
 /**
- * Returns the ASCII form of a name with non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if
- * the name has no ASCII form. Labels are converted one at a time, and only if the rest of the name
- * is valid. The platform's converter reads a bare number as an IPv4 address. It also cuts the text
- * at characters that end a host in a URL. Its time is quadratic in the length, so overlong text is
- * not converted. Punycode writes at least one character for each input character (RFC 3492 section
- * 3). A name is therefore never longer than its ASCII form of at most 254 characters, nor a label
- * than 63.
+ * Returns the ASCII form of a name with non-ASCII labels (`рф` gives `xn--p1ai`). Undefined if the
+ * name has no ASCII form. Labels are converted one at a time, and only if the rest of the name is
+ * valid. The platform's converter reads a bare number as an IPv4 address. It also cuts the text at
+ * characters that end a host in a URL. The converter's time is quadratic in the length, so overlong
+ * text is not converted. Punycode writes at least one character for each input character (RFC 3492
+ * section 3). A name is therefore never longer than its ASCII form of at most 254 characters, nor a
+ * label than 63.
  */
 export function toAsciiName(name: string): string | undefined {
   if (isOverlongName(name)) return undefined;
