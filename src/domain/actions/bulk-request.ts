@@ -70,7 +70,7 @@ const REQUEST = object(
   },
 );
 
-/** The list of a request and how to apply it. The entries are not parsed yet. */
+/** A list of TLD entries, not parsed yet, and the options for applying the list. */
 export type BulkRequest = ValueOf<typeof REQUEST>;
 
 const RESULT = responseObject({

@@ -64,7 +64,7 @@ export const DELIVERY_ACTIONS = [
     type: tsigkey,
     parameters: { wait },
     response: {
-      kind: described(DELIVERIES, 'A key on its name servers.'),
+      kind: described(DELIVERIES, 'The state of a key on its name servers.'),
       schemaName: 'TsigKeyDeliveries',
       description: 'The deliveries.',
       examples: { one: { summary: 'One name server.', value: DELIVERIES_EXAMPLE } },

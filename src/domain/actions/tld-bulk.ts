@@ -98,11 +98,11 @@ export async function changeTlds(
 }
 
 /**
- * Carries out a plan in one transaction. If no other process can change the entries, it makes the
- * plan before the transaction. The transaction then blocks other writes only while it writes. If
- * entries changed in the meantime, or the database is shared, it makes the plan inside the
- * transaction. An insertion can then fail only for a name that another process created in the
- * meantime. In that case it repeats the whole transaction.
+ * Carries out a plan in one transaction. Makes the plan before the transaction if no other process
+ * can change the entries. The transaction then blocks other writes only while it writes. Makes the
+ * plan inside the transaction if entries changed in the meantime, or if the database is shared. An
+ * insertion can then fail only for a name that another process created in the meantime. In that
+ * case, repeats the whole transaction.
  */
 async function apply(
   dependencies: Dependencies,

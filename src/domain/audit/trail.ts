@@ -75,7 +75,10 @@ export interface TrailProblem {
 export interface TrailVerification {
   readonly batches: number;
   readonly records: number;
-  /** The number of batches whose records retention has deleted. Only their hashes are checked. */
+  /**
+   * The number of batches whose records retention has deleted. Only the hash chain and the MACs of
+   * these batches are checked.
+   */
   readonly purged: number;
   /** The number of batches that were sealed without encryption and have no MAC. */
   readonly withoutMac: number;

@@ -28,7 +28,7 @@ export type Verdict =
   | 'untrusted response'
   | 'no response';
 
-/** The result of a check, with its reason and what to do next. */
+/** The result of a check, with the reason and the next step. */
 export interface CheckResult {
   readonly verdict: Verdict;
   readonly reason: string;
@@ -101,7 +101,7 @@ export function changesRequest(zone: string, serial: number, id: number): Buffer
 
 /**
  * Returns the serial number in the SOA record of a response (RFC 1035 section 3.3.13). Undefined if
- * it has none.
+ * the response has no SOA record.
  */
 export function serialOf({ answers }: Message): number | undefined {
   const data = answers.find(({ type }) => type === TYPES.soa)?.data;
@@ -220,8 +220,8 @@ const UNEXPLAINED =
 
 /**
  * Returns the final result for a transfer or an update. The response to either is often unsigned
- * and then does not show whether the server accepts the key. In that case `queryResult`, the result
- * of a signed query, explains it.
+ * and then does not show whether the server accepts the key. In that case, the result of a signed
+ * query (`queryResult`) explains the response.
  */
 export function explainBy(
   queryResult: CheckResult,

@@ -33,7 +33,7 @@ export interface WrappedKey {
   readonly createdAt: string;
 }
 
-/** A secret in its stored form. Without a key number, it is the secret itself. */
+/** A secret in its stored form. Without a key number, the text is the secret itself. */
 export interface StoredSecret {
   readonly text: string;
   readonly keyNumber: number | null;

@@ -1,7 +1,7 @@
 import { ALGORITHMS } from '../resources/tsigkey.ts';
 import type { Key } from './key.ts';
 
-/** What every export format states about itself and the program that accepts it. */
+/** The properties of every export format, and of the program that accepts it. */
 interface FormatDescription {
   /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;

@@ -9,7 +9,7 @@ import {
 } from './writer.ts';
 
 /**
- * Environment variables of external-dns. They replace its flags, so the secret is not on the
+ * Environment variables of external-dns. The variables replace flags, so the secret is not on the
  * command line.
  */
 export const externalDns: KeyWriter = {

@@ -21,7 +21,7 @@ export const ERRORS = {
   }),
   agent_conflict: entry({
     status: 409,
-    when: 'Another agent holds the name server, a later pass has begun, or no agent delivers to it now.',
+    when: 'Another agent holds the name server, a later pass has begun, or no agent delivers keys to the name server.',
     message: asItIs,
     example: () => "The agent 'ns1.example.org' holds the name server",
   }),
@@ -149,7 +149,7 @@ export const ERRORS = {
   }),
   invalid_zone_name: entry({
     status: 400,
-    when: 'The name has only one label, or the TLD entries do not allow it. The message states which names they allow.',
+    when: 'The name has only one label, or the TLD entries do not allow it. The message states which names the TLD entries allow.',
     message: zoneNameMessage,
     example: (): ZoneNameRefusal => ({
       rule: 'tld_entry',

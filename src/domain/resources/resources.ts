@@ -17,8 +17,8 @@ export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
 ];
 
 /**
- * The resource types that can be imported, with their ids and timestamps, as a copy of another
- * service's resources.
+ * The resource types that can be imported. An import copies resources of another service with their
+ * ids and timestamps.
  */
 export const IMPORTABLE_TYPES: readonly ResourceType[] = [tld, tsigkey];
 

@@ -45,7 +45,7 @@ const projectId = {
   },
 };
 
-/** An IP address or a network, stored with the length of its prefix. */
+/** An IP address or a network, stored with its prefix length. */
 const network: Kind<string> = {
   schema: { type: 'string', maxLength: 49, examples: ['192.0.2.0/24', '2001:db8::/32'] },
   parse(value) {

@@ -51,7 +51,10 @@ function roleProblems(roles: readonly string[], known: readonly string[]): Probl
   );
 }
 
-/** Returns the problem with an agent's token that is not limited: it could read all keys. */
+/**
+ * Returns the problem with an agent's token without a limit to name servers: it could read all
+ * keys.
+ */
 function agentProblems({ roles, nameservers }: NewToken): Problem[] {
   if (nameservers !== null || !roles.some((role) => role.toLowerCase() === AGENT_ROLE)) return [];
   const message = `'nameservers' must have the id of a name server, because the token has the role '${AGENT_ROLE}'`;
