@@ -53,7 +53,7 @@ const REQUEST = object(
     // so an empty list is rejected.
     tlds: described(
       unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
-      'The entries, each as in a request that creates it. No two may have the same name.',
+      'The entries, each as in a request that creates it. No two entries may have the same name.',
     ),
   },
   {

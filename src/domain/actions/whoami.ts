@@ -21,13 +21,19 @@ const WHOAMI = responseObject({
     sequence(anyText()),
     'The rights that the roles have and the limits of the token allow. The roles `member` and `reader` give rights in the project only.',
   ),
-  pools: limit('The pools to which the token is limited. Null for no limit to pools.'),
-  zones: limit('The zones to which the token is limited. Null for no limit to zones.'),
-  keys: limit('The keys to which the token is limited. Null for no limit to keys.'),
-  nameservers: limit(
-    'The name servers to which the token is limited. Null for no limit to name servers.',
+  pools: limit(
+    'The pools to which the token is limited. Null if the token is not limited to pools.',
   ),
-  addresses: limit('The networks from which the token is valid. Null for every address.'),
+  zones: limit(
+    'The zones to which the token is limited. Null if the token is not limited to zones.',
+  ),
+  keys: limit('The keys to which the token is limited. Null if the token is not limited to keys.'),
+  nameservers: limit(
+    'The name servers to which the token is limited. Null if the token is not limited to name servers.',
+  ),
+  addresses: limit(
+    'The networks from which the token is valid. Null if the token is valid from every address.',
+  ),
   expires_at: described(
     nullable(timestamp()),
     'The time at which the token expires. Null if it does not expire.',

@@ -7,11 +7,12 @@ export { RIGHTS, type Right } from '../resources/name-server.ts';
 export interface DesiredKey {
   readonly id: string;
   /**
-   * In lower case and without a final dot, as `comparisonForm` returns it (RFC 8945 section 4.2).
+   * The name as `comparisonForm` returns it: in lower case, without a final dot (RFC 8945 section
+   * 4.2).
    */
   readonly name: string;
   readonly algorithm: string;
-  /** In base64. */
+  /** The secret in base64. */
   readonly secret: string;
   /** Increases with every change of the key that affects name servers. */
   readonly version: number;

@@ -38,7 +38,7 @@ export interface Failure {
 /** One key on one name server, as the last pass recorded it. */
 export interface Delivery {
   readonly keyId: string;
-  /** In comparison form. */
+  /** The name of the key in comparison form. */
   readonly keyName: string;
   readonly state: 'pending' | 'delivered' | 'failed' | 'undeliverable' | 'removing';
   /** The version that the name server has; 0 if none. For `undeliverable`, the checked version. */
@@ -73,9 +73,9 @@ export interface PassRecord {
   readonly keysWanted: number;
   readonly keysLive: number;
   readonly appliedHash: string | null;
-  /** Set if the pass changed the name server. */
+  /** The time of the change. Undefined if the pass did not change the name server. */
   readonly appliedAt: string | undefined;
-  /** Set if the name server has all keys. */
+  /** The time of the verification. Undefined if the name server does not have all keys. */
   readonly verifiedAt: string | undefined;
   /** The deliveries that changed. */
   readonly changed: readonly Delivery[];
@@ -86,7 +86,10 @@ export interface PassRecord {
   /** Whether a key was not verified. The pass then counts as a failed attempt. */
   readonly failed: boolean;
   readonly nextCheckMs: number;
-  /** Set if the pass probed the keys that were due. */
+  /**
+   * The time until the next scheduled probes. Undefined if the pass did not probe the keys that
+   * were due.
+   */
   readonly nextProbeMs: number | undefined;
   /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
   readonly keepLeaseMs?: number;

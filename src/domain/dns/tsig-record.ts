@@ -6,7 +6,7 @@ export interface Tsig {
   readonly keyName: string;
   /** The algorithm as a domain name: `hmac-sha256.`. */
   readonly algorithm: string;
-  /** Seconds since 1970. */
+  /** The time of the signature, in seconds since 1970. */
   readonly timeSigned: number;
   /** The permitted clock difference, in seconds. */
   readonly fudge: number;

@@ -25,7 +25,7 @@ export interface SignedMessage {
 
 /** The options for signing a message. */
 export interface SigningOptions {
-  /** Seconds since 1970. */
+  /** The time of the signature, in seconds since 1970. */
   readonly timeSigned: number;
   /** The permitted clock difference, in seconds. The default is 300 (RFC 8945 section 10). */
   readonly fudge?: number;

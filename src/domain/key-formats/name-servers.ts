@@ -65,7 +65,7 @@ export const knot: KeyListWriter = {
         ]),
       ) +
       comments(
-        'To permit transfers and updates, add an access rule, and its id to a zone:',
+        'To permit transfers and updates, add an access rule, and add the id of the rule to a zone:',
         'acl:',
         '  - id: "tsig"',
         `    key: [${ids.join(', ')}]`,

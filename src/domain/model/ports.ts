@@ -90,8 +90,8 @@ export interface Turn {
   /** The id of the caller. Callers share the scans of large lists fairly. */
   readonly owner: string;
   /**
-   * Returns a signal that aborts when the caller disconnects. Called only for a list that may take
-   * long.
+   * Returns a signal that aborts when the caller disconnects. Called only for a list that needs a
+   * scan.
    */
   signal(): AbortSignal | undefined;
 }

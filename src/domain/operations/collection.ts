@@ -46,8 +46,8 @@ export interface ListOptions {
   /** Whether to count the resources on all pages. Lists with computed filters are never counted. */
   readonly count: boolean;
   /**
-   * Returns a signal that aborts when the caller disconnects. Called only for a list that may take
-   * long.
+   * Returns a signal that aborts when the caller disconnects. Called only for a list that needs a
+   * scan.
    */
   signal(): AbortSignal | undefined;
 }
@@ -174,8 +174,8 @@ export async function deleteResource(
     );
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
-    // The rules may not have been applied yet. If the database cannot be read either, the
-    // revocation takes precedence.
+    // The transaction may have failed before it applied the rules. If the database cannot be read
+    // either, this process revokes the token without the rules.
     try {
       const resource = await existing(store, type, caller, await store.get(type, id));
       await admitChange(
