@@ -68,7 +68,7 @@ test('503 for a revocation that cannot be stored, with a warning if other proces
   ).rejects.toMatchObject({
     code: 'unavailable',
     message:
-      'This process refuses the token until it restarts. Other processes of the service still accept it. ' +
+      'This process refuses the token until it restarts. Other processes of the service still accept the token. ' +
       'The revocation is not stored: The database cannot be used: its disk is full. Repeat the request when the database can be written',
     details: { retryAfterSeconds: 5 },
   });

@@ -39,7 +39,7 @@ const REQUEST = object(
   {
     mode: described(
       withDefault(enumeration(MODES), MODES[0]),
-      'The effect of a refused entry: `transactional` changes nothing, and `per-item` applies all other entries.',
+      'What a refused entry causes. With `transactional`, nothing is changed. With `per-item`, all other entries are applied.',
     ),
     replace: described(
       withDefault(boolean(), false),

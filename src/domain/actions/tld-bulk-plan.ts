@@ -54,20 +54,17 @@ export interface PlannedChange {
 
 /** The changes that a list would make to the stored entries. */
 export interface Plan {
-  /** The outcomes of the valid entries, in the order of their names. */
+  /** The outcomes of the valid entries, ordered by name. */
   readonly outcomes: readonly Outcome[];
   /**
-   * The rows to write, in the order of their names. In another order, two lists could wait for each
-   * other's row locks.
+   * The rows to write, ordered by name. In another order, two lists could wait for each other's row
+   * locks.
    */
   readonly changes: readonly PlannedChange[];
   readonly removed: readonly Keyed<Tld>[];
 }
 
-/**
- * Divides the entries of a list into the valid ones, in the order of their names, and the rejected
- * ones.
- */
+/** Divides the entries of a list into valid entries, ordered by name, and rejected entries. */
 export async function checkEntries(
   list: readonly unknown[],
   settings: Settings,

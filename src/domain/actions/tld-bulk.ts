@@ -170,7 +170,7 @@ async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<v
   await changes.applyAll(tld, list, slicer);
 }
 
-/** Returns a result in the form of the response. The new entries of a dry run have no id yet. */
+/** Returns a result as the response shows it. The new entries of a dry run have no id yet. */
 function showResult(
   options: BulkOptions,
   outcomes: readonly Outcome[],

@@ -36,7 +36,7 @@ const WHOAMI = responseObject({
   ),
   expires_at: described(
     nullable(timestamp()),
-    'The time at which the token expires. Null if it does not expire.',
+    'The time at which the token expires. Null if the token does not expire.',
   ),
 });
 

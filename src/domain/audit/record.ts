@@ -79,7 +79,7 @@ export const ENTRY_COLUMNS = [
   'detail',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
-/** Returns a stored record in the form of responses. */
+/** Returns a stored record as responses show it. */
 export function shownRecord(stored: StoredRecord): AuditRecord {
   return {
     ...stored,

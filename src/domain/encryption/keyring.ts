@@ -78,7 +78,10 @@ export interface Keyring {
    * unwrapped before stay usable, so that no secret is stored unencrypted.
    */
   load(keys: readonly WrappedKey[]): readonly WrappedKey[];
-  /** The master keys. The first one wraps, and all unwrap. Empty if none is configured. */
+  /**
+   * The master keys. The first one wraps data keys, and all of them unwrap data keys. Empty if no
+   * master key is configured.
+   */
   readonly masterKeys: readonly MasterKey[];
   /** Replaces the master keys. Call `load` afterwards. */
   useMasterKeys(keys: readonly MasterKey[]): void;

@@ -40,7 +40,7 @@ export const bindClauses: KeyReader = {
     const entries: Entry[] = [];
     for (const [index, token] of tokens.entries()) {
       const [name, brace] = tokens.slice(index + 1, index + 3);
-      // A `key` without a brace after the name is a reference.
+      // A `key` statement without a brace after the name refers to a key.
       if (!isWord(token, 'key') || !isText(name) || brace?.kind !== '{') continue;
       entries.push(entryOf(token, readClause(tokens, index + 3, name.text, token)));
     }

@@ -31,7 +31,7 @@ export interface Caller {
   readonly name: string;
   readonly roles: readonly string[];
   readonly projectId: string | null;
-  /** The timestamp at which the token expires. Null or absent if it does not expire. */
+  /** The timestamp at which the token expires. Null or absent if the token does not expire. */
   readonly expiresAt?: string | null;
   /** True if the request covers the resources of all projects. */
   readonly allProjects: boolean;

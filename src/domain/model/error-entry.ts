@@ -81,6 +81,9 @@ export interface RequestLimit {
 /** A resource that already exists. */
 export interface Duplicate {
   readonly type: Named;
-  /** The place of the other resource, if it is not in the store. */
+  /**
+   * The other resource in words, if it is not in the store: "entry 0 of the list has the same
+   * name".
+   */
   readonly place?: string;
 }

@@ -74,8 +74,8 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    */
   claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
   /**
-   * Returns a timestamp that is later than all earlier ones. The transaction creates it: with one
-   * writer, resources become visible in the order of their timestamps.
+   * Returns a timestamp that is later than all earlier ones. The transaction creates the timestamp:
+   * with one writer, resources become visible in the order of their timestamps.
    */
   now(): string;
   /** Creates a resource. Throws `duplicate`. */

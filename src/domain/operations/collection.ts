@@ -205,7 +205,7 @@ function unstoredRevocation(
   { store }: Dependencies,
   { message, details }: ServiceError,
 ): ServiceError {
-  const others = store.exclusive ? '' : ' Other processes of the service still accept it.';
+  const others = store.exclusive ? '' : ' Other processes of the service still accept the token.';
   return new ServiceError(
     'unavailable',
     `This process refuses the token until it restarts.${others} The revocation is not stored: ${message}. Repeat the request when the database can be written`,
