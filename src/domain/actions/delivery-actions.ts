@@ -34,9 +34,7 @@ const MAX_REPORT_BYTES = 2 * 1024 * 1024;
 
 const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
 
-/**
- * The time after which a waiting request reads the status without a notification, in milliseconds.
- */
+/** After this many milliseconds without a notification, a waiting request reads the status. */
 const RECHECK_MS = 500;
 
 /** The maximum number of requests that wait. Further requests get the current status at once. */

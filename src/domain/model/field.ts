@@ -42,10 +42,7 @@ export interface Field<T = unknown> extends Kind<T> {
   readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that must not appear in logs, tables or errors. */
   readonly secret?: boolean;
-  /**
-   * Who sets the field: callers, callers on creation only, or the service. Responses omit a
-   * `hidden` field.
-   */
+  /** Who sets the field: callers, callers on creation, or the service. Responses omit `hidden`. */
   readonly set?: 'always' | 'once' | 'by the service' | 'hidden';
 }
 
@@ -262,10 +259,7 @@ const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 const UUID =
   /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
 
-/**
- * Returns the canonical form of a UUID in any common spelling, or undefined if `text` is not a
- * UUID.
- */
+/** Returns the canonical form of a UUID in any common spelling; undefined for any other text. */
 export function normaliseUuid(text: string): string | undefined {
   if (CANONICAL_UUID.test(text)) return text;
   const match = UUID.exec(text);
