@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  copyFileSync,
-  existsSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -27,9 +19,10 @@ import {
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
-import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
+import type { SmallFileSystem } from '../harness/file-systems.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { IS_TIMED } from '../harness/sizes.ts';
+import { fillDisk, fitsOnSmallDisk, onSmallDisk } from '../harness/small-disk.ts';
 
 /** A fault that the test causes in a name server. */
 interface Fault {
@@ -91,37 +84,12 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: 'has a full disk',
-    brands: (brand) => hasFile(brand) && CAN_MOUNT,
+    brands: fitsOnSmallDisk,
     codes: ['not_writable'],
-    begin(server) {
-      const chunk = Buffer.alloc(1024);
-      for (let index = 0; ; index += 1)
-        try {
-          appendFileSync(join(server.folder, 'memory', 'full'), chunk);
-        } catch {
-          return;
-        }
-    },
+    begin: fillDisk,
     end: (server) => rmSync(join(server.folder, 'memory', 'full')),
   },
 ];
-
-const CAN_MOUNT = canMount((parent) => mountMemory(parent, '1m'), 'A memory file system');
-
-/** Returns the brand with its key file on a disk of 64 kB. Adds the disk to `disks`. */
-function onSmallDisk(brand: Brand, disks: SmallFileSystem[]): Brand {
-  if (!hasFile(brand) || !CAN_MOUNT) return brand;
-  return {
-    ...brand,
-    configure(folder, port, controlPort) {
-      const disk = mountMemory(folder, '64k');
-      if (disk !== undefined) disks.push(disk);
-      rmSync(join(folder, 'keys'), { recursive: true });
-      symlinkSync(join(folder, 'memory'), join(folder, 'keys'));
-      brand.configure(folder, port, controlPort);
-    },
-  };
-}
 
 /**
  * The time limit in milliseconds for a key on the working server. Short runs share the processor.

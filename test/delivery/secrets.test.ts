@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -26,9 +27,11 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { ZONES } from '../harness/driven-server.ts';
+import type { SmallFileSystem } from '../harness/file-systems.ts';
 import { sampleDescendants } from '../harness/process-watch.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
+import { fillDisk, fitsOnSmallDisk, onSmallDisk } from '../harness/small-disk.ts';
 
 /** The forms in which a secret may be written. */
 const FORMS: readonly ((secret: string) => string | Buffer)[] = [
@@ -52,7 +55,8 @@ function filesIn(...folders: readonly string[]): string[] {
   return folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .map((name) => join(folder, name))
-      .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true),
+      .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+      .map((path) => realpathSync(path)),
   );
 }
 
@@ -81,11 +85,16 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
     for (const each of [folder, temporary])
       onTestFinished(() => rmSync(each, { recursive: true, force: true }));
     mkdirSync(join(folder, 'data'));
+    const disks: SmallFileSystem[] = [];
+    const small = onSmallDisk(brand, disks);
     const servers = [
-      await startDeliveryServer(brand, 'by-service'),
-      await startDeliveryServer(brand, 'by-agent'),
+      await startDeliveryServer(small, 'by-service'),
+      await startDeliveryServer(small, 'by-agent'),
     ] as const;
-    for (const server of servers) onTestFinished(() => server.remove());
+    onTestFinished(async () => {
+      for (const disk of disks) disk.remove();
+      for (const server of servers) await server.remove();
+    });
     const [served, remote] = servers;
     const processes = sampleDescendants();
     onTestFinished(async () => {
@@ -134,6 +143,7 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
     const faults = [
       ...(brand.wrongKey === undefined ? [] : [withWrongKey]),
       ...(brand.include === undefined ? [] : [withoutFolder]),
+      ...(fitsOnSmallDisk(brand) ? [fillDisk] : []),
     ];
     for (const fault of faults) {
       const repairs = servers.map(fault);
@@ -170,7 +180,7 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
     const own = servers.map((server) =>
       brand.include === undefined
         ? join(server.folder, 'pdns.sqlite3')
-        : join(server.folder, brand.include.file),
+        : realpathSync(join(server.folder, brand.include.file)),
     );
     const [former = '', deleted = '', ...present] = secrets;
     for (const file of own) expect(found(contentOf(file), present)).toEqual(present);
