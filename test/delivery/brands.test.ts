@@ -47,7 +47,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
   };
 
   test.each(['POOL', 'ZONE'])(
-    'verifies a new key in less than 1 s, and the server refuses a deleted key in less than 1 s: scope %s',
+    'in less than 1 s, a new key is verified and the server refuses a deleted key: scope %s',
     async (scope) => {
       const more = scope === 'POOL' ? {} : await inZone(service, 'a.test');
       const times = { created: [] as number[], deleted: [] as number[] };

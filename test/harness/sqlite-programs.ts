@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PROGRAM } from './service.ts';
 
-// Tests use a separate process for such access, because the driver keeps the locks of a closed
-// connection until its statements are garbage-collected.
+// Tests use a SQLite database from a separate process. In their own process, the driver would keep
+// the locks of a closed connection until the garbage collection of its statements.
 
 /** Another program that has a SQLite database open. */
 export interface ForeignProgram {

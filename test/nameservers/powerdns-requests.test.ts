@@ -138,7 +138,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     expect(remove.at(-1)).toBe(`DELETE /tsigkeys/${key.name}.`);
   });
 
-  test('PowerDNS refuses a removed key before its first grant is removed, and a new key can have its name after the pass', async () => {
+  test('PowerDNS refuses a removed key before the pass removes its first grant; afterwards, a new key can have its name', async () => {
     const { recorder, pass } = await startDriver();
     const key = newKey({ rights: ['transfer'] });
     await pass(key);

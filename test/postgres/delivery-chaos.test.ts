@@ -135,8 +135,8 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
         const service = anyOf(available());
         if (service === undefined) return;
         const victim = anyOf([...keys.values()]);
-        // Only one of ten changes is a deletion, so that a pass after a fault of 20 s does not
-        // remove more than half of the keys.
+        // Only one of ten changes is a deletion. A pass after a fault of 20 s must not remove more
+        // than half of the keys.
         const kind = randomInt(10);
         const make = async (): Promise<void> => {
           if (victim === undefined || keys.size < KEYS || kind === 0) {

@@ -147,7 +147,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining(`master key ${rows[0]?.id}.`)]);
   });
 
-  test('a service starts on a restored dump from before a rotation of the master key while its file still has the old key', async () => {
+  test('a service starts on a dump from before a rotation of the master key if its file has the old key', async () => {
     const dump = run('pg_dump', url);
     const service = await start(url);
     const { id } = addMasterKey(keyFile);

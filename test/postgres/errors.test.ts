@@ -21,7 +21,7 @@ afterAll(async () => {
 const errors = (before: number) =>
   service.log.slice(before).filter((line) => line.includes('"level":50'));
 
-test('500 for a row that the database refuses; the log has the error code, the table and the constraint, but no value', async () => {
+test('500 for a row that the database refuses; the log has its code, table and constraint, but no value', async () => {
   const secret = 'YW5vdGhlciBzZWNyZXQgdGhhdCBubyBsb2cgbWF5IHNob3c=';
   await admin.query('ALTER TABLE tsigkeys ADD CONSTRAINT no_more_keys CHECK (name = $$none$$)');
   const before = service.log.length;

@@ -17,7 +17,7 @@ async function logWith(host: string, query = ''): Promise<string> {
 }
 
 // 0.0.0.0 is not a loopback address, although Linux connects to this machine for it.
-test('the log has a warning with the host for a connection without TLS to an address that is not a loopback address', async () => {
+test('the log has a warning with the host for a connection without TLS, except to a loopback address', async () => {
   for (const query of ['', '?sslmode=disable']) {
     const log = await logWith('0.0.0.0', query);
     expect(log).toContain('The connection to PostgreSQL leaves this machine without TLS');

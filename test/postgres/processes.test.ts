@@ -72,7 +72,7 @@ describe('two processes on one database', () => {
   });
 
   test.each(['created_at', 'name', 'updated_at'])(
-    '200 with every row exactly once in a list by %s while both processes write, or 400 if the marker was deleted',
+    'a list by %s has every row exactly once while both processes write, except after 400 for a deleted marker',
     async (sortKey) => {
       const stay = await Promise.all(
         Array.from({ length: 60 }, (_, index) =>

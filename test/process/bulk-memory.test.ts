@@ -38,7 +38,7 @@ async function sendLists(
   return counts;
 }
 
-test('with a heap of 256 MB, 200 for 40 concurrent dry runs of 1.8 MB by one caller or by 40 callers', async () => {
+test('200 for 40 concurrent dry runs of 1.8 MB with a heap of 256 MB, by one or 40 callers', async () => {
   expect(LIST.length).toBeGreaterThan(1_800_000);
   service = await startAttackedService({ heapMb: 256 });
   expect(await sendLists([service], 40)).toEqual({ 200: 40 });

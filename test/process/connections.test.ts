@@ -34,7 +34,7 @@ const countEnded = () =>
   sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
 
 describe('with 64 open files', () => {
-  test('the service responds to other addresses while one address has all its connections open, and closes these connections after the request timeout', async () => {
+  test('the service responds to other addresses while one address has all its connections open; these connections time out', async () => {
     service = await startServiceProcess(
       folder,
       { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' },

@@ -99,7 +99,7 @@ describe('copy-database', () => {
     expect(readdirSync(folder).sort()).toEqual(['folder', 'junk.db']);
   });
 
-  test('exits with 1, changes no source and creates no target if the source is empty or belongs to another program', async () => {
+  test('exits with 1 and changes nothing if the source is empty or belongs to another program', async () => {
     writeFileSync(join(folder, 'empty.db'), '');
     await change('other.db', 'CREATE TABLE tlds (id TEXT)');
     for (const name of ['empty.db', 'other.db']) {
@@ -114,7 +114,7 @@ describe('copy-database', () => {
     expect(existsSync(join(folder, 'target.db'))).toBe(false);
   });
 
-  test('exits with 1 and a remedy, does not change the source and creates no target if the source has an older or newer schema', async () => {
+  test('exits with 1 and a remedy, and changes nothing, if the source has an older or newer schema', async () => {
     run({ TSIGIL_DATABASE_URL: 'sqlite:source.db' }, 'migrate');
     const expectRefusal = (message: RegExp) => {
       const before = readFileSync(join(folder, 'source.db'));

@@ -244,7 +244,7 @@ describe('a start without the right master key', () => {
   });
 });
 
-test('a service starts on a backup from before a rotation of the master key while its file still has the old key', async () => {
+test('a service starts on a backup from before a rotation of the master key if its file has the old key', async () => {
   const service = await startServiceProcess(folder);
   const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: 'transfer' });
   const run = (...argv: string[]) =>

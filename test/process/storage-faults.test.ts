@@ -314,7 +314,7 @@ describe('a corrupt database file', () => {
     expect([status, stdout]).toEqual([1, '']);
   });
 
-  test('the service exits with 1 and a one-line message for a file that is not a database, and does not change the file', () => {
+  test('the service exits with 1 for a file that is not a database, and does not change this file', () => {
     const database = join(folder, 'notes.txt');
     const content = 'Remember the milk.\n'.repeat(500);
     writeFileSync(database, content);
