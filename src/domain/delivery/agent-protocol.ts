@@ -215,6 +215,6 @@ export interface AgentDelivery {
   observed(id: string, report: ObservedByAgent): Promise<void>;
 }
 
-/** The message to an agent that does not deliver the keys of a name server. */
+/** The message to an agent if the member `delivery` of the name server is not `agent`. */
 export const NO_AGENT =
   "No agent delivers the keys of this name server. Set its member 'delivery' to agent";

@@ -32,7 +32,7 @@ export interface DesiredState {
   /** The names of all zones of the server's pool, in comparison form. */
   readonly zones: readonly string[];
   readonly keys: readonly DesiredKey[];
-  /** The keys to leave unchanged on the name server. No name is also in `keys`. */
+  /** The keys to leave unchanged on the name server. Their names are not in `keys`. */
   readonly kept?: readonly KeptKey[];
 }
 

@@ -107,7 +107,8 @@ export interface PassFailure {
 }
 
 /**
- * The state of delivery in the database, for the reconciler. All times are of the database's clock.
+ * The state of delivery in the database, for the reconciler. All times come from the database's
+ * clock.
  */
 export interface DeliveryStore {
   /**

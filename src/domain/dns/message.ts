@@ -38,8 +38,8 @@ export const TYPES = { soa: 6, tsig: 250, ixfr: 251, axfr: 252, any: 255 } as co
 export const CLASSES = { in: 1, none: 254, any: 255 } as const;
 
 /**
- * Response codes by number (RFC 6895 section 2.3). Codes from 16 on occur in TSIG records, the
- * others in headers.
+ * Response codes by number (RFC 6895 section 2.3). Codes from 16 on occur in TSIG records, lower
+ * codes in headers.
  */
 export const RCODES: Readonly<Record<number, string>> = {
   0: 'NOERROR',

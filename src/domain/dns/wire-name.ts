@@ -61,7 +61,7 @@ export interface DecodedName {
 
 /**
  * Decodes the name at `offset` of `message`. Each compression pointer (RFC 1035 section 4.1.4) must
- * point further back than the one before, so that decoding always ends. Throws `WireError`.
+ * point further back than the previous one, so that decoding always ends. Throws `WireError`.
  */
 export function decodeName(message: Buffer, offset: number): DecodedName {
   const labels: string[] = [];

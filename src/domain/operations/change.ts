@@ -40,7 +40,7 @@ export interface Dependencies {
   readonly delivery?: DeliveryStatus | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
-  /** The audit trail. Without it, records of changes contain no marks of secrets. */
+  /** The audit trail. Without an audit trail, records of changes contain no marks of secrets. */
   readonly recording?: Recording | undefined;
 }
 
