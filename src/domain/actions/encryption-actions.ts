@@ -90,7 +90,8 @@ export const ENCRYPTION_ACTIONS = [
     right: ENCRYPTION_RIGHTS.get,
     operationId: 'verify_secrets',
     summary: 'Decrypt every secret',
-    description: 'Decrypts every secret, and returns the ids of those that cannot be decrypted.',
+    description:
+      'Decrypts every secret, and returns the ids of the resources whose secrets cannot be decrypted.',
     type: tsigkey,
     response: {
       kind: SECRET_VERIFICATION,

@@ -124,8 +124,8 @@ export async function importResources(
 }
 
 /**
- * Returns those of `rows` that do not exist yet. Throws `duplicate` if a different resource has the
- * id or the name of one of them.
+ * Returns the rows of resources that do not exist yet. Throws `duplicate` if a different resource
+ * has the id or the name of one of them.
  */
 async function findMissing(
   reader: Reader,

@@ -111,8 +111,8 @@ function repeated(index: number): ServiceError {
 }
 
 /**
- * Compares `entries` with the stored entries. Throws `access_denied` if one would be updated and
- * the caller lacks the right to update.
+ * Compares `entries` with the stored entries. Throws `access_denied` if an entry would be updated
+ * and the caller lacks the right to update.
  */
 export async function planChange(
   reader: Reader,

@@ -72,10 +72,10 @@ const BULK_ACTION = 'tlds:bulk';
 const MAX_ATTEMPTS = 10;
 
 /**
- * Applies a list to the TLD entries in one transaction. Creates missing entries, updates those with
- * other members, and removes the rest if the list replaces everything. Matches entries by name. An
- * existing entry keeps its spelling and the members that are not given. Divides the work into
- * slices. Throws `invalid_object`, in transactional mode for the whole list if one entry is
+ * Applies a list to the TLD entries in one transaction. Creates missing entries, updates entries
+ * with other members, and removes the rest if the list replaces everything. Matches entries by
+ * name. An existing entry keeps its spelling and the members that are not given. Divides the work
+ * into slices. Throws `invalid_object`, in transactional mode for the whole list if one entry is
  * invalid; `access_denied`; `unavailable`.
  */
 export async function changeTlds(

@@ -27,7 +27,7 @@ export const syslog: AuditFormat = {
     const header = [
       `<${FACILITY * 8 + severity}>1`,
       `${record.at}Z`,
-      '-', // the host; a record does not identify the process
+      '-', // the host name: unknown, because a record does not name the process
       'tsigil',
       '-',
       messageId(record.action),
