@@ -275,7 +275,7 @@ export const ERRORS = {
   }),
   unreadable_secret: entry({
     status: 503,
-    when: 'A secret in the database cannot be decrypted. The log states the resource and the reason. Setting a new secret and deleting the resource work.',
+    when: 'A secret in the database cannot be decrypted. The log states the resource and the reason. A caller can still set a new secret or delete the resource.',
     message: () =>
       'A secret cannot be decrypted. Set a new secret or delete the resource; the log of the service states which one and why',
   }),

@@ -38,7 +38,7 @@ export interface Field<T = unknown> extends Kind<T> {
   readonly example: T;
   /** A second example, for fields that must differ between two resources. */
   readonly otherExample?: T;
-  /** On creation: `required`, or the default. `complete` may set the value later. */
+  /** On creation: `required`, or the default. `admit` may set the value later. */
   readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that must not appear in logs, tables or errors. */
   readonly secret?: boolean;

@@ -43,7 +43,7 @@ export async function admitToken(
   };
 }
 
-/** The start of `created_by` for Keystone users. */
+/** The prefix of `created_by` for Keystone users. */
 const KEYSTONE_USER = 'keystone:';
 
 /**

@@ -97,8 +97,8 @@ export function comparisonForm(name: string): string {
  * valid. The platform's converter reads a bare number as an IPv4 address. It also cuts the text at
  * characters that end a host in a URL. The converter's time is quadratic in the length, so overlong
  * text is not converted. Punycode writes at least one character for each input character (RFC 3492
- * section 3). A name is therefore never longer than its ASCII form of at most 254 characters, nor a
- * label than 63.
+ * section 3). A name is therefore never longer than its ASCII form, which has at most 254
+ * characters and 63 in each label.
  */
 export function toAsciiName(name: string): string | undefined {
   if (isOverlongName(name)) return undefined;
