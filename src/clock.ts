@@ -2,24 +2,24 @@ import { performance } from 'node:perf_hooks';
 import type { Clock } from './domain/model/ports.ts';
 
 /**
- * The maximum difference between counted time and the system clock, in microseconds. Beyond it, the
- * count restarts from the system clock.
+ * The maximum difference between counted time and the system clock, in microseconds. After a larger
+ * difference, the count restarts from the system clock.
  */
 const TOLERANCE = 2000;
 
 /**
  * How far this clock may be ahead after the system clock was set back, in microseconds. Two seconds
- * cover a leap second and the usual steps of an NTP daemon, so timestamps still increase through
- * those. After a larger step, this clock follows the system clock.
+ * cover a leap second and the usual steps of an NTP daemon. Timestamps increase through these
+ * steps. After a larger step, this clock follows the system clock.
  */
 const MAX_AHEAD = 2_000_000;
 
 /**
  * Returns a clock with microseconds whose time increases with each call. The system clock has only
- * milliseconds, so this clock adds monotonic time to one reading of it. It reads the system clock
- * again after that was set. Its time goes back only if the system clock was set back by more than
- * two seconds. It then calls `followed` with the last time before and the first time after the
- * step. `wall` and `monotonic` are in milliseconds.
+ * milliseconds, so this clock adds monotonic time to one value of the system clock. After the
+ * system clock was set, this clock restarts from the new value. Its time goes back only if the
+ * system clock was set back by more than two seconds. Then it calls `followed` with the last time
+ * before the step and the first time after the step. `wall` and `monotonic` are in milliseconds.
  */
 export function createClock(
   wall: () => number = () => Date.now(),
@@ -44,8 +44,8 @@ export function createClock(
 }
 
 /**
- * Returns the system time in the format of the API. Unlike the time of `createClock`, it may repeat
- * and go back.
+ * Returns the system time in the format of the API. Unlike the times of `createClock`, this time
+ * may repeat or go back.
  */
 export function systemTime(): string {
   return timestamp(Date.now() * 1000);

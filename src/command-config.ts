@@ -10,8 +10,8 @@ import { describeFault } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 
 /**
- * Runs `work`. A failure becomes a `CommandError` with the message for callers and the cause, or
- * with all problems of the configuration.
+ * Runs `work`. Throws `CommandError` instead of a `ServiceError`, with its message and cause, and
+ * instead of a `ConfigError`, with all problems.
  */
 export async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   try {
@@ -56,9 +56,9 @@ function invalidConfig(error: ConfigError): CommandError {
 
 /**
  * Returns a function that reads the configuration at each call, with the environment of the first
- * call. That call removes all settings from the environment, so that child processes do not inherit
- * secrets. Throws `ConfigError` with all problems, including those of `furtherProblems`. A later
- * call rejects an empty file, because a program may be writing it.
+ * call. The first call removes all settings from the environment, so that child processes do not
+ * inherit secrets. Throws `ConfigError` with all problems, including those of `furtherProblems`. A
+ * later call rejects an empty file, because a program may be writing it.
  */
 export function configReader(
   path: string | undefined,
@@ -70,7 +70,7 @@ export function configReader(
     environment ??= { ...process.env };
     const file = path ?? environment.TSIGIL_CONFIG ?? '';
     if (isRepeated && isBlank(file))
-      throw new ConfigError([`${file} is empty. Send SIGHUP again when it is complete`]);
+      throw new ConfigError([`${file} is empty. Send SIGHUP again when the file is complete`]);
     const config = readConfig(path, environment, (read) => [
       ...startFileProblems(read),
       ...furtherProblems(read),
@@ -89,8 +89,8 @@ function isBlank(file: string): boolean {
 }
 
 /**
- * Runs the agent of a name server until SIGTERM or SIGINT. With `isCheck`, only prints what it
- * needs. Throws `CommandError` if something is missing.
+ * Runs the agent of a name server until SIGTERM or SIGINT. With `isCheck`, only prints which
+ * requirements of the agent are met. Throws `CommandError` if one is not met.
  */
 export async function runAgent(file: string, isCheck: boolean): Promise<void> {
   const { agentProblems, checkAgent, startAgent } = await import('./nameservers/agents/start.ts');

@@ -23,8 +23,8 @@ export interface ConnectionCheck {
 }
 
 /**
- * Connects to the database and to Keystone, if the configuration uses it, and changes neither.
- * Returns the outcome for each.
+ * Connects to the database, and to Keystone if the configuration uses Keystone. Changes nothing.
+ * Returns the outcome of each check.
  */
 export async function checkConnections(config: Config): Promise<ConnectionCheck[]> {
   const checks = [outcomeOf(`'database'`, () => checkDatabase(config))];
@@ -68,7 +68,7 @@ async function checkDatabase({ database, databasePool }: Config): Promise<string
 const SQLITE_HEADER = 'SQLite format 3\0';
 
 /**
- * Checks the file of an embedded database, without its locks, because a service may be using it.
+ * Checks the file of an embedded database. Takes no lock, because a service may be using the file.
  */
 function checkFile(path: string): Promise<string> {
   if (!existsSync(path)) {
@@ -99,10 +99,13 @@ function readStart(path: string, length: number): string {
   }
 }
 
-/** A token that Keystone refuses, if the service may validate tokens. */
+/**
+ * A token that Keystone does not know. Keystone returns another error if the service may not
+ * validate tokens.
+ */
 const UNKNOWN_TOKEN = 'check-of-the-configuration';
 
-/** What to check, by the reason that Keystone or its client states. */
+/** What the operator should check, for each reason that Keystone or the HTTP client states. */
 const REMEDIES: readonly (readonly [reason: RegExp, advice: string])[] = [
   [
     /returned 401 for the service's own/,

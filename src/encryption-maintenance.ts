@@ -28,9 +28,9 @@ const STATEMENT_TIMEOUT_SECONDS = 3600;
 const MAX_NAMES = 100;
 
 /**
- * Removes the remains of former secrets from the files of the database, after `ask`. Returns what
- * to print. Throws `unavailable` if a service uses an embedded database, and `bad_request` if
- * secrets are in clear.
+ * Removes the remains of former secrets from the files of the database, after `ask` confirms.
+ * Returns what to print. Throws `unavailable` if a service uses an embedded database, and
+ * `bad_request` if secrets are stored in clear.
  */
 export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
@@ -50,8 +50,8 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
     const tables = SECRET_PLACES.map(({ table }) => table);
     await ask(
       database.exclusive
-        ? 'This rewrites the whole database file. Continue?'
-        : `This locks the table ${tables.join(', ')} while it is rewritten. Requests that use it wait. Continue?`,
+        ? 'This command rewrites the whole database file. Continue?'
+        : `This command locks and rewrites the table ${tables.join(', ')}. Requests that use this table wait. Continue?`,
     );
     await database.scrub(tables);
     await recordLocally(database, { action: 'encryption:scrub', at: createClock()() });
@@ -60,8 +60,9 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
 }
 
 /**
- * Gives each key with an unreadable secret a new random secret, after `ask`. Returns what to print.
- * Throws `unavailable` if a service uses the database, and `bad_request` without a master key.
+ * Gives each key with an unreadable secret a new random secret, after `ask` confirms. Returns what
+ * to print. Throws `unavailable` if a service uses the database, and `bad_request` without a master
+ * key.
  */
 export function resetDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
@@ -79,14 +80,14 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
     if (process !== undefined)
       throw new ServiceError(
         'unavailable',
-        `A service on '${process.host}' used the database in the last 35 s. Stop it and repeat the command`,
+        `A service on '${process.host}' used the database in the last 35 s. Stop the service and repeat the command`,
       );
     const { keys, dataKeys } = await planReset(database.reads, keyring);
     if (keys.length === 0 && dataKeys.length === 0)
       return 'Every secret is readable. Nothing was changed.\n';
     const lostIds = [...new Set(dataKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
     await ask(
-      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This replaces them with random secrets. It cannot be undone. Continue?`,
+      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This command replaces the unreadable secrets with random ones, and you cannot undo this. Continue?`,
     );
     const hadKey = keyring.masterKeys.length > 0;
     const done = await resetSecrets({

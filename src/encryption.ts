@@ -25,7 +25,7 @@ import type { Database } from './store/sql/sql.ts';
 export interface OpenedKeyring extends MasterKeySource {
   readonly keyring: Keyring;
   readonly required: boolean;
-  /** The file with the master keys, or where the first one is created. */
+  /** The file with the master keys, or the file in which the service creates the first one. */
   readonly file: string | undefined;
   /** Whether every user of the machine can read the file. */
   readonly isReadable: boolean;
@@ -36,7 +36,9 @@ export interface OpenedKeyring extends MasterKeySource {
   readMasterKeys(): Pick<FoundMasterKeys, 'keys' | 'problem'>;
 }
 
-/** Returns the file with the master key beside an embedded database; undefined for others. */
+/**
+ * Returns the file with the master key beside an embedded database; undefined for other databases.
+ */
 function defaultFile(database: string): string | undefined {
   const { kind, location } = parseDatabase(database);
   return kind.shared ? undefined : join(kind.folder(location), 'master.key');
@@ -66,8 +68,9 @@ export function openKeyring(database: string, settings: Config['encryption']): O
 }
 
 /**
- * Finds the master keys to read a database with: in `file`, or else in the settings and beside the
- * database. Also finds those beside the configured database, because this one may be its backup.
+ * Finds the master keys that decrypt a database: in `file`, or else in the settings and beside the
+ * database. Also finds the keys beside the configured database, because `database` may be its
+ * backup.
  */
 export function openSourceKeyring(
   database: string,
@@ -102,8 +105,9 @@ function createAt(file: string): MasterKey {
 }
 
 /**
- * Prepares the secrets of an open database. `updateSchema` runs after the master key was checked,
- * and returns the steps that it applied. Throws `unavailable`.
+ * Prepares the secrets of an open database. Calls `updateSchema` after it has checked the master
+ * key. `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot
+ * be used.
  */
 export async function prepareSecrets(
   database: Database,
@@ -117,7 +121,9 @@ export async function prepareSecrets(
   return { report: await startEncryption(database, opened.keyring, start), steps };
 }
 
-/** Reports to the operator what the start has done, and what is not protected. */
+/**
+ * Logs what the start did with secrets, and warns about secrets and master keys without protection.
+ */
 export function logSecrets(
   log: Log,
   { keyring, file, isReadable, otherOwner }: OpenedKeyring,
@@ -126,7 +132,7 @@ export function logSecrets(
   if (createdMasterKey !== undefined)
     log.info(
       { file, masterKey: createdMasterKey.id },
-      'Created the master key, which encrypts secrets in the database. A backup without this file reveals no secret, and a copy of the whole folder reveals all. Store a copy of the file in another place than the backups: without it, secrets are lost.',
+      'Created the master key, which encrypts secrets in the database. A backup without this file reveals no secret, but a copy of the whole folder reveals all secrets. Store a copy of the file in another place than the backups. Without this file, the secrets are lost.',
     );
   if (encrypted > 0)
     log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear');

@@ -5,11 +5,11 @@ import type { Log } from './http/request-log.ts';
 
 /** The service's log, whose level may change. */
 export interface ServiceLog extends Log {
-  /** Logs from `level` upwards from now on. */
+  /** Changes the lowest level that is logged. */
   setLevel(level: string): void;
 }
 
-/** How often a write is tried, at intervals of 0.1 s, while the reader of the log does not read. */
+/** The number of attempts to write, every 0.1 s, while the reader of the log does not read. */
 const TRIES = 10;
 
 /**
@@ -31,8 +31,8 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
   let isOn = log.isLevelEnabled('info');
   const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
   return {
-    // Each request logs one such line. JSON.stringify formats it in less than half the time of
-    // pino. It does not format errors.
+    // Each request logs one line. JSON.stringify formats the line in less than half the time of
+    // pino. However, it does not format errors.
     info(given, message) {
       if (!isOn) return;
       const members = JSON.stringify(given).slice(1, -1);
@@ -50,8 +50,8 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
 }
 
 /**
- * Returns a function for the timestamps of lines, in ISO 8601 and UTC. It formats each millisecond
- * once.
+ * Returns a function for the timestamps of lines, in ISO 8601 and UTC. The function formats each
+ * millisecond once.
  */
 function isoTime(): () => string {
   let last = 0;

@@ -14,12 +14,13 @@ import { VERSION } from './version.ts';
 /** The time after which a process that failed to start exits. */
 const EXIT_DELAY_MS = 500;
 
-// Commands import the web server and the databases only when they need them. The others then start
-// in half the time. Node opens all files of one import at once, so separate imports need fewer open
-// files.
+// Commands import the web server and the databases only when they need them. Commands that need
+// neither start in half the time. Node opens all files of one import at once, so separate imports
+// need fewer open files.
 const { runCommand } = await import('./cli/program.ts');
 
-// The reader of the output may close it early, as `head` does. Any other write error is a failure.
+// The program that reads the output may close the pipe early, as `head` does. Any other write error
+// is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
   process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).reason}\n`);
@@ -64,7 +65,7 @@ process.exitCode = await runCommand(
 );
 
 async function run(configPath: string | undefined): Promise<void> {
-  // Without a listener, the signal would end the process. The configuration is read after this.
+  // Without a listener, SIGHUP would end the process before the service has read its configuration.
   process.on('SIGHUP', () => undefined);
   await import('./store/open-database.ts');
   const { localProblems } = await import('./nameservers/reconciler/registration.ts');
@@ -86,7 +87,7 @@ async function run(configPath: string | undefined): Promise<void> {
 
 /**
  * Returns the message after a first start. It names the file of the token instead of the token,
- * because a log may store it.
+ * because a log may store the message.
  */
 function welcome(url: string, tokenFile: string): string {
   return `
@@ -101,7 +102,7 @@ Try it:
 
 /**
  * Prints the effective configuration. With `connect`, also connects to the database and Keystone,
- * and prints the outcome as comments. Throws `CommandError` with everything that does not work.
+ * and prints the outcome as comments. Throws `CommandError` with the problems of all failed checks.
  */
 async function checkConfig(configPath: string | undefined, connect: boolean): Promise<void> {
   const { localProblems } = await import('./nameservers/reconciler/registration.ts');
@@ -156,8 +157,8 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
 }
 
 /**
- * Runs `work` with a signal that SIGINT and SIGTERM abort. After `work` has cleaned up, the process
- * ends by the signal that it received.
+ * Runs `work` with an abort signal, which SIGINT and SIGTERM trigger. After `work` has cleaned up,
+ * the process ends by the signal that it received.
  */
 async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -184,13 +185,15 @@ async function newMasterKey(file: string): Promise<string> {
   return addMasterKey(file).id;
 }
 
-/** Removes the remains of former secrets from the configured database, after `ask`. */
+/** Removes the remains of former secrets from the configured database, after `ask` confirms. */
 async function scrub(configPath: string | undefined, ask: Ask): Promise<string> {
   const { scrubDatabase } = await import('./encryption-maintenance.ts');
   return forOperator(() => scrubDatabase(configFrom(configPath), ask));
 }
 
-/** Replaces unreadable secrets of the configured database with random ones, after `ask`. */
+/**
+ * Replaces unreadable secrets of the configured database with random ones, after `ask` confirms.
+ */
 async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
   const { resetDatabase } = await import('./encryption-maintenance.ts');
   return forOperator(() => resetDatabase(configFrom(configPath), ask));

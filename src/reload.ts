@@ -8,8 +8,8 @@ import { describeFault } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 
 /**
- * What a running service changes to. It contains the certificate, so that all processes use the
- * same one.
+ * The new configuration of a running service. It contains the certificate, so that all processes
+ * use the same certificate.
  */
 export interface Change {
   readonly config: Config;
@@ -17,9 +17,9 @@ export interface Change {
 }
 
 /**
- * Reads the configuration again, passes what the service can follow to `apply`, and returns the
- * configuration in force. Logs the keys of the settings that were applied and of those that need a
- * restart. If anything is wrong with the new configuration, logs all problems and changes nothing.
+ * Reads the configuration again, passes the changes that need no restart to `apply`, and returns
+ * the configuration in force. Logs the keys of the settings that were applied and of those that
+ * need a restart. If the new configuration is not valid, logs all problems and changes nothing.
  */
 export function reload(
   current: Config,
@@ -38,7 +38,7 @@ export function reload(
     const problems = error instanceof ConfigError ? error.problems : [describeFault(error)];
     log.error(
       { problems },
-      'SIGHUP received: the configuration is not valid. The service keeps the former one.',
+      'SIGHUP received: the configuration is not valid. The service keeps the former configuration.',
     );
     return current;
   }

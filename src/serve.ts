@@ -12,7 +12,7 @@ import { VERSION } from './version.ts';
 /** The exit codes of a serving process. */
 const EXIT_CODES = { stopped: 0, failed: 1 } as const;
 
-/** The pause before a worker that exited is replaced. */
+/** The pause before a new worker replaces a worker that exited. */
 const RESTART_PAUSE_MS = 1000;
 
 /** The messages between the processes of one service. */
@@ -25,9 +25,9 @@ type Message =
 /**
  * Serves until SIGTERM or SIGINT, in this process or in several workers, as the setting `workers`
  * states. A second signal ends the service immediately. SIGHUP reads the configuration again. Calls
- * `readConfig` in the first process only; workers receive the configuration and its changes from
- * it. Calls `started` in each serving process once it listens. Log lines go to standard output.
- * Resolves with the exit code. Throws what `readConfig` and `startService` throw.
+ * `readConfig` in the first process only. Workers receive the configuration and its changes from
+ * that process. Calls `started` in each serving process once it listens. Log lines go to standard
+ * output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
  */
 export async function serve(
   readConfig: () => Config,
@@ -79,8 +79,9 @@ export async function serve(
 }
 
 /**
- * In a worker: requests the configuration from the supervising process. The environment does not
- * contain it, because the environment of a process stays readable while the process runs.
+ * In a worker, requests the configuration from the supervising process. The environment does not
+ * contain the configuration, because the environment of a process stays readable while the process
+ * runs.
  */
 function receiveConfig(): Promise<Config> {
   return new Promise((resolve) => {
@@ -103,7 +104,10 @@ function receiveChanges(): Mailbox<Change> {
   return changes;
 }
 
-/** Passes values to a receiver. Until there is one, it stores the latest value. */
+/**
+ * A mailbox that passes values to a receiver. Before the receiver is set, the mailbox stores the
+ * latest value.
+ */
 interface Mailbox<T> {
   readonly put: (value: T) => void;
   receive(handle: (value: T) => void): void;
@@ -123,7 +127,10 @@ function createMailbox<T>(): Mailbox<T> {
   };
 }
 
-/** Resolves with the first signal or message that requests a stop. A worker may receive several. */
+/**
+ * Resolves with the first signal or message that requests a stop. A worker may receive several of
+ * them.
+ */
 function stopRequest(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -144,8 +151,8 @@ function endAtNextSignal(): void {
 }
 
 /**
- * Runs the number of workers in the configuration that `current` returns until `stopRequested`
- * resolves, and replaces those that exit. Ends the service if no worker can start.
+ * Runs workers until `stopRequested` resolves, and replaces workers that exit. The configuration
+ * that `current` returns states their number. Ends the service if no worker can start.
  */
 async function superviseWorkers(
   current: () => Config,

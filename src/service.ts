@@ -33,13 +33,13 @@ import { VERSION } from './version.ts';
 
 /** A running service. */
 export interface Service {
-  /** The URL at which it listens. */
+  /** The URL at which the service listens. */
   readonly url: string;
   /** The file that contains the first administrator token, if this start created one. */
   readonly tokenFile: string | undefined;
   /**
-   * Follows a changed configuration. Requests that begin later use it, and later connections use
-   * the certificate. Throws Node's error, and changes nothing, if the certificate cannot be used.
+   * Applies a changed configuration to later requests, and `certificate` to later connections.
+   * Throws Node's error, and changes nothing, if the certificate cannot be used.
    */
   change(config: Config, certificate: Certificate | undefined): void;
   /**
@@ -55,7 +55,7 @@ export interface ServiceDependencies {
   readonly clock?: Clock;
   readonly newId?: () => string;
   readonly randomBytes?: (size: number) => Buffer;
-  /** How often a process follows changes of keys by other processes. */
+  /** How often a process reads the data keys that other processes changed. */
   readonly encryptionIntervalMs?: number;
   /** How often a process stores when tokens were last used. */
   readonly tokenUseIntervalMs?: number;
@@ -70,7 +70,7 @@ const FEW_FILES =
 
 /**
  * Opens the database of a setting, updates its schema, and returns the store. Throws `ServiceError`
- * `unavailable`.
+ * `unavailable` if the database cannot be used.
  */
 export async function openStore(
   setting: string,
@@ -83,7 +83,7 @@ export async function openStore(
 /**
  * Opens the database, updates its schema, listens, and creates a first token if the database
  * contains none. Throws `ServiceError` `unavailable` if the database cannot be used, and Node's
- * errors if it cannot listen.
+ * errors if the service cannot listen.
  */
 export async function startService(config: Config, given: ServiceDependencies): Promise<Service> {
   const { log } = given;
@@ -217,7 +217,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     });
     const { host, port } = splitAddress(config.listen);
     const url = await listen(app, await listenAddresses(host), port);
-    // Last, so that only a successful start creates a token and reports its file.
+    // This is the last step, so that only a successful start creates a token and reports its file.
     const tokenFile = join(kind.folder(location), 'admin.token');
     const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
     const createdToken = needsToken && (await createFirstToken(settings.dependencies, tokenFile));
@@ -258,13 +258,13 @@ function reportClockStep(log: Log): (reached: string, now: string) => void {
   return (reached, now) =>
     log.warn(
       { reached, now },
-      'The system clock was set back. Timestamps follow it, so newer resources may have older timestamps',
+      'The system clock was set back. Timestamps follow the system clock, so newer resources may have older timestamps',
     );
 }
 
 /**
- * Clients of Keystone sign in again after 401. Clients that support both kinds of tokens expect
- * what Designate's description specifies.
+ * Returns 403 for Keystone alone by default, because Keystone clients sign in again after 401.
+ * Otherwise returns 401 by default, as Designate's API description specifies.
  */
 function insufficientRightsStatus({
   insufficientRightsStatus: status,

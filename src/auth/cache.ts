@@ -1,17 +1,18 @@
 /** A cache with an expiry time for each entry. */
 export interface Cache<T> {
-  /** Returns the value of `key`; undefined if there is none or it has expired. */
+  /** Returns the value of `key`, or undefined if its entry is missing or has expired. */
   get(key: string): T | undefined;
   /** Stores `value` until the time `until`, in seconds of the cache's clock. */
   set(key: string, value: T, until: number): void;
 }
 
 /**
- * Creates a cache of at most `maxEntries` values. It evicts the least recently used value first.
- * `seconds` is a monotonic clock.
+ * Creates a cache of at most `maxEntries` values. When the cache is full, it evicts the least
+ * recently used value. `seconds` is a monotonic clock.
  */
 export function createCache<T extends object>(maxEntries: number, seconds: () => number): Cache<T> {
-  // A Map iterates in insertion order. Each use inserts the entry again, at the end.
+  // A Map iterates in insertion order. Each use moves the entry to the end, so the first entry is
+  // the least recently used.
   const entries = new Map<string, { value: T; until: number }>();
   return {
     get(key) {

@@ -7,10 +7,9 @@ import { writeSyncedFile } from '../net/synced-file.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**
- * Creates an administrator token if the database contains no token. This applies to a new service,
- * and after the last token was revoked. Writes the token to `file` with mode 0600. Returns true if
- * it created one. It writes the file before the transaction commits, so the file of a valid token
- * always exists after a crash.
+ * Creates an administrator token if the database contains no token: in a new service, or after the
+ * last token was revoked. Returns whether it created a token. Writes the token to `file` with mode
+ * 0600 before the transaction commits. So a crash never leaves a valid token without its file.
  */
 export async function createFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
   if (await dependencies.store.exists(token, [])) return false;
@@ -25,7 +24,7 @@ export async function createFirstToken(dependencies: Dependencies, file: string)
     );
     return true;
   } catch (error) {
-    // another process has created it
+    // another process created the token first
     if (error instanceof ServiceError && error.code === 'duplicate') return false;
     throw error;
   }

@@ -20,7 +20,7 @@ export interface KeystoneCredentials {
 export interface KeystoneClient {
   /**
    * Returns a token's caller and expiry time; undefined for an invalid token. Throws `unavailable`
-   * if Keystone does not respond within `timeoutSeconds`. That is the limit for all requests and
+   * if Keystone does not respond within `timeoutSeconds`. This limit covers all requests and
    * retries together.
    */
   validate(token: string): Promise<ValidToken | undefined>;
@@ -37,14 +37,17 @@ interface Session {
 const RENEWAL_FRACTION = 0.9;
 
 /**
- * The pause after Keystone refused the service's credentials. Keystone may lock a user out after
- * too many attempts.
+ * The pause before the service sends credentials again that Keystone refused. Keystone may lock a
+ * user out after too many attempts.
  */
 const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Returns the error for a failure of Keystone. `reason` is logged and contains no token. */
+/**
+ * Returns the error for a failure of Keystone. The service logs `reason`, so it must not contain a
+ * token.
+ */
 function keystoneUnavailable(reason: string): ServiceError {
   const message =
     'Cannot validate the token: the identity service is unavailable or returned an unexpected response';
@@ -54,7 +57,7 @@ function keystoneUnavailable(reason: string): ServiceError {
   });
 }
 
-/** Creates a client. `seconds` is a monotonic clock. */
+/** Creates a client that validates tokens through `api`. `seconds` is a monotonic clock. */
 export function createKeystoneClient(
   api: KeystoneApi,
   credentials: KeystoneCredentials,
@@ -88,8 +91,8 @@ export function createKeystoneClient(
 }
 
 /**
- * Caches a token for the service itself, and requests it on first use. Concurrent callers share one
- * request.
+ * Requests a token for the service itself on first use, and caches the token. Concurrent callers
+ * share one request.
  */
 function createSession(
   api: KeystoneApi,
@@ -135,7 +138,7 @@ function createSession(
   };
 }
 
-/** Waits for a response. Throws `unavailable` if there is none, and for status 429 and 5xx. */
+/** Waits for a response. Throws `unavailable` if none arrives, or if its status is 429 or 5xx. */
 async function responseOf(
   api: KeystoneApi,
   request: Promise<KeystoneResponse>,
@@ -146,7 +149,7 @@ async function responseOf(
   return response;
 }
 
-/** Waits for `work`. Throws `unavailable` if it throws a `NetError`. */
+/** Waits for `work`. Throws `unavailable` if `work` throws a `NetError`. */
 async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -183,8 +186,8 @@ function serviceAuth(credentials: KeystoneCredentials): object | undefined {
 }
 
 /**
- * Returns whether Keystone itself refused with one of `statuses`. A proxy may return 404 while
- * Keystone is unavailable. Only Keystone's errors repeat the status in the body.
+ * Returns whether Keystone itself refused the request with one of `statuses`. A proxy may return
+ * 404 while Keystone is unavailable. Only Keystone's errors repeat the status in the body.
  */
 function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
   return statuses.includes(response.status) && keystoneError(response)?.code === response.status;

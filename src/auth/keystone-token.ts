@@ -20,8 +20,8 @@ export interface ValidToken {
 const NAMED = responseObject({ id: anyText() });
 
 /**
- * The members of a token in a response that the service reads. The Keystone API v3 describes them
- * in "Validate and show information for token".
+ * The members of a token that the service reads from a response. The Keystone API v3 describes the
+ * members in "Validate and show information for token".
  */
 const DESCRIPTION = responseObject({
   expires_at: anyText(),
@@ -33,13 +33,14 @@ const DESCRIPTION = responseObject({
 });
 const RESPONSE = responseObject({ token: DESCRIPTION });
 
-/** The times of a token, in a response to its issue or its validation. */
+/** The issue time and expiry time of a token, as Keystone returns them. */
 const TIMES = responseObject({
   token: responseObject({ issued_at: anyText(), expires_at: anyText() }),
 });
 
 /**
- * Reads the response body of a token validation. Returns undefined if it does not match the API.
+ * Reads the response body of a token validation. Returns undefined if the body does not match the
+ * Keystone API.
  */
 export function readToken(body: unknown): ValidToken | undefined {
   const parsed = RESPONSE.parse(body);
@@ -51,7 +52,7 @@ export function readToken(body: unknown): ValidToken | undefined {
   const caller: Caller = {
     id: user.id,
     name: user.name,
-    // The role of agents requires a limit to name servers, which only own tokens have.
+    // The agent role requires a limit to name servers. Only the service's own tokens have one.
     roles: roles.map(({ name }) => name).filter((name) => name.toLowerCase() !== AGENT_ROLE),
     projectId: project?.id ?? null,
     expiresAt: parseTimestamp(token.expires_at) ?? null,
@@ -67,8 +68,8 @@ export function readToken(body: unknown): ValidToken | undefined {
 }
 
 /**
- * Returns the lifetime of a token, from its issue to its expiry. Both times are from Keystone's
- * clock, so clock skew has no effect.
+ * Returns the time from the issue of a token to its expiry; undefined if `body` does not state
+ * both. Both times are from Keystone's clock, so clock skew has no effect.
  */
 export function readLifetimeSeconds(body: unknown): number | undefined {
   const parsed = TIMES.parse(body);

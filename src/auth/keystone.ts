@@ -25,11 +25,11 @@ export interface KeystoneSettings extends KeystoneCredentials {
 /** The outcome of a token validation. */
 export type Outcome = 'valid' | 'refused' | 'unavailable';
 
-/** Receives events for the metrics. */
+/** The functions that record validations in the metrics. */
 export interface KeystoneObserver {
-  /** Keystone validated a token within `seconds`. */
+  /** Records a validation by Keystone that took `seconds`. */
   validated(outcome: Outcome, seconds: number): void;
-  /** The cache made a validation unnecessary. */
+  /** Records a result that came from the cache, without a request to Keystone. */
   cacheHit(outcome: Outcome): void;
 }
 
@@ -40,8 +40,7 @@ export interface KeystoneObserver {
 const REFUSAL_SECONDS = 10;
 
 /**
- * The form of a Keystone token, for all providers. It contains only characters that are safe in a
- * header.
+ * The form of a Keystone token, for all token providers: only characters that are safe in a header.
  */
 const TOKEN = /^[\x21-\x7e]+$/;
 
@@ -108,8 +107,8 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
 }
 
 /**
- * Returns the challenge with the scheme that OpenStack's clients expect. It is not part of a
- * standard.
+ * Returns the challenge with the scheme that OpenStack's clients expect. No standard defines this
+ * scheme.
  */
 function challengeOf(url: string): Method['challenge'] {
   const challenge = `Keystone uri="${new URL(url).href.replace(/\/+$/, '')}"`;

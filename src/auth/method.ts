@@ -2,10 +2,7 @@ import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 
 /** A method of authenticating callers by their tokens. */
 export interface Method {
-  /**
-   * Returns whether this method handles a token, by its form. Then no other method receives the
-   * token.
-   */
+  /** Returns whether this method handles `token`. If so, no other method receives the token. */
   claims(token: string): boolean;
   /** Throws `unavailable` if the token cannot be validated now. */
   readonly authenticate: Authenticate;
@@ -17,8 +14,8 @@ export interface Method {
 
 /** The values of `WWW-Authenticate` in a 401 response (RFC 9110 section 11.6.1). */
 export interface Challenge {
-  /** For a caller who is not authenticated. */
+  /** The challenge for a caller who is not authenticated. */
   readonly unknownCaller: string;
-  /** For an authenticated caller who lacks a right. */
+  /** The challenge for an authenticated caller who lacks a right. */
   readonly missingRight: string;
 }

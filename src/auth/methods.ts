@@ -9,7 +9,7 @@ import { configuredToken, ownTokens } from './tokens.ts';
 /** The dependencies of authentication methods. */
 export interface AuthDependencies {
   readonly store: Store;
-  /** The clock for expiry times. It must follow the system's clock. */
+  /** The clock that decides whether a token has expired. It must follow the system clock. */
   readonly clock: Clock;
   /**
    * Ids of the service's own tokens that this process refuses, even if the database still contains
@@ -23,7 +23,7 @@ export interface AuthDependencies {
 
 /**
  * Every method by its name in the configuration. The first method that claims a token authenticates
- * it.
+ * its caller.
  */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
   tokens: ({ store, clock, revokedTokens }) =>
@@ -37,9 +37,9 @@ export interface Authentication {
   readonly known: KnownCaller;
   /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
-  /** Notes that a token was used now. */
+  /** Records that the caller's token was used now. */
   readonly noteUse: (caller: Caller) => void;
-  /** Accepts `adminToken` from now on, and no longer the one before. */
+  /** Replaces the administrator token by `adminToken`; undefined removes it. */
   changeAdminToken(adminToken: string | undefined): void;
   /** Stores when tokens were last used, and closes the connections of the methods. */
   close(): Promise<void>;

@@ -5,30 +5,32 @@ import { timestampOf } from '../domain/text/timestamps.ts';
 /** The dependencies of `createTokenUses`. */
 export interface TokenUseSettings {
   readonly store: Pick<Store, 'noteUses'>;
-  /** Receives a warning about a failed write. The uses are written later. */
+  /** Logs a warning about a failed write. The next write includes the same uses. */
   readonly log: { warn(fields: object, message: string): void };
   /** The system time in milliseconds since 1970. */
   readonly now?: () => number;
   readonly intervalMs?: number | undefined;
 }
 
-/** Notes when the service's own tokens are used. */
+/** The record of when the service's own tokens were used. */
 export interface TokenUses {
-  /** Notes a use by this caller now. */
+  /** Records that the caller's token was used now. */
   note(caller: Caller): void;
-  /** Writes the uses, and ends. */
+  /** Writes the uses that are still in memory, and stops the timer. */
   close(): Promise<void>;
 }
 
-/** How often uses are written, and the least time between two writes for one token. */
+/** The time between two writes of uses, and the minimum time between two writes for one token. */
 const INTERVAL_MS = 60_000;
 
-/** The number of tokens in memory whose uses are not written yet. */
+/**
+ * The maximum number of tokens whose uses are in memory. Uses of further tokens are not recorded.
+ */
 const MAX_TOKENS = 10_000;
 
 /**
- * Stores when tokens were last used, outside of requests. A request only sets an entry of a map. A
- * timer writes all entries, for each token at most once a minute, also with several processes.
+ * Stores when tokens were last used. A request only sets an entry of a map, and a timer writes all
+ * entries. The database changes at most once a minute for each token, also with several processes.
  */
 export function createTokenUses({
   store,
@@ -58,7 +60,7 @@ export function createTokenUses({
   timer.unref();
   return {
     note({ id, identity }) {
-      // The configured token and the users of an identity service have no stored token.
+      // The database has no token of the configured administrator and of Keystone users.
       if (identity !== undefined || id === CONFIGURED_ID) return;
       if (uses.size < MAX_TOKENS || uses.has(id)) uses.set(id, now());
     },

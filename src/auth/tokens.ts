@@ -17,10 +17,10 @@ export const CONFIGURED_ADMIN: Caller = {
   allProjects: false,
 };
 
-/** RFC 6750 section 3. */
+/** The challenges of RFC 6750 section 3. */
 const BEARER = { unknownCaller: 'Bearer', missingRight: 'Bearer error="insufficient_scope"' };
 
-/** Authenticates one caller, by the administrator token in the configuration. */
+/** Authenticates the caller of the administrator token in the configuration. */
 export function configuredToken(adminToken: string): Method {
   const adminHash = hashToken(adminToken);
   return {
@@ -40,7 +40,7 @@ const MAX_AGE_SECONDS = 0.5;
 
 /**
  * Authenticates callers by the service's own tokens. Refuses an expired or deleted token
- * immediately. If another process deleted it, refuses it within 0.5 s. Also refuses tokens whose id
+ * immediately, or within 0.5 s if another process deleted the token. Also refuses tokens whose id
  * is in `refused`. `seconds` is a monotonic clock.
  */
 export function ownTokens(
@@ -64,19 +64,19 @@ export function ownTokens(
   };
 }
 
-/** A query for a token that is in progress. */
+/** A query in progress for a token. */
 interface Search {
-  /** The number of changes to tokens before it. */
+  /** The number of changes to tokens when the query began. */
   readonly changes: number;
-  /** Until when later requests may use its result. */
+  /** The time until which later requests may use the result. */
   readonly until: number;
   readonly found: Promise<Caller | undefined>;
 }
 
 /**
- * Finds tokens by their hash. Caches them until a token changes; for 0.5 s if other processes may
- * change tokens. Concurrent requests with one token share a query under the same conditions,
- * because the rate limit counts them as one.
+ * Finds tokens by their hash. Caches each token until any token changes, and for at most 0.5 s if
+ * other processes may change tokens. Within these limits, concurrent requests with one token share
+ * a query, because the rate limit counts them as one.
  */
 function cacheUnchanged(store: Store, seconds: () => number) {
   let cache = createCache<Caller>(MAX_CACHED_TOKENS, seconds);

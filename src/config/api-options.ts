@@ -7,7 +7,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 
-/** The settings of the HTTP API: its limits, browsers, and rates. */
+/** The settings of the HTTP API: limits, CORS, access to metrics, and rate limits. */
 export const API_SECTIONS = {
   api: {
     defaultLimit: option(integer(1, MAX_LIMIT), {
@@ -17,7 +17,8 @@ export const API_SECTIONS = {
     }),
     platform: option(word(), {
       default: 'Openstack',
-      meaning: 'The word in the name of the header with the request id: `X-Openstack-Request-Id`.',
+      meaning:
+        'The middle word of the response header with the request id, as in `X-Openstack-Request-Id`.',
     }),
     maxBodyBytes: option(integer(KIB, 64 * MIB), {
       default: 112 * KIB,
@@ -41,12 +42,12 @@ export const API_SECTIONS = {
     responseTimeoutSeconds: option(integer(1, 3600), {
       default: 30,
       meaning:
-        'How long a caller may go without reading a byte of a response, in seconds. The service then closes the connection.',
+        'How long a caller may go without reading a byte of a response, in seconds. After this time, the service closes the connection.',
     }),
     maxUnsentBytes: option(integer(16 * MIB, 64 * GIB), {
       default: 64 * MIB,
       meaning:
-        'How many bytes of responses above 64 KiB may wait in memory until their callers read them. One caller may use a quarter. Further requests get 503.',
+        'How many bytes of responses above 64 KiB may wait in memory until their callers read them. One caller may use a quarter of them. Further requests get 503.',
     }),
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
@@ -112,7 +113,7 @@ export const API_SECTIONS = {
       reload: 'yes',
       default: 50,
       meaning:
-        'How many requests per second without a valid token an address may send on average. An address is an IPv4 address or an IPv6 /64 network. 0 sets no limit. `/healthcheck` and `/readyz` do not count.',
+        'How many requests without a valid token one address may send per second on average. An address is an IPv4 address or an IPv6 /64 network. 0 sets no limit. Requests for `/healthcheck` and `/readyz` do not count.',
     }),
     anonymousBurst: option(integer(1, 1_000_000), {
       reload: 'yes',

@@ -25,7 +25,9 @@ const KEYSTONE = {
     default: 'Default',
     meaning: 'The name of the domain of `auth.keystone.username`.',
   }),
-  project: option(line(), { meaning: 'The name of the project in which the user has its role.' }),
+  project: option(line(), {
+    meaning: 'The name of the project in which `auth.keystone.username` has its role.',
+  }),
   projectDomain: option(line(), {
     default: 'Default',
     meaning: 'The name of the domain of `auth.keystone.project`.',
@@ -60,7 +62,7 @@ const KEYSTONE = {
   }),
 };
 
-/** The settings about who may call the API. */
+/** The setting of the administrator token. */
 export const ADMIN_TOKEN = option(tokenText(), {
   reload: 'while set',
   secret: true,

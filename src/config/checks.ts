@@ -7,7 +7,7 @@ import { faultOf } from '../net/faults.ts';
 import { PATH_FORMAT } from './kinds.ts';
 import { OPTIONS, valueAt, type Config } from './options.ts';
 
-/** Returns what is wrong with settings that are valid each by itself. */
+/** Returns the problems of settings that are valid alone but not together. */
 export function combinationProblems({ auth, database, tls, workers }: Config): string[] {
   const { keystone } = auth;
   const {
@@ -37,7 +37,7 @@ export function combinationProblems({ auth, database, tls, workers }: Config): s
   }
   if (username !== undefined && id !== undefined) {
     problems.push(
-      "'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other",
+      "'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other. Set one of them",
     );
   }
   const url = parseDatabaseUrl(database);
@@ -47,7 +47,7 @@ export function combinationProblems({ auth, database, tls, workers }: Config): s
   return problems;
 }
 
-/** Returns what is wrong if some of these settings are set and some are not. */
+/** Returns a problem if only some of these settings are set; otherwise undefined. */
 function togetherProblem(values: Readonly<Record<string, unknown>>): string | undefined {
   const set = Object.values(values).filter((value) => value !== undefined).length;
   if (set === 0 || set === Object.keys(values).length) return undefined;
@@ -57,8 +57,8 @@ function togetherProblem(values: Readonly<Record<string, unknown>>): string | un
 
 /**
  * Returns the problems of the files that settings name: unreadable files, and certificates and keys
- * that cannot be used. Only a process that serves needs these files, so `readConfig` does not read
- * them.
+ * that cannot be used. Only a process that serves requests needs these files, so `readConfig` does
+ * not read them.
  */
 export function fileProblems(config: Config): string[] {
   const problems: string[] = [];
@@ -96,15 +96,15 @@ export function fileProblems(config: Config): string[] {
 }
 
 /**
- * Returns what is wrong with the files that a starting service needs, except the file of master
- * keys. The start itself reports that one, with the ids of the keys that the database needs.
+ * Returns the problems of the files that a starting service needs, except the file of master keys.
+ * The start itself reports problems of that file, with the ids of the keys that the database needs.
  */
 export function startFileProblems(config: Config): string[] {
   const encryption = { ...config.encryption, masterKeyFile: undefined };
   return fileProblems({ ...config, encryption });
 }
 
-/** Returns why `work` fails; undefined if it throws nothing. */
+/** Returns why `work` failed, or undefined if it threw nothing. */
 function failureOf(work: () => unknown): string | undefined {
   try {
     work();

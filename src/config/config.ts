@@ -5,7 +5,7 @@ import { quotingProblem, readConfigFile } from './file.ts';
 import { defaultOf, mapOptions, valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
 
-/** The configuration is not valid. `problems` lists everything that is wrong. */
+/** An invalid configuration. `problems` lists all problems. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -17,9 +17,9 @@ export class ConfigError extends Error {
 }
 
 /**
- * Returns the configuration, frozen: defaults, then the YAML file at `path`, then the environment.
- * Throws `ConfigError` with all problems: unknown keys and variables, invalid values, unreadable
- * files, and what `furtherProblems` returns.
+ * Returns the frozen configuration. The environment overrides the YAML file at `path`, which
+ * overrides systemd credentials and defaults. Throws `ConfigError` with all problems: unknown keys
+ * and variables, invalid values, unreadable files, and what `furtherProblems` returns.
  */
 export function readConfig(
   path: string | undefined,
@@ -54,7 +54,8 @@ export function readConfig(
 }
 
 /**
- * Returns the settings as `check-config` prints them: without secrets, and without what is not set.
+ * Returns the settings as `check-config` prints them. Hides secrets, and omits settings without a
+ * value.
  */
 export function describeConfig(config: Config): Readonly<Record<string, unknown>> {
   return mapOptions(TABLE, ({ key, secret }) => {

@@ -2,18 +2,21 @@ import { readFileSync } from 'node:fs';
 import type { Config } from './options.ts';
 
 /**
- * Open files that are not for connections from callers: 27 for Node.js, the log and SQLite, and a
- * reserve.
+ * The number of open files that are not connections from callers. Node.js, the log and SQLite need
+ * 27 of them; the rest is a reserve.
  */
 const RESERVED_FILES = 40;
 
-/** The most connections to Keystone. */
+/** The maximum number of connections to Keystone. */
 const KEYSTONE_CONNECTIONS = 32;
 
-/** The limits of connections in force. */
+/** The connection limits in force. */
 export interface EffectiveLimits {
   readonly maxConnections: number;
-  /** Undefined where addresses may be those of proxies, each of which serves many callers. */
+  /**
+   * Undefined if the service trusts a proxy, because the address of a proxy is that of many
+   * callers.
+   */
   readonly maxConnectionsPerAddress: number | undefined;
   /**
    * The limit of open files, if it allows fewer connections than the configuration; otherwise
@@ -23,9 +26,8 @@ export interface EffectiveLimits {
 }
 
 /**
- * Returns the limits of connections. `openFiles` is the process's limit of open files, undefined if
- * not known. `isShared` states whether the database is one that needs connections, which are open
- * files too.
+ * Returns the connection limits. `openFiles` is the process's limit of open files; undefined if it
+ * is unknown. If the database `isShared`, its connections count as open files too.
  */
 export function connectionLimits(
   config: Config,
@@ -50,8 +52,8 @@ export function connectionLimits(
 }
 
 /**
- * Returns how many files this process may have open. Returns undefined if the system does not
- * report it or sets no limit.
+ * Returns how many files this process may have open. Returns undefined if the system reports no
+ * limit.
  */
 export function readOpenFilesLimit(): number | undefined {
   try {

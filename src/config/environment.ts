@@ -14,26 +14,26 @@ export interface Given {
   readonly source: string;
 }
 
-/** The variables of all settings, and of files with the values of secrets. */
+/** The variables of all settings, and the variables that name files with secrets. */
 const VARIABLES = new Set(
   OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
 );
 
 /**
- * Variables that begin with `TSIGIL_` and are not settings. They are for the client, or from
- * Kubernetes for a service named tsigil.
+ * Variables that begin with `TSIGIL_` and are not settings. Commands read them, or Kubernetes sets
+ * them for a service named tsigil.
  */
 const FOREIGN_VARIABLES =
   /^TSIGIL_(?:CONFIG|URL|TOKEN|CACERT|PROFILE|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
 
-/** Returns the variables of `environment` that are settings or begin like them. */
+/** Returns the names in `environment` that set options or begin with `TSIGIL_`. */
 export function settingVariables(environment: Environment): string[] {
   return Object.keys(environment).filter(
     (name) => name.startsWith('TSIGIL_') || VARIABLES.has(name),
   );
 }
 
-/** Returns the variables of `environment` that begin like settings and are not. */
+/** Returns the names in `environment` that begin with `TSIGIL_` and have no meaning. */
 export function unknownVariables(environment: Environment): string[] {
   return settingVariables(environment).filter(
     (name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name),
@@ -42,8 +42,8 @@ export function unknownVariables(environment: Environment): string[] {
 
 /**
  * Returns the value of an option in the environment, directly or from a file that a variable names.
- * Returns undefined if no variable sets it. An empty variable counts as unset. Adds to `problems`
- * when both are given and when the file cannot be used.
+ * Returns undefined if no variable sets it. An empty variable counts as unset. Adds a problem if
+ * both variables are set, or if the file cannot be used.
  */
 export function readVariable(
   option: Option,
@@ -66,8 +66,8 @@ export function readVariable(
 }
 
 /**
- * Returns the path of the systemd credential of an option; undefined if the service was started
- * without it.
+ * Returns the path of the systemd credential of an option; undefined if systemd passed no such
+ * credential.
  */
 export function readCredential(
   { credential }: Option,
@@ -78,18 +78,18 @@ export function readCredential(
   return existsSync(value) ? { value, source: `The systemd credential '${value}'` } : undefined;
 }
 
-/** The largest file that holds a secret. */
+/** The maximum size of a file that contains a secret. */
 const MAX_SECRET_BYTES = 65_536;
 
 /**
- * Returns the variable with its file. Omits a value that may be a secret which an operator has put
- * there by mistake.
+ * Returns the variable with the path of its file. Omits a value without a slash, which may be a
+ * secret that the operator set by mistake.
  */
 function sourceOf(variable: string, file: string): string {
   return file.includes('/') ? `${variable}: '${file}'` : variable;
 }
 
-/** Returns the content of a file without its final newline. No message shows it. */
+/** Returns the content of a file without its final newline. No message contains this content. */
 function readSecretFile(
   path: string,
   source: string,
@@ -117,7 +117,8 @@ function readSecretFile(
 }
 
 /**
- * Environment values are text. For a setting that is not text, the text is YAML, as in the file.
+ * Returns the value that the text of a variable states. For a setting that is not text, parses the
+ * text as YAML, as in the file.
  */
 function valueOf(option: Option, text: string): unknown {
   if (option.kind.schema.type === 'string') return text;

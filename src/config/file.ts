@@ -7,22 +7,21 @@ import { OPTIONS } from './options.ts';
 const load = createRequire(import.meta.url);
 
 /**
- * Returns the YAML library. Loads it at the first call. It has 70 modules, and a service without a
- * configuration file does not need it.
+ * Returns the YAML library. The first call loads its 70 modules, because a service without a
+ * configuration file does not need them.
  */
 export function yaml(): typeof import('yaml') {
-  return load('yaml') as typeof import('yaml'); // its types are those of the import
+  return load('yaml') as typeof import('yaml'); // the same types as an import
 }
 
 /**
- * The values in a configuration file, by the keys of their settings. It omits the values of unknown
- * settings.
+ * The values in a configuration file, by the keys of their settings. Unknown settings are omitted.
  */
 export type FileValues = ReadonlyMap<string, unknown>;
 
 /**
- * Reads the configuration file at `path`. Adds everything that is wrong with the file to
- * `problems`, except for bad values.
+ * Reads the configuration file at `path`. Adds all problems of the file to `problems`, except
+ * invalid values.
  */
 export function readConfigFile(path: string, problems: string[]): FileValues {
   const known = new Set(OPTIONS.map(({ key }) => key));
@@ -36,7 +35,7 @@ export function readConfigFile(path: string, problems: string[]): FileValues {
 }
 
 /**
- * Returns how to write a value that `kind` needs as text, and that YAML reads as something else.
+ * Returns the problem of a value that must be text, but that YAML reads as a number or a boolean.
  * Returns undefined for any other problem.
  */
 export function quotingProblem(kind: Kind, value: unknown): string | undefined {
@@ -47,10 +46,10 @@ export function quotingProblem(kind: Kind, value: unknown): string | undefined {
     !['number', 'bigint', 'boolean'].includes(typeof value)
   )
     return undefined;
-  return `must be text, and YAML reads this value as a ${typeof value === 'boolean' ? 'boolean' : 'number'}. Put it in quotes`;
+  return `must be text, but YAML reads this value as a ${typeof value === 'boolean' ? 'boolean' : 'number'}. Put the value in quotes`;
 }
 
-/** Returns the map in a YAML file. Adds everything that is wrong with the file to `problems`. */
+/** Returns the map in a YAML file. Adds all problems of the file to `problems`. */
 export function readTree(path: string, problems: string[]): object {
   let text: string;
   try {
@@ -63,8 +62,8 @@ export function readTree(path: string, problems: string[]): object {
 }
 
 /**
- * The parser's messages quote the file, which may hold a secret. Only its codes and positions are
- * reported.
+ * Parses a YAML text. Reports only codes and positions of errors, because the parser's messages
+ * quote the file, which may contain a secret.
  */
 function parseTree(path: string, text: string, problems: string[]): object {
   const { LineCounter, parseDocument } = yaml();

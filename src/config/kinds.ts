@@ -1,16 +1,21 @@
-/** The kinds of values that only settings have. The others are in `src/domain/model/field.ts`. */
+/**
+ * The kinds of values that only settings have. `src/domain/model/field.ts` has the kinds that
+ * resources share.
+ */
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { parseMasterKeys } from '../domain/encryption/master-key.ts';
 import { list, map, text, type Kind } from '../domain/model/field.ts';
 import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
 import { readNetwork } from '../domain/text/networks.ts';
 
-/** The `format` in the schema of paths: how checks of files find their settings. */
+/**
+ * The `format` in the schema of a path, by which `fileProblems` finds the settings that name files.
+ */
 export const PATH_FORMAT = 'path';
 
 /**
- * Text that `convert` accepts. `values` states what the text must be, to follow "must be".
- * `convert` returns the value, or undefined.
+ * Text that `convert` accepts. `values` describes valid text and follows "must be" in messages.
+ * `convert` returns the value; undefined for invalid text.
  */
 function textOf(
   values: string,
@@ -37,7 +42,7 @@ export function line(): Kind<string> {
   return matching('1 to 255 characters without control characters', /^\P{Cc}{1,255}$/u);
 }
 
-/** A password for a server that has its own rules for passwords. */
+/** A password for another server, whose rules for passwords are unknown. */
 export function password(): Kind<string> {
   return matching('text without control characters', /^\P{Cc}+$/u);
 }
@@ -60,7 +65,10 @@ export function masterKeys(): Kind<string> {
   return textOf(values, (value) => ('keys' in parseMasterKeys(value) ? value : undefined), hint);
 }
 
-/** The path of a file that the service reads. `checkFiles` reads it. */
+/**
+ * The path of a file that the service reads. `fileProblems` checks that the service can read the
+ * file.
+ */
 export function path(): Kind<string> {
   const kind = matching('the path of a file', /^\P{Cc}+$/u);
   return { ...kind, schema: { ...kind.schema, format: PATH_FORMAT } };
@@ -74,9 +82,7 @@ export function address(): Kind<string> {
   });
 }
 
-/**
- * A host in the form of a header: an ASCII name, an IPv4 address, or an IPv6 address in brackets.
- */
+/** A host as headers contain it: an ASCII name, an IPv4 address, or an IPv6 address in brackets. */
 const ASCII_HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
 /**
@@ -111,7 +117,7 @@ export function origin(): Kind<string> {
   });
 }
 
-/** An IP address, or a network of addresses that begins at its first address. */
+/** An IP address, or a network in CIDR notation whose address has no host bits. */
 export function network(): Kind<string> {
   return textOf('an IP address or a network such as `10.0.0.0/8`', (value) =>
     'problem' in readNetwork(value) ? undefined : value,
@@ -124,7 +130,10 @@ export function databaseUrl(): Kind<string> {
   return textOf(values, (value) => (parseDatabaseUrl(value) === undefined ? undefined : value));
 }
 
-/** One value of the kind `item`, or a list of up to `max` different ones. The result is a list. */
+/**
+ * One value of the kind `item`, or a list of up to `max` different values. The parsed value is
+ * always a list.
+ */
 export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
   const several = list(item, 1, max);
   return {
@@ -153,7 +162,7 @@ function operation(): Kind<string> {
   };
 }
 
-/** A map from operations to the roles that may do them. */
+/** A map from operations to the roles that may perform them. */
 export function policy(): Kind<Readonly<Record<string, readonly string[]>>> {
   const kind = map(operation(), list(text({ min: 1, max: 255 }), 1, 100), 1000);
   return {

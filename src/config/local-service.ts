@@ -15,8 +15,8 @@ export interface LocalService {
 }
 
 /**
- * Where an installed service has its configuration and its variables, and the folder in which it
- * runs.
+ * The configuration file and the environment file of an installed service, and the folder in which
+ * it runs.
  */
 export interface Installation {
   readonly config: string;
@@ -44,9 +44,9 @@ function variablesOf(...keys: readonly string[]): string[] {
 }
 
 /**
- * Returns the service that the environment describes, as in a container. Without one, returns the
- * installed service, unless a service was started in this folder. Returns undefined if there is
- * none, or if its configuration is not valid.
+ * Returns the service that the environment describes, as in a container. Otherwise returns the
+ * installed service, unless a service was started in this folder. Returns undefined if there is no
+ * service, or if its configuration is not valid.
  */
 export function findLocalService(
   environment: Environment,
@@ -63,7 +63,10 @@ export function findLocalService(
     : readInstalled(installation, environment);
 }
 
-/** Returns the installed service. The caller's variables override those in its file. */
+/**
+ * Returns the installed service. The caller's variables override those in the service's environment
+ * file.
+ */
 function readInstalled(
   { config, environment: file, folder }: Installation,
   environment: Environment,
@@ -73,8 +76,8 @@ function readInstalled(
 }
 
 /**
- * Returns the variables about the address in a file for systemd's `EnvironmentFile`; none if the
- * caller cannot read it.
+ * Returns `INSTALLED_VARIABLES` from a file for systemd's `EnvironmentFile`; none if the caller
+ * cannot read the file.
  */
 function readVariables(file: string): Environment {
   let text: string;
@@ -91,7 +94,10 @@ function readVariables(file: string): Environment {
   );
 }
 
-/** Returns the service of a configuration. `folder` is the folder in which it runs. */
+/**
+ * Returns the service that a configuration describes. `folder` is the folder in which the service
+ * runs.
+ */
 function readService(
   path: string | undefined,
   environment: Environment,

@@ -4,7 +4,7 @@ import { nameServer } from '../domain/resources/name-server.ts';
 import { line } from './kinds.ts';
 import { option } from './option.ts';
 
-/** The options of a driver. The driver itself checks them. */
+/** The options of a driver. Only the driver checks these options. */
 const LOCAL: Kind = { schema: { type: 'object' }, parse: (value) => ({ value }) };
 
 const { name, driver, address, rights, probe_zone: probeZone } = nameServer.fields;
@@ -32,7 +32,7 @@ export const DELIVERY_SECTIONS = {
   nameServers: option(nameServers(), {
     secret: true,
     meaning:
-      'The name servers to which this process delivers keys. Each has a `name`, a `driver` and an `address`. `pool`, `rights` and `probeZone` are optional. `local` has the options of the driver. At startup, the service creates or updates the name servers with these names.',
+      'The name servers to which this process delivers keys. Each name server has a `name`, a `driver` and an `address`. `pool`, `rights` and `probeZone` are optional. `local` contains the options of the driver. At startup, the service creates or updates the name servers with these names.',
   }),
   delivery: {
     onDrift: option(enumeration(['repair', 'report']), {

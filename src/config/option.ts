@@ -13,22 +13,22 @@ export interface Definition<T = unknown> {
    * the value.
    */
   readonly secret: boolean;
-  /** The environment variable, where its name does not follow from the key. */
+  /** The environment variable, if its name does not follow from the key. */
   readonly variable: string | undefined;
   /** True for a secret whose file has a separate setting. */
   readonly hasFileSetting: boolean;
-  /** The systemd credential whose path is the value where the setting is not set. */
+  /** The systemd credential whose path is the value if the setting is not set. */
   readonly credential: string | undefined;
   readonly reload: Reload;
 }
 
 /**
- * Whether a running service applies a new value of a setting at SIGHUP. `while set` means that it
- * does so if the setting had a value before and has one afterwards.
+ * Whether a running service applies a new value of a setting at SIGHUP. With `while set`, the
+ * service applies the new value only if the setting has a value before and after.
  */
 export type Reload = 'yes' | 'while set' | 'no';
 
-/** Settings by name, and sections of more settings. */
+/** Settings and nested sections by name. */
 export interface Section {
   readonly [name: string]: Definition | Section;
 }
@@ -55,8 +55,8 @@ interface Details<T> {
 }
 
 /**
- * Returns the definition of a setting of the kind `kind`. Without a default, the setting is
- * undefined where it is not set.
+ * Returns the definition of a setting of the kind `kind`. Without a default, the value of a setting
+ * that is not set is undefined.
  */
 export function option<T>(
   kind: Kind<T>,
@@ -80,8 +80,8 @@ export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | un
 }
 
 /**
- * Returns what `visit` returns for each setting of a section and of the sections in it, in the same
- * nesting.
+ * Calls `visit` for each setting of a section and of its nested sections. Returns the results in
+ * the same nesting.
  */
 export function mapOptions(
   section: Section,
@@ -100,9 +100,8 @@ export function mapOptions(
 }
 
 /**
- * Returns the values of a section: for each setting what `valueOf` returns. The compiler cannot
- * follow types through a loop over names. The signature states them, because `valueOf` returns a
- * `T` for each `Option<T>`.
+ * Returns the values of a section. `valueOf` returns the value of each setting. The signature
+ * states the type of the result, because the compiler cannot infer types through a loop over names.
  */
 export function valuesOf<S extends Section>(
   section: S,
@@ -112,7 +111,7 @@ export function valuesOf(section: Section, valueOf: (option: Option) => unknown)
   return mapOptions(section, valueOf);
 }
 
-/** Returns all settings of a section and of the sections in it, in their order. */
+/** Returns all settings of a section and of its nested sections, in order. */
 export function listOptions(section: Section): readonly Option[] {
   const options: Option[] = [];
   mapOptions(section, (each) => options.push(each));
@@ -120,8 +119,8 @@ export function listOptions(section: Section): readonly Option[] {
 }
 
 /**
- * Returns the environment variable of an option: `TSIGIL_`, and the key's words in capitals joined
- * by underscores.
+ * Returns the environment variable of an option. By default, this is `TSIGIL_` and the key's words
+ * in capitals, joined by underscores.
  */
 export function variableOf({ key, variable }: Pick<Option, 'key' | 'variable'>): string {
   return variable ?? `TSIGIL_${key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`;
@@ -135,7 +134,7 @@ export function fileVariableOf(option: Option): string | undefined {
   return option.secret && !option.hasFileSetting ? `${variableOf(option)}_FILE` : undefined;
 }
 
-/** Every definition has a meaning, which is text. The members of sections are objects. */
+/** Every definition has a `meaning`, which is text. All members of a section are objects. */
 function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
 }

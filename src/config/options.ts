@@ -30,7 +30,7 @@ export const TABLE = {
     default: 'sqlite:var/tsigil.db',
     variable: 'TSIGIL_DATABASE_URL',
     meaning:
-      'The database. For one process, `sqlite:` and the path of a file. For any number of processes, the `postgres:` or `postgresql:` URL of a PostgreSQL database.',
+      'The database. Write `sqlite:` and the path of a file for one process. Write the `postgres:` or `postgresql:` URL of a PostgreSQL database for any number of processes.',
   }),
   databasePool: {
     maxConnections: option(integer(1, 1000), {
@@ -54,7 +54,7 @@ export const TABLE = {
   workers: option(integer(1, 256), {
     default: 1,
     meaning:
-      'How many processes serve requests, for the cores of one machine. More than one needs a PostgreSQL database.',
+      'How many processes serve requests, to use several cores of one machine. More than one process needs a PostgreSQL database.',
   }),
   adminToken: ADMIN_TOKEN,
   tls: {
@@ -70,12 +70,12 @@ export const TABLE = {
     handshakeTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
-        'How long a TLS handshake may take, in seconds. The service then closes the connection.',
+        'How long a TLS handshake may take, in seconds. After this time, the service closes the connection.',
     }),
     hstsMaxAgeSeconds: option(integer(0, 63_072_000), {
       default: 0,
       meaning:
-        'The `max-age` of the header `Strict-Transport-Security`, which makes browsers use HTTPS only. Every response over TLS has the header. 0 disables it.',
+        'The `max-age` of the header `Strict-Transport-Security` in responses over TLS, in seconds. The header makes browsers use HTTPS only. 0 omits the header.',
     }),
   },
   encryption: {
@@ -106,7 +106,7 @@ export const TABLE = {
     retentionDays: option(integer(0, 36_500), {
       reload: 'yes',
       default: 400,
-      meaning: 'How long the audit trail stores records, in days. 0 stores them without limit.',
+      meaning: 'How long the audit trail stores records, in days. 0 sets no limit.',
     }),
     toLog: option(boolean(), {
       reload: 'yes',
@@ -146,7 +146,7 @@ export const TABLE = {
       default: false,
       designate: true,
       meaning:
-        'Respond to the creation and the update of a zone with 202, as Designate does. The response has the status `PENDING` and the action `CREATE` or `UPDATE`. The change is already complete, and the next `GET` shows `ACTIVE` and `NONE`.',
+        'Respond with 202 when a caller creates or updates a zone, as Designate does. The response has the status `PENDING` and the action `CREATE` or `UPDATE`. The change is already complete, and the next `GET` shows `ACTIVE` and `NONE`.',
     }),
   },
   ...DELIVERY_SECTIONS,

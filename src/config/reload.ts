@@ -2,12 +2,9 @@ import { freeze } from './config.ts';
 import { valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
 
-/** How a running service follows a configuration that was read again. */
+/** The effect of a changed configuration on a running service. */
 export interface ConfigChange {
-  /**
-   * The configuration to run with from now on, frozen: settings that need a restart have their
-   * former values.
-   */
+  /** The new configuration, frozen. Settings that need a restart have their former values. */
   readonly config: Config;
   /** The keys of the settings that have new values. */
   readonly applied: readonly string[];
@@ -15,7 +12,7 @@ export interface ConfigChange {
   readonly needsRestart: readonly string[];
 }
 
-/** Returns how a service that runs with `current` follows `next`. */
+/** Returns the effect of `next` on a service that runs with `current`. */
 export function planChange(current: Config, next: Config): ConfigChange {
   const applied: string[] = [];
   const needsRestart: string[] = [];

@@ -20,7 +20,7 @@ const COUNTED_ROWS = 10_000;
 const KEY_OCTETS = 32;
 const WRAP_LABEL = 'tsigil data key wrap 1';
 
-/** A data key that was unwrapped. */
+/** An unwrapped data key. */
 interface OpenKey extends WrappedKey {
   readonly key: Buffer;
 }
@@ -40,7 +40,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
     try {
       return { ...key, key: open(wrappingKey(masterKey), contextOf(key), key.wrapped) };
     } catch {
-      return undefined; // the row was changed, or belongs to another key with the same id
+      return undefined; // the row was changed, or another master key with the same id wrapped it
     }
   };
 
@@ -114,7 +114,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
       for (const key of keys) {
         const opened = unwrap(key);
         if (opened === undefined) missing.push(key);
-        // The key of a number never changes.
+        // A number always means the same data key.
         const known = former.get(key.number);
         loaded.set(key.number, opened ?? (known && { ...key, key: known.key }));
       }

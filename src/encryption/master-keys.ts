@@ -32,7 +32,7 @@ export interface FoundMasterKeys {
   /** The file with the keys, if the source is a file. */
   readonly file?: string;
   readonly keys: readonly MasterKey[];
-  /** A clause that follows the source: `is empty`. Undefined if the keys can be used. */
+  /** A clause that follows the source, such as `is empty`. Undefined if the keys can be used. */
   readonly problem?: string;
   /** True if every user of the machine can read the file. */
   readonly isReadable?: boolean;
@@ -40,16 +40,16 @@ export interface FoundMasterKeys {
   readonly otherOwner?: number | undefined;
 }
 
-/** The largest file of master keys. */
+/** The maximum size of a file of master keys. */
 const MAX_BYTES = 65_536;
 
-/** The modes of files in which other users could replace a key. */
+/** The mode bits that let other users replace a key in a file. */
 const WRITABLE_BY_OTHERS = 0o022;
 const READABLE_BY_ALL = 0o004;
 
 /**
- * The sources of master keys, in the order in which they are tried. The first one that is set
- * counts.
+ * The sources of master keys, in order of precedence. The service uses the first source that is
+ * set.
  */
 const SOURCES: readonly ((
   settings: MasterKeySettings,
@@ -97,8 +97,8 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
 }
 
 /**
- * Creates a master key, and a file with it of mode 0600. The file is on disk when it returns.
- * Throws Node's errors.
+ * Creates a master key, and writes it to `file` with mode 0600. The file is on disk when the
+ * function returns. Throws Node's errors.
  */
 export function createMasterKeyFile(file: string): MasterKey {
   const key = masterKeyOf(randomBytes(32));

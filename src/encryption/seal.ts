@@ -2,12 +2,12 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_OCTETS = 12;
-/** Stated on both sides, because Node.js also accepts shorter tags. */
+/** Both calls state the length of the tag in octets, because Node.js also accepts shorter tags. */
 const TAG = { authTagLength: 16 } as const;
 
 /**
  * Encrypts octets with AES-256-GCM and a random nonce (NIST SP 800-38D). Returns nonce, ciphertext
- * and tag in base64url. Only the same `context` opens the result.
+ * and tag in base64url. `open` needs the same `context`.
  */
 export function seal(key: Buffer, context: string, content: Buffer): string {
   const nonce = randomBytes(NONCE_OCTETS);
@@ -17,7 +17,7 @@ export function seal(key: Buffer, context: string, content: Buffer): string {
   return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url');
 }
 
-/** Decrypts what `seal` returned. Throws `Error` for another key, context or text. */
+/** Decrypts what `seal` returned. Throws `Error` if the key, the context or the text differs. */
 export function open(key: Buffer, context: string, sealed: string): Buffer {
   const octets = Buffer.from(sealed, 'base64url');
   const end = octets.length - TAG.authTagLength;

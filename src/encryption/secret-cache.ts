@@ -1,6 +1,6 @@
 /**
- * A bounded cache of decrypted secrets of one column. An entry counts only for the same row and the
- * same ciphertext. A ciphertext that was moved to another row is therefore not found.
+ * A bounded cache of decrypted secrets of one column. `get` finds an entry only with the same row
+ * and the same ciphertext. So it does not find a ciphertext that was moved to another row.
  */
 export interface SecretCache {
   get(id: string, ciphertext: string): string | undefined;

@@ -8,22 +8,23 @@ export type Endpoint =
   | { readonly path: string }
   | { readonly host: string; readonly port: number; readonly tls?: ConnectionOptions };
 
-/** One connection. */
+/** An open connection to an endpoint. */
 export interface Connection {
   /** Sends octets. */
   send(octets: Buffer): void;
-  /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends before. */
+  /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends earlier. */
   read(size: number): Promise<Buffer>;
   /** Returns everything up to the end of the connection. */
   readToEnd(): Promise<Buffer>;
 }
 
-/** The largest response in octets. */
+/** The maximum size of a response, in octets. */
 const MAX_RESPONSE = 64 * 1024 * 1024;
 
 /**
  * Connects, runs `work` and closes the connection. Throws what `work` throws, and `NetError` for
- * faults of the connection. When `signal` aborts, closes the connection and throws its reason.
+ * faults of the connection. When `signal` aborts, closes the connection and throws the reason of
+ * `signal`.
  */
 export async function withConnection<T>(
   endpoint: Endpoint,

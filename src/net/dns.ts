@@ -12,15 +12,15 @@ export interface NameServer {
 
 /** The limits of a query. */
 export interface DnsTimeouts {
-  /** How often a request is sent over UDP. */
+  /** The maximum number of times that a request is sent over UDP. */
   readonly tries: number;
-  /** How long to wait for each response, or for the next part of one, in seconds. */
+  /** How long to wait for each response, or for the next part of a response, in seconds. */
   readonly seconds: number;
 }
 
 /**
- * Sends a request over UDP until a datagram arrives for which `isResponse` is true. Returns it.
- * Throws `NetError`.
+ * Sends a request over UDP until a datagram arrives for which `isResponse` is true. Returns the
+ * datagram. Throws `NetError` if none arrives.
  */
 export async function queryOverUdp(
   server: NameServer,
@@ -37,7 +37,7 @@ export async function queryOverUdp(
       });
       socket.on('error', (cause) => reject(new NetError(faultOf(cause), cause)));
     });
-    response.catch(() => undefined); // it may fail before the first wait
+    response.catch(() => undefined); // the response may fail before the loop awaits it
     // Only a connected socket reports ECONNREFUSED.
     socket.connect(server.port, address);
     await Promise.race([once(socket, 'connect'), response]);
@@ -55,7 +55,7 @@ export async function queryOverUdp(
 
 /**
  * Sends a request over TCP and yields each message (RFC 1035 section 4.2.2) until the server closes
- * the connection. Throws `NetError`.
+ * the connection. Throws `NetError` if the connection fails.
  */
 export async function* queryOverTcp(
   server: NameServer,

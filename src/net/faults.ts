@@ -1,6 +1,6 @@
 /** The reason why a file or a server cannot be used, for messages. */
 export interface Fault {
-  /** A clause that follows a colon: `no such file or folder`. */
+  /** A clause that follows a colon, such as `no such file or folder`. */
   readonly reason: string;
   /** What to do next, as a sentence. */
   readonly hint?: string;
@@ -26,7 +26,7 @@ const ACCESS_HINT = 'Run the command as a user who has access.';
 const URL_HINT = 'Check the URL: its scheme, its host and its port.';
 const PEM_HINT = 'Use a file in PEM format.';
 const UNTRUSTED: Fault = { reason: 'no trusted authority signed its certificate', untrusted: true };
-const NO_TLS: Fault = { reason: 'the server does not use TLS there', hint: URL_HINT };
+const NO_TLS: Fault = { reason: 'the server does not use TLS on this port', hint: URL_HINT };
 const NO_HTTP: Fault = { reason: 'the response is not HTTP', hint: URL_HINT };
 const NO_ROUTE: Fault = {
   reason: 'no route to the host',
@@ -37,36 +37,42 @@ const CLOSED: Fault = {
   hint: 'Check the scheme of the URL: a server with TLS needs https. Then check the log of the server.',
 };
 
-/** The codes of errors of Node.js, the operating system and OpenSSL. */
+/** The fault for each error code of Node.js, the operating system and OpenSSL. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   EACCES: { reason: 'permission denied', hint: ACCESS_HINT },
   EPERM: { reason: 'permission denied', hint: ACCESS_HINT },
-  EBUSY: { reason: 'another program uses it', hint: 'Stop that program, or choose another path.' },
+  EBUSY: {
+    reason: 'another program uses the path',
+    hint: 'Stop that program, or choose another path.',
+  },
   EDQUOT: { reason: 'the disk quota is exceeded', hint: 'Free disk space.' },
   EEXIST: { reason: 'file already exists', hint: 'Choose another path.' },
-  EISDIR: { reason: 'it is a folder, not a file', hint: 'Use the path of a file.' },
+  EISDIR: { reason: 'the path is a folder, not a file', hint: 'Use the path of a file.' },
   EIO: { reason: 'the disk reports an error', hint: 'Check the disk.' },
   ELOOP: { reason: 'too many symbolic links', hint: 'Check the path.' },
   EMFILE: {
     reason: 'this process has too many open files',
-    hint: 'Raise its limit of open files.',
+    hint: 'Raise the limit of open files of the process.',
   },
   ENAMETOOLONG: { reason: 'the path is too long', hint: 'Choose a shorter path.' },
   ENFILE: {
     reason: 'this machine has too many open files',
-    hint: 'Raise its limit of open files.',
+    hint: 'Raise the limit of open files of the machine.',
   },
   ENOENT: { reason: 'no such file or folder', hint: 'Check the path.' },
   ENOSPC: { reason: 'the disk is full', hint: 'Free disk space.' },
   ENOTDIR: { reason: 'a part of the path is not a folder', hint: 'Check the path.' },
-  ENOTREG: { reason: 'it is a pipe or a device, not a file', hint: 'Use the path of a file.' },
+  ENOTREG: {
+    reason: 'the path is a pipe or a device, not a file',
+    hint: 'Use the path of a file.',
+  },
   EROFS: { reason: 'the file system is read-only' },
   EADDRINUSE: {
     reason: 'address already in use',
-    hint: 'Stop the program that listens there, or choose another address or port.',
+    hint: 'Stop the program that uses the address, or choose another address or port.',
   },
   EADDRNOTAVAIL: {
-    reason: 'this machine does not have that address',
+    reason: 'this machine does not have the address',
     hint: 'Choose an address of this machine.',
   },
   EAI_AGAIN: {
@@ -78,7 +84,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     hint: 'Check the host name, and the DNS resolver of this machine.',
   },
   ECONNABORTED: CLOSED,
-  ECONNREFUSED: { reason: 'nothing listens there' },
+  ECONNREFUSED: { reason: 'nothing listens at the address' },
   ECONNRESET: CLOSED,
   EHOSTDOWN: NO_ROUTE,
   EHOSTUNREACH: NO_ROUTE,
@@ -172,8 +178,8 @@ export interface SystemFault {
 }
 
 /**
- * Describes an operating system error. Returns undefined for any other error, and for one without a
- * path or an address.
+ * Describes an operating system error. Returns undefined for any other error, and for an error
+ * without a path or an address.
  */
 export function systemFault(error: unknown): SystemFault | undefined {
   if (!(error instanceof Error)) return undefined;

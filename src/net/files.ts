@@ -14,8 +14,8 @@ const OWN_FILE = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
 /**
  * Returns the content of a file. Throws Node's errors. For a pipe or a device, throws an error with
- * the code `ENOTREG`: a read could wait without end. Reads such files only if this process has them
- * open already.
+ * the code `ENOTREG`, because a read could wait without end. Reads a pipe or a device only if this
+ * process has opened it already.
  */
 export function readWholeFile(path: string): Buffer {
   if (OWN_FILE.test(path) || path === '/dev/null') return readFileSync(path);
@@ -36,8 +36,8 @@ export function readWholeFile(path: string): Buffer {
 }
 
 /**
- * Creates a folder and those above it with mode 0700, unless they exist. Throws Node's errors. The
- * recursive function of Node.js does not return for a folder below `/proc`.
+ * Creates a folder and its missing parents with mode 0700. Throws Node's errors. `mkdirSync` with
+ * the option `recursive` does not return for a folder below `/proc`.
  */
 export function createFolder(path: string): void {
   const folder = resolve(path);
@@ -46,7 +46,7 @@ export function createFolder(path: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created it.
+    // Another process may have created the folder.
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }

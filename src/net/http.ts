@@ -22,42 +22,42 @@ export interface HttpSettings {
   readonly trust: Trust;
   /** The maximum size of a response body. */
   readonly maxResponseBytes: number;
-  /** How often the client sends a repeatable request at most. */
+  /** The maximum number of times that the client sends a repeatable request. */
   readonly attempts: number;
   /**
-   * The maximum number of connections to a server; further requests wait. The default is Node's
-   * global agent.
+   * The maximum number of connections to a server; further requests wait. By default, the client
+   * uses Node's global agent.
    */
   readonly maxConnections?: number;
 }
 
-/** One request. */
+/** A request with its whole body. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   /**
-   * True if the client may send the request twice. It always may for GET and HEAD (RFC 9110 section
-   * 9.2.1).
+   * True if the client may repeat the request. The client may always repeat GET and HEAD (RFC 9110
+   * section 9.2.1).
    */
   readonly repeatable?: boolean;
 }
 
-/** One response. */
+/** A response with its whole body. */
 export interface HttpResponse {
   readonly status: number;
   readonly statusText: string;
   readonly text: string;
-  /** Returns a header's value; names are in lower case. */
+  /** Returns the value of a header. `name` must be in lower case. */
   header(name: string): string | undefined;
 }
 
 /** A client of any number of servers. */
 export interface HttpClient {
   /**
-   * Sends a request and reads the whole response. Does not follow redirects, because the token
-   * would reach another server. Repeats a repeatable request after a failure, 429 or 5xx. Throws
+   * Sends a request and reads the whole response. Does not follow redirects, because another server
+   * would receive the token. Repeats a repeatable request after a failure, 429 or 5xx. Throws
    * `NetError` if there is no response within the deadline.
    */
   send(request: HttpRequest, deadline: Deadline): Promise<HttpResponse>;
@@ -65,10 +65,10 @@ export interface HttpClient {
   close(): void;
 }
 
-/** The pause before the first retry. It doubles each time. */
+/** The pause before the first retry. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 100;
 
-/** Creates a client. */
+/** Creates a client, which has connections of its own if `maxConnections` is set. */
 export function createHttpClient({
   trust,
   maxResponseBytes,
@@ -107,7 +107,7 @@ export function createHttpClient({
         request.repeatable === true || ['GET', 'HEAD'].includes(request.method) ? attempts : 1;
       for (let attempt = 1; ; attempt += 1) {
         try {
-          // A request that waits for a connection does not notice its signal.
+          // Node.js ignores the signal of a request that waits for a connection.
           const response = await within(deadline, sendOnce(request, deadline));
           if (attempt >= most || !isTemporary(response)) return response;
         } catch (error) {

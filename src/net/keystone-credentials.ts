@@ -6,7 +6,7 @@ export type CredentialKind = 'password' | 'application_credential' | 'token';
  */
 export type Credentials = Readonly<Record<string, string | undefined>>;
 
-/** Credentials lack a member that their kind needs. */
+/** A failure to authenticate with credentials that lack a member which their kind needs. */
 export class MissingCredentialError extends Error {
   readonly member: string;
 
@@ -19,7 +19,7 @@ export class MissingCredentialError extends Error {
 
 /**
  * Returns the `auth` member of a request for a token (Keystone API v3, "Authentication and token
- * management"). Throws `MissingCredentialError`.
+ * management"). Throws `MissingCredentialError` if a member is missing.
  */
 export function authOf(kind: CredentialKind, credentials: Credentials): object {
   switch (kind) {
@@ -75,8 +75,8 @@ function scopeOf(credentials: Credentials): object {
 }
 
 /**
- * Returns the domain that `prefix` names, or the default domain, whose id is `default` unless the
- * credentials state another.
+ * Returns the domain that `prefix` names, or the default domain. The id of the default domain is
+ * `default` unless the credentials state another.
  */
 function domainOf(credentials: Credentials, prefix: 'user_domain' | 'project_domain'): object {
   const id = credentials[`${prefix}_id`];

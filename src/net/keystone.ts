@@ -7,7 +7,7 @@ export interface KeystoneResponse {
   readonly status: number;
   /** The token that Keystone issued. */
   readonly subjectToken: string | undefined;
-  /** The parsed body; undefined unless it is JSON. */
+  /** The parsed body; undefined if the body is not JSON. */
   readonly body: unknown;
 }
 
@@ -20,13 +20,13 @@ export interface KeystoneApi {
   readonly url: string;
   /** Requests a token. `auth` is what `authOf` returns. */
   issueToken(auth: object, deadline: Deadline): Promise<KeystoneResponse>;
-  /** Requests the validation of `token`, authorised by the token `authority`. */
+  /** Validates `token`, with the rights of the token `authority`. */
   describeToken(token: string, authority: string, deadline: Deadline): Promise<KeystoneResponse>;
   /** Closes the connections. */
   close(): void;
 }
 
-/** Keystone processes few requests concurrently; further ones wait in the client. */
+/** Keystone processes few requests concurrently. Further requests wait in the client. */
 const MAX_CONNECTIONS = 32;
 const ATTEMPTS = 3;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -66,14 +66,16 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
         'x-auth-token': authority,
         'x-subject-token': token,
       };
-      // Omit the service catalogue: it is most of the response, and no code reads it.
+      // The response omits the service catalogue, which is long and which no code reads.
       return send({ method: 'GET', url: `${base}/auth/tokens?nocatalog`, headers }, deadline);
     },
     close: client.close,
   };
 }
 
-/** Returns Keystone's own error; undefined for a response without one, such as that of a proxy. */
+/**
+ * Returns Keystone's own error; undefined for any other response, such as the response of a proxy.
+ */
 export function keystoneError({
   body,
 }: KeystoneResponse): Readonly<Record<string, unknown>> | undefined {

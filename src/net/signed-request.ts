@@ -19,9 +19,12 @@ import { WireError } from '../domain/dns/wire-name.ts';
 import { queryOverTcp, queryOverUdp, type DnsTimeouts, type NameServer } from './dns.ts';
 import { NetError } from './faults.ts';
 
-/** A request to `server` about `zone`, signed with `key`, that shows whether it accepts the key. */
+/** A request about `zone`, signed with `key`, that shows whether `server` accepts the key. */
 export interface SignedRequest {
-  /** Its name must be in lower case, because PowerDNS compares key names case-sensitively. */
+  /**
+   * The name of the key must be in lower case, because PowerDNS compares key names
+   * case-sensitively.
+   */
   readonly key: SigningKey;
   readonly server: NameServer;
   readonly zone: string;
@@ -30,7 +33,10 @@ export interface SignedRequest {
 
 const NOTHING_SENT = 'the server closed the connection without a response';
 
-/** Sends one signed request and evaluates the response. Throws `NetError`, `WireError`. */
+/**
+ * Sends one signed request and evaluates the response. Throws `NetError` if there is no response,
+ * and `WireError` if the response is malformed.
+ */
 export async function sendSigned(
   { key, server, zone, check }: SignedRequest,
   now: () => number,
@@ -49,8 +55,8 @@ export async function sendSigned(
 
 /**
  * Sends a request signed with `key`, and verifies the first message of the response. `octets` is
- * the unsigned request. Over UDP, a truncated response is requested again over TCP. Throws
- * `NetError`, `WireError`.
+ * the unsigned request. Repeats the request over TCP if the response over UDP is truncated. Throws
+ * `NetError` if there is no response, and `WireError` if the response is malformed.
  */
 export async function requestSigned(
   server: NameServer,
@@ -67,7 +73,8 @@ export async function requestSigned(
 }
 
 /**
- * Sends a request and returns the first message of the response. Throws `NetError`, `WireError`.
+ * Sends a request and returns the first message of the response. Throws `NetError` if there is no
+ * response, and `WireError` if the response is malformed.
  */
 export async function firstResponse(
   server: NameServer,
@@ -86,8 +93,8 @@ export async function firstResponse(
 }
 
 /**
- * Returns the verdict for an error of `sendSigned` or `firstResponse`. Throws errors with another
- * cause.
+ * Returns the verdict for an error of `sendSigned` or `firstResponse`. Throws any other error
+ * again.
  */
 export function failureOf(error: unknown): CheckResult {
   if (error instanceof NetError)
@@ -106,7 +113,7 @@ export function failureOf(error: unknown): CheckResult {
 
 /**
  * Reads a whole zone transfer (RFC 5936 section 2.2) and checks each message. The zone's SOA record
- * begins and ends it.
+ * begins and ends the transfer.
  */
 async function transfer(
   server: NameServer,

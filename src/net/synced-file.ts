@@ -12,7 +12,10 @@ import {
 import { dirname } from 'node:path';
 import { createFolder } from './files.ts';
 
-/** Who may use a file: its mode, and its owner and group if they are not those of the process. */
+/**
+ * The access rights of a file: its mode, and its owner and group unless they are those of the
+ * process.
+ */
 interface FileAccess {
   readonly mode: number;
   readonly uid?: number;
@@ -20,9 +23,9 @@ interface FileAccess {
 }
 
 /**
- * Replaces `file` atomically, and creates its folder. The file and its name are on disk when it
- * returns. Without `access`, only the user of the process may use the file. Deletes the temporary
- * file if it fails. Throws Node's errors.
+ * Replaces `file` atomically, and creates its folder. The file and its name are on disk when the
+ * function returns. By default, only the user of the process may use the file. Deletes the
+ * temporary file after a failure. Throws Node's errors.
  */
 export function writeSyncedFile(
   file: string,

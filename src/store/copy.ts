@@ -5,14 +5,15 @@ import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { type Resource, type ResourceType } from '../domain/model/resource.ts';
 import { keyed } from '../domain/model/query.ts';
 
-/** The number of resources that are read, and written in one transaction, at a time. */
+/** The number of resources that one query reads and one transaction writes. */
 const BATCH = 500;
 
 /**
  * Copies every resource of `from` to `to`, with ids, timestamps and token hashes, and then compares
- * both. `to` may only contain resources of `from`, so an interrupted copy can be repeated. No
- * service may use either database. Returns the number of copied resources of each collection.
- * Throws `bad_request` if `to` contains other resources or the comparison fails, and `unavailable`.
+ * the copies with the originals. `to` may only contain resources of `from`, so an interrupted copy
+ * can be repeated. No service may use either database. Returns the number of copied resources of
+ * each collection. Throws `bad_request` if `to` contains other resources or the comparison fails,
+ * and `unavailable`.
  */
 export async function copyResources(from: Reader, to: Store): Promise<Map<string, number>> {
   for (const type of RESOURCE_TYPES) await assertNoOtherResources(type, from, to);

@@ -57,7 +57,7 @@ test('verifies MACs under several audit keys', () =>
 test('reports a MAC under another key as wrong', () =>
   onSeeded(async (database) => {
     const { problems } = await verify(database, [{ number: 2, hmac: () => 'other' }]);
-    expect(problems[0]).toEqual({ batch: 1, problem: 'Its MAC is wrong.' });
+    expect(problems[0]).toEqual({ batch: 1, problem: 'The MAC is wrong.' });
   }));
 
 test('reports the MACs of a lost key as unchecked', () =>
@@ -72,7 +72,7 @@ test('reports a batch without a MAC after a batch with a MAC', () =>
     );
     const { problems } = await verify(database, [KEY]);
     expect(problems).toEqual([
-      { batch: 2, problem: 'It has no MAC, although earlier batches have one.' },
+      { batch: 2, problem: 'The batch has no MAC, although earlier batches have one.' },
     ]);
   }));
 

@@ -102,7 +102,9 @@ describe('required combinations of Keystone settings', () => {
     [
       'refuses a user and an application credential together',
       { ...KEYSTONE, ...password, ...applicationCredential },
-      ["'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other"],
+      [
+        "'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other. Set one of them",
+      ],
     ],
   ];
   for (const [name, variables, problems] of cases)

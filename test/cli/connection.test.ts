@@ -180,7 +180,7 @@ describe('OS_ variables', () => {
       'an unreachable identity service',
       () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }),
       3,
-      /^tsigil: The identity service 'http:\/\/127\.0\.0\.1:1\/v3' cannot be reached: nothing listens there\nCheck auth_url\. The environment sets it\.\n$/,
+      /^tsigil: The identity service 'http:\/\/127\.0\.0\.1:1\/v3' cannot be reached: nothing listens at the address\nCheck auth_url\. The environment sets it\.\n$/,
     ],
     [
       'an unknown region',

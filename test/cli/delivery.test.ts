@@ -127,7 +127,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
     await bind.start();
     expect([check.status, check.out]).toEqual([1, expect.stringMatching(/\tfalse\t/)]);
     expect(check.err).toMatch(
-      /^tsigil: [1-9] of \d+ requirements of 'ns1' are not met\n.+ nothing listens there\.\nCheck that the name server runs.+\n$/,
+      /^tsigil: [1-9] of \d+ requirements of 'ns1' are not met\n.+ nothing listens at the address\.\nCheck that the name server runs.+\n$/,
     );
     expect([created.status, created.out]).toEqual([1, 'late\n']);
     expect(created.err).toMatch(

@@ -124,7 +124,7 @@ describe('an error is a sentence with a remedy, without error texts of Node.js o
       'tld import nosuch',
       /^tsigil: 'nosuch' cannot be read: no such file or folder\nCheck the path\.\n/,
     ],
-    ['tld import .', /^tsigil: '\.' cannot be read: it is a folder, not a file\n/],
+    ['tld import .', /^tsigil: '\.' cannot be read: the path is a folder, not a file\n/],
     [
       `tld import ${'long'.repeat(99)}`,
       /^tsigil: '(?:long)+' cannot be read: the path is too long\nChoose a shorter path\.\n$/,

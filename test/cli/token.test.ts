@@ -378,7 +378,7 @@ describe('service URL and token', () => {
     [
       'an unreachable service',
       { TSIGIL_URL: 'http://127.0.0.1:1' },
-      /^tsigil: 'http:\/\/127\.0\.0\.1:1' cannot be reached: nothing listens there\nCheck that the service is running, .*\n$/,
+      /^tsigil: 'http:\/\/127\.0\.0\.1:1' cannot be reached: nothing listens at the address\nCheck that the service is running, .*\n$/,
     ],
     [
       'no token',

@@ -245,7 +245,7 @@ test('exits with 3 without a response', async () => {
   // Nothing listens on port 1: the system does not assign it to listeners on port 0.
   const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1:1', '--zone', ZONE);
   expect([status, out]).toEqual([3, '']);
-  expect(err).toContain('no response: nothing listens there');
+  expect(err).toContain('no response: nothing listens at the address');
 });
 
 test('exits with 1 for a key that no name server can use, and sends nothing', async () => {

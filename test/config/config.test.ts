@@ -213,7 +213,7 @@ describe('a number or boolean in the file for a text setting', () => {
     const type = text === 'true' ? 'boolean' : 'number';
     expect(problems[0]).toMatch(
       new RegExp(
-        `tsigil\\.yaml: '${key.replaceAll('.', '\\.')}' must be text, and YAML reads this value as a ${type}\\. Put it in quotes$`,
+        `tsigil\\.yaml: '${key.replaceAll('.', '\\.')}' must be text, but YAML reads this value as a ${type}\\. Put the value in quotes$`,
       ),
     );
     expect(problems.join()).not.toContain(text);

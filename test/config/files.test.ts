@@ -53,7 +53,7 @@ describe.each(PATHS)('$key', ({ key, variable }) => {
     );
     expect(problemsOf({ ...companions, [variable]: join(folder, 'folder') })).toContainEqual(
       expect.stringMatching(
-        new RegExp(`^'${key}': cannot read '.*folder': it is a folder, not a file$`),
+        new RegExp(`^'${key}': cannot read '.*folder': the path is a folder, not a file$`),
       ),
     );
   });

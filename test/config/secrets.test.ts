@@ -110,7 +110,7 @@ describe.each(SECRETS)('$key from a file', ({ option, key, variable }) => {
       new RegExp(`^${variable}: '/nosuch' cannot be read: no such file or folder$`),
     );
     expect(refusal('/')[0]).toMatch(
-      new RegExp(`^${variable}: '/' cannot be read: it is a folder, not a file$`),
+      new RegExp(`^${variable}: '/' cannot be read: the path is a folder, not a file$`),
     );
     for (const content of ['', '\n'])
       expect(refusal(secretFile(content))[0]).toMatch(new RegExp(`^${variable}: '.*' is empty$`));

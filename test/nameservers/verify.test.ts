@@ -342,7 +342,7 @@ describe('responses of other servers', () => {
     for (const check of CHECKS) {
       expect(await checkKey({ ...request, check }, now, TIMEOUTS)).toMatchObject({
         verdict: 'no response',
-        reason: 'nothing listens there',
+        reason: 'nothing listens at the address',
       });
     }
     const nowhere = {

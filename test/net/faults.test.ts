@@ -21,7 +21,7 @@ test('names the file that cannot be opened, the reason and a remedy', () => {
     hint: 'Check the path.',
   });
   expect(faultOf(thrown(() => readFileSync('/')))).toMatchObject({
-    reason: 'it is a folder, not a file',
+    reason: 'the path is a folder, not a file',
   });
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -47,7 +47,7 @@ test('names the address that the service cannot bind or reach', async () => {
   await once(server, 'close');
   const [refused] = (await once(connect(port, '127.0.0.1'), 'error')) as [Error];
   expect(describeFault(refused)).toBe(
-    `'127.0.0.1:${port}' cannot be reached: nothing listens there`,
+    `'127.0.0.1:${port}' cannot be reached: nothing listens at the address`,
   );
 });
 
@@ -55,7 +55,7 @@ test('lists each reason once for a host with several addresses', () => {
   const refused = (address: string) =>
     Object.assign(new Error(`connect ECONNREFUSED ${address}`), { code: 'ECONNREFUSED' });
   expect(describeFault(new AggregateError([refused('::1'), refused('127.0.0.1')]))).toBe(
-    'nothing listens there',
+    'nothing listens at the address',
   );
 });
 

@@ -35,8 +35,10 @@ describe('reading a file', () => {
     spawnSync('mkfifo', [pipe]);
     symlinkSync(pipe, join(folder, 'link'));
     for (const path of [pipe, join(folder, 'link'), '/dev/zero'])
-      expect(reasonOf(() => readWholeFile(path))).toBe('it is a pipe or a device, not a file');
-    expect(reasonOf(() => readWholeFile(folder))).toBe('it is a folder, not a file');
+      expect(reasonOf(() => readWholeFile(path))).toBe(
+        'the path is a pipe or a device, not a file',
+      );
+    expect(reasonOf(() => readWholeFile(folder))).toBe('the path is a folder, not a file');
     expect(reasonOf(() => readWholeFile(join(folder, 'nosuch')))).toBe('no such file or folder');
   });
 });

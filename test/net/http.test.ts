@@ -117,7 +117,7 @@ test.each<[string, () => Promise<string>, string]>([
       await once(server, 'close');
       return `http://${address}`;
     },
-    'nothing listens there',
+    'nothing listens at the address',
   ],
   [
     'a host name that does not exist',

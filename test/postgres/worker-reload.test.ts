@@ -54,7 +54,7 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
 
     writePolicy('12');
     service.process.kill('SIGHUP');
-    await vi.waitFor(() => expect(service.output()).toContain('keeps the former one'));
+    await vi.waitFor(() => expect(service.output()).toContain('keeps the former configuration'));
     expect(await statuses()).toEqual([200]);
     expect(await service.stop('SIGTERM')).toBe(0);
   });

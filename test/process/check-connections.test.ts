@@ -79,7 +79,7 @@ describe('the check of the database', () => {
     const [message = ''] = await check({
       TSIGIL_DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:9/tsigil',
     });
-    expect(message).toMatch(/^! 'database': .*nothing listens there/);
+    expect(message).toMatch(/^! 'database': .*nothing listens at the address/);
     expect(message).not.toContain('secret-word');
   });
 });
@@ -108,7 +108,7 @@ describe('the check of Keystone', () => {
       ...settings,
       TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:9',
     });
-    expect(problem).toMatch(/nothing listens there.*Check 'auth\.keystone\.url'/);
+    expect(problem).toMatch(/nothing listens at the address.*Check 'auth\.keystone\.url'/);
   });
 });
 

@@ -88,12 +88,16 @@ test.each([
     { TSIGIL_DATABASE_URL: 'sqlite:/proc/nosuch/tsigil.db' },
     '/proc/nosuch',
   ],
-  ['a named pipe as the configuration', { TSIGIL_CONFIG: 'pipe' }, 'it is a pipe or a device'],
+  [
+    'a named pipe as the configuration',
+    { TSIGIL_CONFIG: 'pipe' },
+    'the path is a pipe or a device',
+  ],
   ['a named pipe as the token', { TSIGIL_ADMIN_TOKEN_FILE: './pipe' }, 'must name a file'],
   [
     'a named pipe as the certificate',
     { TSIGIL_TLS_CERT: 'pipe', TSIGIL_TLS_KEY: 'pipe' },
-    'it is a pipe or a device',
+    'the path is a pipe or a device',
   ],
 ])('%s ends the start at once, with a reason', (_case, variables, reason) => {
   spawnSync('mkfifo', [join(folder, 'pipe')]);

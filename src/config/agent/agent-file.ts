@@ -6,7 +6,7 @@ import { ConfigError } from '../config.ts';
 import { readTree } from '../file.ts';
 import { path, url } from '../kinds.ts';
 
-/** The options of a driver. The driver itself checks them. */
+/** The options of a driver. Only the driver checks these options. */
 const LOCAL: Kind = { schema: { type: 'object' }, parse: (value) => ({ value }) };
 
 const AGENT_FILE = object({

@@ -3,18 +3,18 @@ import type { BatchQuery } from '../../domain/audit/trail.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 
-/** The beginning of a query for batches, which ends with conditions. */
+/** The beginning of a query for batches. Conditions follow. */
 export const SELECT_BATCHES =
   'SELECT number, at, count, first_seq, last_seq, previous, hash, mac, key_number, purged_at FROM audit_batches WHERE ';
 
-/** How far the clocks of hosts may differ. */
+/** The maximum difference between the clocks of hosts. */
 const CLOCK_MARGIN_MS = 3_600_000;
 
 /** Consecutive batches, and the range of `seq` in them. */
 export interface Range {
-  /** The batch with which the step begins. */
+  /** The number of the batch with which the range begins. */
   readonly edge: number;
-  /** The batch with which it ends. */
+  /** The number of the batch with which the range ends. */
   readonly end: number;
   readonly lowestSeq: number;
   readonly highestSeq: number;
@@ -35,16 +35,16 @@ export async function readBatches(
   return rows.map(storedBatch);
 }
 
-/** Returns the number of the last batch; 0 if there is none. */
+/** Returns the number of the last batch; 0 if the trail has no batch. */
 export async function lastBatch(sql: Sql): Promise<number> {
   const row = await sql.one('SELECT coalesce(max(number), 0) AS number FROM audit_batches', []);
   return Number(row?.number);
 }
 
 /**
- * Returns the number of the first batch that may have the requested records. These are at or after
- * the timestamp `after`, and retention has not deleted them. Batches are purged and sealed in the
- * order of their numbers, so a binary search finds it.
+ * Returns the number of the first batch that may have the requested records. The requested records
+ * are at or after the timestamp `after`, and retention has not deleted them. The service seals and
+ * purges batches in the order of their numbers, so a binary search finds the number.
  */
 export async function firstBatch(sql: Sql, after: string | undefined): Promise<number> {
   const sealedAt = after === undefined ? '' : earlier(after, CLOCK_MARGIN_MS);
@@ -60,7 +60,10 @@ export async function firstBatch(sql: Sql, after: string | undefined): Promise<n
   return low;
 }
 
-/** Returns the first batches that have at most `size` records, or the first one. */
+/**
+ * Returns the range of the first batches that together have at most `size` records, or of the first
+ * batch if it has more. Returns undefined without batches.
+ */
 export function rangeOf(batches: readonly AuditBatch[], size: number): Range | undefined {
   const [first] = batches;
   if (first === undefined) return undefined;

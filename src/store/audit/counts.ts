@@ -4,7 +4,7 @@ import { insertRecords } from '../sql/audit-records.ts';
 import type { Sql } from '../sql/sql.ts';
 import { among, MAX_VALUES } from '../sql/table.ts';
 
-/** The maximum number of lines in one statement. */
+/** The maximum number of combined events that one statement writes. */
 const LINES = 64;
 
 const INSERT = 'INSERT INTO audit_counts (id, minute, entry) VALUES ';
@@ -16,15 +16,15 @@ export function minuteOf(timestamp: string): string {
 }
 
 /**
- * Writes combined events. Those of the current minute go to `audit_counts`, where a crash does not
- * lose them. Those of earlier minutes become records.
+ * Writes combined events. Events of the current minute go to the table `audit_counts`, so that a
+ * crash does not lose them. Events of earlier minutes become records.
  */
 export async function writeCounts(
   sql: Sql,
   { current, finished }: Pick<TallyChanges, 'current' | 'finished'>,
 ): Promise<void> {
   for (let at = 0; at < current.length;) {
-    // Of two sizes only, so that few statements are prepared.
+    // A statement has one of two sizes, so that few statements are prepared.
     const some = current.slice(at, at + (current.length - at < LINES ? 1 : LINES));
     await sql.run(
       INSERT + some.map(() => '(?, ?, ?)').join(', ') + REPLACE,
@@ -41,8 +41,8 @@ export async function writeCounts(
 }
 
 /**
- * Moves the combined events of ended processes to the records: those of minutes before `minute`.
- * Returns them.
+ * Moves the combined events of processes that have ended to the records, from minutes before
+ * `minute`. Returns the new records.
  */
 export async function recoverCounts(sql: Sql, minute: string): Promise<AuditEntry[]> {
   const rows = await sql.all(

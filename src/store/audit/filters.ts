@@ -1,7 +1,7 @@
 import { RECORD_FILTERS, type RecordFilters } from '../../domain/audit/trail.ts';
 import type { SqlCondition, SqlValue } from '../sql/sql.ts';
 
-/** Returns the conditions of filters, each after ` AND `. */
+/** Returns the SQL conditions of filters, each with ` AND ` before it. */
 export function conditionOf(filters: RecordFilters): SqlCondition {
   const texts: string[] = [];
   const parameters: SqlValue[] = [];

@@ -4,14 +4,16 @@ import type { Sql } from '../sql/sql.ts';
 import { rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
 import { IN_BATCHES, SELECT_RECORDS, storedRecord } from './read.ts';
 
-/** The limits of one part of a verification, which bound the time of a request. */
+/**
+ * The maximum number of batches in one part of a verification, which bounds the time of a request.
+ */
 const MAX_BATCHES = 1000;
-/** The maximum number of records in one part. */
+/** The maximum number of records in one part of a verification. */
 export const MAX_RECORDS = 50_000;
 
 /** The number of records that one statement reads. */
 const RECORDS_PER_READ = 500;
-/** Returns the batches after a number: as many as one part of a verification reads. */
+/** Returns the batches after the number `after` that one part of a verification reads. */
 export async function nextBatches(sql: Sql, after: number): Promise<AuditBatch[]> {
   const batches = (
     await sql.all(`${SELECT_BATCHES}number > ? ORDER BY number LIMIT ?`, [after, MAX_BATCHES])
@@ -24,13 +26,16 @@ export async function nextBatches(sql: Sql, after: number): Promise<AuditBatch[]
   return end === -1 ? batches : batches.slice(0, Math.max(1, end));
 }
 
-/** The records of a batch, as they are in the database. */
+/** The number of the records of a batch in the database, and the hash of these records. */
 export interface FoundBatch {
   count: number;
   readonly hash: { readonly end: string };
 }
 
-/** Returns the numbers of records and the hashes of the batches that were not purged. */
+/**
+ * Counts and hashes the records of the batches that were not purged. Returns the results by batch
+ * number.
+ */
 export async function hashRecords(
   sql: Sql,
   batches: readonly AuditBatch[],
@@ -60,7 +65,7 @@ export async function hashRecords(
     ).map(storedRecord);
     for (const record of records) {
       const batch = open.get(record.batch ?? 0);
-      if (batch === undefined) continue; // retention is deleting it
+      if (batch === undefined) continue; // retention is deleting the batch
       batch.count += 1;
       batch.hash.add(record);
     }

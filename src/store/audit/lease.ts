@@ -1,18 +1,18 @@
 import type { Dialect, Sql } from '../sql/sql.ts';
 
-/** A job that at most one process does at a time. */
+/** The right of one process to run a job, which no other process runs at the same time. */
 export interface Lease {
   readonly name: string;
   /** The id of this process. */
   readonly holder: string;
-  /** How long a claim lasts, unless it is renewed. */
+  /** How long a claim lasts, unless the holder renews it. */
   readonly milliseconds: number;
 }
 
 /**
  * Claims or renews a lease with the clock of the database. Returns false if another process holds
- * it. Until the transaction of `sql` ends, no other process can claim it. `fence` in the table
- * counts the changes of the holder.
+ * the lease. Until the transaction of `sql` ends, no other process can claim the lease. The column
+ * `fence` counts the changes of the holder.
  */
 export async function claimLease(
   sql: Sql,

@@ -21,7 +21,7 @@ export function localEntry(subject: AuditSubject): AuditEntry {
   return auditEntry(localOrigin(), subject);
 }
 
-/** Writes the record of a command on this machine. Throws `unavailable`. */
+/** Writes the record of a command on this machine. Throws `unavailable` if the write fails. */
 export async function recordLocally(
   database: Pick<Database, 'write'>,
   subject: AuditSubject,
@@ -29,7 +29,7 @@ export async function recordLocally(
   await database.write((sql) => insertRecord(sql, localEntry(subject)));
 }
 
-/** Returns the name of the user of this process. Undefined if the system has no name for it. */
+/** Returns the name of the user of this process; undefined if the user has no name. */
 function userName(): string | undefined {
   try {
     return userInfo().username;

@@ -38,7 +38,7 @@ export interface AuditDependencies {
   readonly intervalMs?: number | undefined;
 }
 
-/** Starts the audit trail of a service, whose schema is up to date. */
+/** Starts the audit trail of a service. The schema of the database must be up to date. */
 export function openAudit({ settings, log, metrics, ...given }: AuditDependencies): {
   readonly trail: RunningTrail;
   readonly recording: Recording;
@@ -60,7 +60,7 @@ export function openAudit({ settings, log, metrics, ...given }: AuditDependencie
       metrics.repaired();
       log.error(
         { batch: number },
-        'Another program deleted the end of the audit trail. The service continues after the last batch in the database. Compare it with earlier checkpoints: tsigil audit verify --checkpoints FILE',
+        'Another program deleted the end of the audit trail. The service continues after the last batch in the database. Compare the trail with earlier checkpoints: tsigil audit verify --checkpoints FILE',
       );
     },
     dropped(records) {

@@ -11,16 +11,16 @@ import { newSlicer } from '../sql/reader.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 
 const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
-/** The beginning of a query for records, which ends with conditions. */
+/** The beginning of a query for records. Conditions follow. */
 export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE `;
 
 /**
- * Selects the records of two batches and of all batches between them. The plus keeps SQLite from
+ * Selects the records of two batches and of all batches between them. The plus prevents SQLite from
  * using the index by batch, because the primary key finds a range of `seq` faster.
  */
 export const IN_BATCHES = '+batch >= ? AND +batch <= ?';
 
-/** Like `IN_BATCHES`, for a query with a condition on the resource: one index search for each batch. */
+/** Selects the same records with one index search for each batch, for a query by resource. */
 const IN_EACH_BATCH =
   'batch IN (SELECT number FROM audit_batches WHERE number >= ? AND number <= ?)';
 
@@ -32,7 +32,7 @@ const UNSEALED_RANGE = `SELECT min(seq) AS lowest, (SELECT max(seq) FROM audit_r
   FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL
     UNION ALL SELECT min(first_seq) FROM audit_batches WHERE number > ?) AS lowest`;
 
-/** The maximum number of unsealed records among which one step searches. */
+/** The maximum number of unsealed records that one step searches. */
 const UNSEALED_PER_STEP = 5000;
 
 /** The maximum number of batches that one step reads. */
@@ -44,7 +44,8 @@ const STEPS_PER_PAGE = 100;
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
 
 /**
- * Returns a page of records. It lists every record once, whatever other processes write meanwhile.
+ * Returns a page of records. All pages together contain every record once, even if other processes
+ * write meanwhile.
  */
 export async function readRecords(sql: Sql, query: RecordQuery): Promise<RecordPage> {
   const { from, first, filters, limit } = query;
@@ -63,7 +64,7 @@ export async function readRecords(sql: Sql, query: RecordQuery): Promise<RecordP
 
 /**
  * Returns the newest records that were not sealed when the list began. Other processes may have
- * sealed some of them in batches after `batch`.
+ * sealed some of these records in batches after `batch`.
  */
 async function readUnsealed(
   sql: Sql,
@@ -90,7 +91,7 @@ async function readUnsealed(
   return records;
 }
 
-/** Returns a page of sealed records after `from`, from batches with at least the number `start`. */
+/** Returns a page of sealed records after `from`, from the batch `start` and later batches. */
 async function readSealed(
   sql: Sql,
   { filters, first, limit }: RecordQuery,
@@ -148,8 +149,8 @@ async function readSealed(
 }
 
 /**
- * Returns the number of records among which a step searches, which takes a few milliseconds. Without
- * filters, the list shows all of them. An index serves `resource_id`.
+ * Returns the number of records that one step searches, which takes a few milliseconds. Without
+ * filters, the list contains all of these records. An index finds the records of a `resource_id`.
  */
 function stepSize(filters: RecordFilters, wanted: number): number {
   if (filters.resource_id !== undefined) return 100_000;
@@ -167,7 +168,10 @@ function numberOrNull(value: unknown): number | null {
   return value === null ? null : Number(value);
 }
 
-/** Returns a record as responses show it, also one whose JSON was damaged in the database. */
+/**
+ * Returns a record as responses show it. If its JSON was damaged in the database, the detail is
+ * only `damaged`.
+ */
 function shown(stored: StoredRecord): AuditRecord {
   try {
     return shownRecord(stored);

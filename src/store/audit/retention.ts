@@ -17,10 +17,10 @@ interface Expired {
 }
 
 /**
- * Deletes records of batches from before `before`, a timestamp: at most 1,000 in one transaction.
- * The first one marks a batch as purged, so that no reader mistakes the rest for the whole batch.
- * Records the deletion. Returns the record; undefined if nothing is left to delete, or if another
- * process has the lease.
+ * Deletes at most 1,000 records of batches from before the timestamp `before`, in one transaction.
+ * The first transaction marks a batch as purged, so that no reader mistakes the remaining records
+ * for the whole batch. Records the deletion. Returns the new record; undefined if nothing is left
+ * to delete, or if another process has the lease.
  */
 export async function purgeExpired(
   { database, lease, now }: Omit<Sealer, 'keyring'>,
@@ -48,7 +48,8 @@ export async function purgeExpired(
         Math.max(...batches.map((batch) => batch.last)),
       ],
     );
-    // Records that were changed in the database may match no batch. The job must not repeat this.
+    // Records that another program changed may match no batch. Returning undefined ends the
+    // repetition.
     if (records === 0) return;
     entry = auditEntry(SERVICE, {
       at,
@@ -60,9 +61,12 @@ export async function purgeExpired(
   return entry;
 }
 
-/** Returns the oldest batches that have records and are from before a time: about 1,000 records. */
+/**
+ * Returns the oldest batches from before a timestamp that have records, with about 1,000 records
+ * together.
+ */
 async function expiredBatches(sql: Sql, before: string): Promise<Expired[]> {
-  // Records of one batch may be mixed with those of the next.
+  // Records of one batch may be mixed with records of the next batch.
   const oldest = await sql.one(
     'SELECT min(batch) AS number FROM (SELECT batch FROM audit_records ORDER BY seq LIMIT 2000) AS oldest',
     [],

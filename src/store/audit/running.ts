@@ -10,7 +10,7 @@ import { readHead, sealBatch, type Head, type Sealer } from './seal.ts';
 /** How often records are sealed and combined events written. */
 const INTERVAL_MS = 1000;
 
-/** How long a process that ended without releasing the lease keeps others from sealing. */
+/** How long no process seals after a process ended without releasing the lease. */
 const LEASE_MS = 10_000;
 
 /** The number of intervals between checkpoints, and between two searches for expired batches. */
@@ -25,7 +25,7 @@ const MAX_FINAL_BATCHES = 20;
 
 const DAY_MS = 86_400_000;
 
-/** The dependencies of the job of the audit trail. */
+/** The dependencies of the audit trail's job. */
 export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly tally: Tally;
   /** The id of this process. */
@@ -34,11 +34,14 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   retentionDays(): number;
   /** Logs the end of the chain. */
   checkpoint(head: Head): void;
-  /** Called for each record that the job has written. */
+  /** Receives each record that the job has written. */
   recorded(entry: AuditEntry): void;
-  /** Reports a failure in the background, once until it works again. */
+  /** Reports a failure of the job, once until the job succeeds again. */
   failed(error: unknown): void;
-  /** Reports that another program had deleted the end of the chain, and the batch that follows. */
+  /**
+   * Reports that another program deleted the end of the chain. `batch` is the batch that was sealed
+   * next.
+   */
   repaired(batch: Head): void;
   /** Reports how many records of combined events were dropped. */
   dropped(records: number): void;
@@ -49,7 +52,7 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
 export interface TrailState {
   /** The number of records without a batch. */
   readonly unsealed: number;
-  /** The time of the oldest of them. */
+  /** The timestamp of the oldest record without a batch. */
   readonly oldest: string | undefined;
   readonly lastBatch: number;
 }
@@ -66,7 +69,8 @@ export interface RunningTrail {
 /** Starts the job on an open database. */
 export function runTrail(given: TrailDependencies): RunningTrail {
   const { database, keyring, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = given;
-  // After a crash, the next process with the only access to a database need not wait.
+  // After a crash, the next process with exclusive access to a database need not wait for the
+  // lease.
   const lease = {
     name: 'audit',
     holder: database.exclusive ? 'the only process' : holder,

@@ -14,7 +14,7 @@ import type { Database, Sql, SqlRow } from '../sql/sql.ts';
 import { MAX_VALUES, SIZES } from '../sql/table.ts';
 import { claimLease, isHeldElsewhere, type Lease } from './lease.ts';
 
-/** The parts of the trail that seal its records. */
+/** The dependencies of sealing. */
 export interface Sealer {
   readonly database: Database;
   readonly keyring: Keyring | undefined;
@@ -33,10 +33,7 @@ export interface Head {
 export interface Sealed extends Head {
   /** The number of records in the batch. */
   readonly count: number;
-  /**
-   * The record of the event that the database had lost the end of the chain. Undefined if it had
-   * not.
-   */
+  /** The record that the end of the chain was lost. Undefined if it was not lost. */
   readonly repair: AuditEntry | undefined;
 }
 
@@ -48,12 +45,12 @@ const READ = `SELECT ${COLUMNS} FROM audit_records WHERE batch IS NULL AND seq >
 const FIRST = 'SELECT seq FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1';
 
 /**
- * Seals up to 2,000 records in a batch. It writes their batch number, and the hash and the MAC of
- * the batch. Records that are committed meanwhile belong to a later batch. Returns the new end of
- * the chain; undefined if there is no record, or if another process seals.
+ * Seals up to 2,000 records in a batch. Writes the batch number of these records, and the hash and
+ * the MAC of the batch. Records that are committed meanwhile belong to a later batch. Returns the
+ * new end of the chain; undefined if there is no record, or if another process seals.
  *
- * Another program may have deleted the end of the chain or set it back. The new batch then follows
- * the last one in the database. The trail then has a record of this event.
+ * Another program may have deleted the end of the chain or set it back. In this case, the new batch
+ * follows the last batch in the database, and the trail gets a record of this event.
  */
 export async function sealBatch({
   database,
@@ -66,7 +63,8 @@ export async function sealBatch({
   if (await isHeldElsewhere(reads, dialect, lease)) return undefined;
   const { number: last, hash: previous, isLost } = await readHead(reads);
   const [number, at] = [last + 1, now()];
-  // Before the transaction, because unsealed records do not change and other writes need not wait.
+  // Hash before the transaction, because unsealed records do not change and other writes need not
+  // wait.
   const digest = hashBatch({ previous, number, at });
   const seqs: number[] = [];
   for (let rows: SqlRow[] = []; seqs.length < MAX_BATCH;) {
@@ -109,8 +107,8 @@ export async function sealBatch({
 }
 
 /**
- * Returns the end of the chain; number 0 before the first batch. `isLost` if the database has
- * batches after the stored end: the last batch is then the end.
+ * Returns the end of the chain; number 0 before the first batch. `isLost` is true if the database
+ * has batches after the stored end. Then the last batch is the end.
  */
 export async function readHead(sql: Sql): Promise<Head & { readonly isLost: boolean }> {
   const stored = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);

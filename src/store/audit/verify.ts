@@ -13,10 +13,10 @@ import { hashRecords, MAX_RECORDS, nextBatches, type FoundBatch } from './hash-r
 /** The number of records that one statement reads. */
 const STRAYS_PER_READ = 5000;
 
-/** The time in which records get a batch. */
+/** The time within which the service seals records. */
 const SEAL_MS = 60_000;
 
-/** The time in which retention deletes the records of a batch. */
+/** The time within which retention deletes the records of a batch. */
 const PURGE_MS = 3_600_000;
 
 /** The dependencies of a verification. */
@@ -52,7 +52,7 @@ async function verifyBatches(
   { sql, auditKey }: TrailSource,
   { after, macSeen }: VerificationStep,
 ): Promise<TrailVerification> {
-  // Read first: other processes may seal further batches meanwhile.
+  // Read the head first, because other processes may seal further batches meanwhile.
   const head = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
   const batches = await nextBatches(sql, after);
   const [known] =
@@ -69,25 +69,25 @@ async function verifyBatches(
     if (number !== expected)
       problems.push({ batch: expected, problem: missing(expected, number - 1) });
     else if (batch.previous !== previous)
-      note('Its previous hash is not the hash of the batch before it.');
+      note('The previous hash is not the hash of the batch before.');
     const found = hashes.get(number);
     if (batch.purged_at !== null || (isWrong(batch, found) && (await isPurged(sql, number))))
       counts.purged += 1;
     else {
       counts.records += found?.count ?? 0;
       if (found === undefined || found.count !== batch.count)
-        note(`It has ${found?.count ?? 0} records instead of ${batch.count}.`);
-      else if (found.hash.end !== batch.hash) note('Its hash does not match its records.');
+        note(`The batch has ${found?.count ?? 0} records instead of ${batch.count}.`);
+      else if (found.hash.end !== batch.hash) note('The hash does not match the records.');
     }
     const key = batch.key_number === null ? undefined : auditKey(batch.key_number);
     if (batch.mac === null) {
       counts.withoutMac += 1;
-      if (hasMac) note('It has no MAC, although earlier batches have one.');
+      if (hasMac) note('The batch has no MAC, although earlier batches have one.');
     } else if (key === undefined) counts.unchecked += 1;
-    else if (key.hmac(macText(batch)) !== batch.mac) note('Its MAC is wrong.');
+    else if (key.hmac(macText(batch)) !== batch.mac) note('The MAC is wrong.');
     if (batch.mac !== null) hasMac = true;
     if (Number(head?.number) === number && head?.hash !== batch.hash)
-      note('It is not the batch that the service sealed last.');
+      note('The batch is not the one that the service sealed last.');
     previous = batch.hash;
     expected = number + 1;
   }
@@ -105,7 +105,9 @@ async function verifyBatches(
 }
 
 function missing(first: number, last: number): string {
-  return first === last ? 'It is missing.' : `It and all batches up to ${last} are missing.`;
+  return first === last
+    ? 'The batch is missing.'
+    : `The batch and all batches up to ${last} are missing.`;
 }
 
 function isWrong({ count, hash }: AuditBatch, found: FoundBatch | undefined): boolean {
@@ -119,8 +121,8 @@ async function isPurged(sql: Sql, number: number): Promise<boolean> {
 }
 
 /**
- * Searches the records after a `seq` for those that are not in the batch that they name. At the end
- * of the trail, checks that new records are being sealed.
+ * Searches the records after a `seq` for records that are not in the batch that they name. At the
+ * end of the trail, checks that new records are being sealed.
  */
 async function verifyRecords(
   { sql, now }: TrailSource,
@@ -147,7 +149,7 @@ async function verifyRecords(
     if (stray !== undefined)
       problems.push({
         batch: Number(stray.batch),
-        problem: `Record ${Number(stray.seq)} names it, but is not one of its records.`,
+        problem: `Record ${Number(stray.seq)} names this batch, but is not one of its records.`,
       });
     position = Number(last.seq);
   }
