@@ -77,7 +77,7 @@ export function openSourceKeyring(
   config: Config,
   file: string | undefined,
 ): MasterKeySource & { readonly keyring: Keyring } {
-  const remedy = 'Set --from-master-key-file to the file that contains it';
+  const remedy = 'Set --from-master-key-file to the file that contains this key';
   const places = new Set([database, config.database].map(defaultFile));
   const found =
     file === undefined

@@ -17,10 +17,14 @@ import type {
 /** One kind of database. `open` and `openSnapshot` load its driver. */
 export interface DatabaseKind extends DatabaseForm {
   /**
-   * Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable`.
+   * Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable` if
+   * this is not possible.
    */
   open(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database>;
-  /** Opens the database read-only. Throws `bad_request` if it does not exist, and `unavailable`. */
+  /**
+   * Opens the database read-only. Throws `bad_request` if it does not exist, and `unavailable` if
+   * it cannot be opened.
+   */
   openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;
   /** Returns the network connection to the database; undefined for files and Unix sockets. */
   linkTo(location: string): Promise<NetworkLink | undefined>;

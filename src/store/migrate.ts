@@ -32,7 +32,9 @@ export const MIGRATIONS: readonly Migration[] = [
 /** The number of the newest schema step in this version. */
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
-/** Returns the newest schema step that was applied to a database; undefined if none was. */
+/**
+ * Returns the newest schema step that was applied to a database; undefined for an empty database.
+ */
 export async function schemaOf({
   dialect,
   reads,
@@ -44,8 +46,8 @@ export async function schemaOf({
 
 /**
  * Updates the schema to the newest step, in one transaction. Records each step with the timestamp
- * `now`. Returns the applied steps. Throws `unavailable` if a newer version has updated the schema
- * further.
+ * `now`. Returns the applied steps. Throws `unavailable` if a newer version of the service has
+ * updated the schema further.
  */
 export async function migrate(database: Database, now: string): Promise<number[]> {
   const steps: number[] = [];

@@ -26,21 +26,22 @@ export interface CommandSecrets {
 /** An open database whose schema is up to date. */
 export interface OpenedDatabase {
   readonly store: Store;
-  /** The schema steps that were applied when it was opened. */
+  /** The schema steps that `openDatabase` applied. */
   readonly steps: readonly number[];
-  /** Sets the default of `tsigkeys.strict`, as for a copy of another database. */
+  /** Sets the default of `tsigkeys.strict` in the database. */
   setStrictTsigkeys(strict: boolean): Promise<void>;
-  /** Stores marks of keys whose secret was lost in the database that they were copied from. */
+  /** Stores marks of keys whose secret the source of a copy has lost. */
   copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
   /** Writes a record about a command on this machine. */
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
-  /** What the start of its encryption has done. */
+  /** What the start of encryption did. */
   readonly report?: EncryptionReport;
 }
 
 /**
  * Opens the database of a setting for a command, and updates its schema. With `secrets`, also
- * prepares its encryption; else secrets are stored in clear. Throws `ServiceError` `unavailable`.
+ * prepares its encryption. Otherwise, the database stores secrets in clear. Throws `ServiceError`
+ * `unavailable` if the database cannot be used.
  */
 export async function openDatabase(
   setting: string,

@@ -4,8 +4,8 @@ import type { Turn } from '../domain/model/ports.ts';
 import type { ScanSlots } from './sql/sql.ts';
 
 /**
- * The maximum number of waiting scans, for one caller and in total. Each belongs to an open
- * request.
+ * The maximum number of waiting scans, for one caller and in total. Each waiting scan belongs to an
+ * open request.
  */
 const MAX_WAITING_PER_OWNER = 50;
 const MAX_WAITING = 500;
@@ -14,8 +14,8 @@ const MAX_WAITING = 500;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Runs `work` when its caller has a turn. Throws `unavailable` if it exceeds the time limit or too
- * many scans wait.
+ * A function that runs `work` when its caller has a turn. It throws `unavailable` if `work` exceeds
+ * the time limit, or if too many scans wait.
  */
 export type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 

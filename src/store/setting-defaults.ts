@@ -13,7 +13,7 @@ export async function strictTsigkeysByDefault({
   return row?.value === 'true';
 }
 
-/** Sets the default of `tsigkeys.strict` for a database, as for a copy of another. */
+/** Sets the default of `tsigkeys.strict` for a database. A copy gets the default of its source. */
 export async function setStrictTsigkeysByDefault(
   database: Pick<Database, 'write'>,
   strict: boolean,

@@ -22,8 +22,8 @@ export interface Source {
 
 /**
  * Opens the database of a setting read-only. Throws `bad_request` unless it exists and has the
- * schema of this version. Throws `unavailable` if it cannot be read, or no master key of `secrets`
- * fits.
+ * schema of this version. Throws `unavailable` if the database cannot be read, or if no master key
+ * of `secrets` fits.
  */
 export async function openSource(
   setting: string,

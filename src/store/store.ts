@@ -86,7 +86,8 @@ export function createStore(database: Database): Store {
       return scan(type, query, turn);
     const { resources, more } = await readPage(database.reads, tableFor(type), query);
     if (query.count !== true) return { resources, more, total: undefined };
-    // If the page contains the whole list, its length is the total. Only longer lists are counted.
+    // If the page contains the whole list, its length is the total. The service counts only longer
+    // lists.
     if (!more && query.after === undefined) return { resources, more, total: resources.length };
     const isSmall = conditions.some((condition) => isLookup(type, condition));
     const total = isSmall
@@ -108,8 +109,8 @@ export function createStore(database: Database): Store {
     async write(work) {
       const changed = new Set<ResourceType>();
       const countChange = (type: ResourceType) => changes.set(type, (changes.get(type) ?? 0) + 1);
-      // Also counted before the commit, because a later write of the same transaction sees this
-      // change.
+      // Count the change before the commit too, because a later write of the same transaction sees
+      // this change.
       const noteChange = (type: ResourceType) => {
         if (changed.has(type)) return;
         changed.add(type);
@@ -127,7 +128,7 @@ export function createStore(database: Database): Store {
         if (outcome.announced) notify();
         return result;
       } finally {
-        // Counted again after the commit, before the caller gets the result. A cache therefore
+        // Count the changes again after the commit, before the caller gets the result. So a cache
         // stores no value that it read in between.
         for (const type of changed) countChange(type);
       }
@@ -149,7 +150,7 @@ export function createStore(database: Database): Store {
   };
 }
 
-/** Reads with `reader`. Calls `noteChange` before each change. */
+/** Returns a writer that reads with `reader`, and calls `noteChange` before each change. */
 function writerOn(
   reader: Reader,
   sql: TransactionSql,
@@ -177,7 +178,8 @@ function writerOn(
     }
   };
   return {
-    // Listed one by one, because spreading the reader takes longer than everything else here.
+    // The methods are listed one by one, because spreading the reader takes longer than the rest of
+    // this function.
     get: reader.get,
     find: reader.find,
     present: reader.present,

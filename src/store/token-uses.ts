@@ -1,7 +1,7 @@
 import { newSlicer, parts } from './sql/reader.ts';
 import type { Database } from './sql/sql.ts';
 
-/** The number of tokens in one transaction. */
+/** The maximum number of tokens in one transaction. */
 const TOKENS_AT_A_TIME = 256;
 
 const NOTE_USE =
@@ -9,7 +9,7 @@ const NOTE_USE =
 
 /**
  * Sets `last_used_at` of tokens, by their ids, unless it is later than `before`. Writes in the
- * order of the ids, so that two processes cannot wait for each other.
+ * order of the ids, so that two processes cannot deadlock.
  */
 export async function noteUses(
   database: Pick<Database, 'write'>,

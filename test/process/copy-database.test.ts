@@ -165,7 +165,7 @@ describe('copy-database', () => {
       status: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^tsigil: Secrets are encrypted with master key [A-Z2-7]{8}\. No master key is configured\. Set --from-master-key-file to the file that contains it\n$/,
+        /^tsigil: Secrets are encrypted with master key [A-Z2-7]{8}\. No master key is configured\. Set --from-master-key-file to the file that contains this key\n$/,
       ) as string,
     });
     expect(readdirSync(folder)).toEqual(['backups']);

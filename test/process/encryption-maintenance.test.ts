@@ -121,7 +121,7 @@ test('a service keeps its master key if the file is removed, and refuses to rota
   expect([status, body.message]).toEqual([400, expect.stringContaining('no longer exists')]);
   await service.post('/v2/encryption/prune', undefined);
   expect((await service.get('/v2/encryption')).body.master_keys).toHaveLength(1);
-  expect(service.output()).toContain('keeps the former ones until it ends');
+  expect(service.output()).toContain('keeps the former master keys until it ends');
   expect(await keys()).toEqual(before);
 });
 

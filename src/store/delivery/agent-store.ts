@@ -10,7 +10,7 @@ import { places } from './outbox.ts';
 /** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;
 
-/** A lease that was extended less than this time ago is not extended again. */
+/** The minimum time between two extensions of a lease. */
 const RENEW_MS = 2000;
 
 /** Creates the leases of agents in an open database. */
@@ -65,7 +65,7 @@ export function createAgentStore(database: Database): AgentStore {
         lease,
       );
       if (row === undefined) throw new LeaseLostError();
-      // An agent asks for changes more often than its lease needs a write.
+      // An agent requests changes more often than it must extend its lease.
       if (Number(row.rest) > leaseMs - RENEW_MS) return Number(row.changes);
       const renewed = await database.write((sql) =>
         sql.run(
@@ -81,5 +81,5 @@ export function createAgentStore(database: Database): AgentStore {
 
 function conflictOf(row: SqlRow | undefined): string {
   if (row?.delivery !== 'agent') return NO_AGENT;
-  return `'${String(row.holder)}' holds the name server. Stop it, or wait until its lease expires`;
+  return `'${String(row.holder)}' holds the name server. Stop that agent, or wait until its lease expires`;
 }

@@ -5,15 +5,15 @@ import { nextIfOver, type Slicer } from '../../domain/scheduling/slicer.ts';
 import { isLostSecret, readLostSecrets } from '../secrets/reset.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 
-/** The number of keys in one statement. */
+/** The number of keys that one statement reads. */
 const KEYS_PER_PAGE = 200;
 
-/** The number of zone names in one statement. */
+/** The number of zone names that one statement reads. */
 const ZONES_PER_PAGE = 2000;
 
 /**
- * Returns the keys of a pool, and of the zones of the pool with the name of their zone. Reads the
- * ids first, and then the keys in slices, so that the event loop stays free.
+ * Returns the keys of a pool, and the keys of its zones with the names of these zones. Reads the
+ * ids first, and then the keys in slices, so that other requests can run in between.
  */
 export async function candidatesOf(
   { reads, dialect }: Pick<Database, 'reads' | 'dialect'>,
@@ -28,7 +28,7 @@ export async function candidatesOf(
   );
   for (const { id } of ofPool) zones.set(String(id), 'all');
   await nextIfOver(slicer);
-  // From the keys to their zones, because a pool may have far more zones than keys.
+  // Join from the keys to their zones, because a pool may have far more zones than keys.
   const ofZones = await reads.all(
     `SELECT tsigkeys.id AS id, zones.name AS zone FROM tsigkeys
       JOIN zones ON zones.id = ${dialect.aside('tsigkeys.resource_id')}

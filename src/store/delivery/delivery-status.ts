@@ -9,13 +9,13 @@ import { createDeliveryStore, requestPass } from './delivery-store.ts';
 import { deliveryOf } from './pass-records.ts';
 import { places } from './outbox.ts';
 
-/** How long a name server counts as served after the last report of a process, in milliseconds. */
+/** How long a name server counts as served after a process last reported it, in milliseconds. */
 const SEEN_MS = 35_000;
 
 /** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;
 
-/** The maximum number of keys in the list of those to remove. */
+/** The maximum number of keys in the list of keys to remove. */
 const MAX_REMOVING = 1000;
 
 /** Returns the state of delivery in an open database, for the reconciler and for callers. */
@@ -74,7 +74,7 @@ export function createDeliveryStatus(
         });
     },
     async removing() {
-      // Only a name server with work or with a failed attempt can have such keys.
+      // Only a name server with work or with a failed attempt can have keys to remove.
       const rows = await database.reads.all(
         `SELECT nameservers.name AS server, deliveries.* FROM nameservers
           JOIN deliveries ON deliveries.nameserver_id = nameservers.id
@@ -106,7 +106,9 @@ function statusOf({ served, pending }: SqlRow): ServerStatus {
   };
 }
 
-/** Returns the id of the pool whose name servers get a key; empty if its zone does not exist. */
+/**
+ * Returns the id of the pool whose name servers get a key; empty if the key's zone does not exist.
+ */
 async function poolOf({ reads }: Database, { scope, resource_id: id }: Tsigkey): Promise<string> {
   if (scope === 'POOL') return id;
   const row = await reads.one('SELECT pool_id FROM zones WHERE id = ?', [id]);

@@ -162,7 +162,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
   };
 }
 
-/** Lets the next pass of a name server start at once and probe all keys. */
+/** Requests that the next pass of a name server starts at once and probes all keys. */
 export async function requestPass(
   { write }: Pick<Database, 'write'>,
   id: string,

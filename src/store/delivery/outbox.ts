@@ -3,7 +3,7 @@ import { isEmpty } from '../../domain/delivery/affected.ts';
 import type { Affected } from '../../domain/model/ports.ts';
 import type { Dialect, Sql } from '../sql/sql.ts';
 
-/** How long a process relies on the absence of name servers in a database that others change. */
+/** How long a process caches that no name server exists, if other processes may add one. */
 const ABSENT_MS = 5000;
 
 /** The maximum number of pools, zones or name servers in one statement. */
@@ -12,7 +12,7 @@ const MAX_NAMED = 50;
 /** The dependencies of the outbox of one process. */
 export interface OutboxDependencies {
   readonly dialect: Dialect;
-  /** Whether no other process changes the database. */
+  /** True if no other process changes the database. */
   readonly exclusive: boolean;
   /** Returns the number of changes to name servers by this process. */
   serverChanges(): number;
@@ -22,15 +22,16 @@ export interface OutboxDependencies {
 export interface Outbox {
   /**
    * Adds a row for each affected name server, in the transaction of the change. Returns whether it
-   * added any. Returns undefined at once if there is no name server.
+   * added a row. Returns undefined without a statement if no name server exists.
    */
   announce(sql: Sql, affected: Affected): Promise<boolean> | undefined;
 }
 
 /**
  * Creates the outbox of a database. Without name servers, a change runs no statement. The process
- * caches that there is none until it changes name servers itself. If other processes may add one,
- * it caches this for 5 s. A new name server gets a second pass after 30 s, so it misses no change.
+ * caches that no name server exists until it changes name servers itself. If other processes may
+ * add one, the process caches this for 5 s. A new name server gets a second pass after 30 s, so it
+ * misses no change.
  */
 export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDependencies): Outbox {
   let absentSince: number | undefined;
@@ -63,7 +64,7 @@ export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDepend
   };
 }
 
-/** Adds a row for each name server that meets a condition. Returns their number. */
+/** Adds a row for each name server that meets a condition. Returns the number of rows. */
 export function addRows(
   sql: Sql,
   now: string,
@@ -76,7 +77,10 @@ export function addRows(
   );
 }
 
-/** Returns the conditions on name servers. Too many ids for one statement affect all of them. */
+/**
+ * Returns the conditions on name servers. If the ids are too many for one statement, the condition
+ * matches all name servers.
+ */
 function conditions({ pools, zones, servers }: Affected): {
   texts: string[];
   parameters: string[];
@@ -95,8 +99,8 @@ function conditions({ pools, zones, servers }: Affected): {
 }
 
 /**
- * Deletes the rows of deleted name servers. After a change of a name server, its keys count as
- * delivered only after a pass has verified them again.
+ * Deletes the rows of deleted name servers. Sets the delivered keys of changed name servers to
+ * pending, so that a pass verifies them again.
  */
 async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<void> {
   for (const id of deletedServers)
@@ -109,7 +113,7 @@ async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<
     );
 }
 
-/** Returns `count` places for parameters. */
+/** Returns placeholders for `count` parameters. */
 export function places(count: number): string {
   return Array(count).fill('?').join(', ');
 }

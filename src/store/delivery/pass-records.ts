@@ -12,7 +12,9 @@ import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 import { OUTBOX_ROWS } from './claims.ts';
 import { addRows, places } from './outbox.ts';
 
-/** The numbers of rows in one statement: few sizes, so that few statements are prepared. */
+/**
+ * The possible numbers of rows in one statement. They are few, so that few statements are prepared.
+ */
 const ROWS = [64, 8, 1];
 
 /** The columns of a delivery. */
@@ -22,8 +24,8 @@ export const COLUMNS = [
 ];
 
 /**
- * Records a successful pass, and releases or keeps its lease. `owned` compares the id, holder and
- * fence in `lease`. Throws `LeaseLostError`.
+ * Records a successful pass, and releases or keeps its lease. The condition `owned` compares the
+ * id, holder and fence in `lease`. Throws `LeaseLostError` if another process holds the lease.
  */
 export async function recordServer(
   sql: Sql,
@@ -59,14 +61,17 @@ function leaseOf(now: string, keepMs: number): string {
     : 'holder = NULL, lease_until = 0';
 }
 
-/** Returns the condition that an agent may keep its lease: the service has not taken over. */
+/**
+ * Returns the condition under which an agent may keep its lease: the service does not deliver
+ * itself.
+ */
 function mayKeep(keepMs: number): string {
   return keepMs > 0 ? " AND delivery = 'agent'" : '';
 }
 
 /**
- * Records a failure, and releases or keeps the lease. Returns the number of failures in a row.
- * Throws `LeaseLostError`.
+ * Records a failure, and releases or keeps the lease. Returns the number of consecutive failures.
+ * Throws `LeaseLostError` if another process holds the lease.
  */
 export async function recordFailure(
   sql: Sql,
@@ -99,8 +104,9 @@ export async function recordFailure(
 }
 
 /**
- * Adds deliveries of keys that the name server `id` may have and should not have, and a row of the
- * outbox. Does nothing for keys that have deliveries, and without such a name server.
+ * Adds deliveries of keys that the name server `id` may have but should not have, and a row of the
+ * outbox. Ignores keys that have deliveries. Does nothing if the service does not deliver to this
+ * name server.
  */
 export async function recordLeftovers(
   sql: Sql,
@@ -112,7 +118,10 @@ export async function recordLeftovers(
   if (added > 0) await putDeliveries(sql, id, leftovers, 'keep');
 }
 
-/** Inserts deliveries to the name server `id`. If a key has a delivery, replaces or keeps it. */
+/**
+ * Inserts deliveries to the name server `id`. If a key has a delivery, replaces or keeps that
+ * delivery.
+ */
 export async function putDeliveries(
   sql: Sql,
   id: string,
@@ -143,7 +152,7 @@ export function deliveryOf(row: SqlRow): Delivery {
   return {
     keyId: String(row.key_id),
     keyName: String(row.key_name),
-    state: String(row.state) as Delivery['state'], // only `putDeliveries` writes it
+    state: String(row.state) as Delivery['state'], // only `putDeliveries` writes this column
     deliveredVersion: Number(row.delivered_version),
     appliedAt: text('applied_at'),
     verifiedAt: text('verified_at'),
@@ -151,7 +160,7 @@ export function deliveryOf(row: SqlRow): Delivery {
   };
 }
 
-/** Returns a list in parts, each for one statement. */
+/** Yields a list in parts, each for one statement. */
 export function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
   let start = 0;
   while (start < items.length) {

@@ -16,7 +16,7 @@ export function connectionOptions(location: string, settings: DatabaseSettings):
     application_name: 'tsigil',
     connectionTimeoutMillis: settings.connectTimeoutSeconds * 1000,
     statement_timeout: settings.statementTimeoutSeconds * 1000,
-    // if the server does not enforce its statement timeout
+    // for a server that does not enforce its statement timeout
     query_timeout: settings.statementTimeoutSeconds * 1000 + 1000,
     keepAlive: true,
     types,
@@ -24,8 +24,8 @@ export function connectionOptions(location: string, settings: DatabaseSettings):
 }
 
 /**
- * Returns the network connection to the server at `location`; undefined for a Unix socket. Some
- * values of sslmode allow a connection without TLS.
+ * Returns the network connection to the server at `location`; undefined for a Unix socket. The
+ * values `disable`, `allow` and `prefer` of sslmode allow a connection without TLS.
  */
 export function linkTo(location: string): NetworkLink | undefined {
   const connectionString = `postgres:${location}`;
@@ -37,8 +37,8 @@ export function linkTo(location: string): NetworkLink | undefined {
 }
 
 /**
- * Returns a URL with this password, unless it has one. The driver ignores a password outside the
- * URL.
+ * Returns `url` with `password`, unless it already has a password. The driver ignores a password
+ * outside the URL.
  */
 function withPassword(url: string, password: string | undefined): string {
   if (password === undefined || Boolean(new pg.Client({ connectionString: url }).password))

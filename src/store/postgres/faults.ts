@@ -13,9 +13,9 @@ const TRY_AGAIN = ['40001', '40P01'];
 
 /**
  * SQLSTATE classes and codes for a fault of the machine or the connection, not of the program.
- * Faults of connections are connection errors, passwords, missing databases and operator
- * intervention. Others are resources, system errors, lock timeouts, and a server that became a
- * read-only standby.
+ * Faults of the connection are connection errors, wrong passwords, missing databases and operator
+ * intervention. Faults of the machine are missing resources, system errors, lock timeouts, and a
+ * server that became a read-only standby.
  */
 const MACHINE_FAULTS = /^(?:08|28|3D|53|57|58|55P03|25006|XX001|XX002)/;
 
@@ -34,7 +34,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
 }
 
-/** Returns whether a row refers to one that does not exist. */
+/** Returns whether a row refers to another row that does not exist. */
 export function isReferenceViolation(error: unknown): boolean {
   return codeOf(error) === '23503';
 }
@@ -65,7 +65,7 @@ function unavailable(reason: string | undefined, cause: unknown): ServiceError {
 /**
  * Returns the parts of a server error that may be logged. These are its code, its message and the
  * names of table, column and constraint. DETAIL, WHERE and similar members quote rows, which
- * contain secrets. Messages of data exceptions (class 22) quote them after a colon.
+ * contain secrets. Messages of data exceptions (class 22) quote values after a colon.
  */
 function withoutValues({
   code = '',

@@ -3,15 +3,16 @@ import type { Lock } from '../../domain/model/ports.ts';
 
 /**
  * The maximum number of keys of one resource type that a transaction locks one by one. For more
- * keys, it locks the whole type. The server has room for 64 locks per connection.
+ * keys, the transaction locks the whole type. By default, the server has room for 64 locks per
+ * connection.
  */
 const MAX_KEYS = 32;
 
-/** Creates the statements that acquire the locks of one transaction. */
+/** The locks that one transaction holds. */
 export interface Locks {
   /**
    * Returns the statement that acquires those of `locks` that the transaction does not hold yet;
-   * undefined if it holds all.
+   * undefined if it holds all of them.
    */
   acquire(locks: readonly Lock[]): string | undefined;
 }
@@ -25,10 +26,10 @@ interface Held {
 }
 
 /**
- * Creates the locks of one transaction: advisory locks of PostgreSQL, which end with it. Each key
- * belongs to a resource type. A transaction holds the type shared while it holds a key. A
- * transaction that holds the type exclusively therefore needs no keys. One statement acquires locks
- * in the order of their numbers, so two such statements cannot wait for each other.
+ * Creates the locks of one transaction: advisory locks of PostgreSQL, which end with the
+ * transaction. Each key belongs to a resource type. While a transaction holds a key, it also holds
+ * a shared lock on the type. So a transaction with an exclusive lock on the type needs no keys. One
+ * statement acquires locks in the order of their numbers, so two such statements cannot deadlock.
  */
 export function createLocks(): Locks {
   const types = new Map<string, Held>();
@@ -59,7 +60,7 @@ export function createLocks(): Locks {
 }
 
 /**
- * Groups locks by the collection of their type. Of two locks on one key, the exclusive one counts.
+ * Groups locks by the collection of their type. An exclusive lock on a key replaces a shared one.
  */
 function byCollection(
   locks: readonly Lock[],
@@ -83,8 +84,8 @@ function inOrder(locks: ReadonlyMap<bigint, boolean>): string[] {
 }
 
 /**
- * Returns the number of an advisory lock. Two subjects with the same number only wait for each
- * other without need.
+ * Returns the number of an advisory lock. Two subjects with the same number are still safe, but
+ * transactions wait for each other without need.
  */
 function numberOf(subject: string): bigint {
   return createHash('sha256').update(subject).digest().readBigInt64BE();

@@ -3,20 +3,20 @@ import type { Notifications } from '../sql/sql.ts';
 
 const CHANNEL = 'tsigil_delivery';
 
-/** The shortest time between two notifications of this process. */
+/** The minimum time between two notifications of this process. */
 const SEND_MS = 5;
 
-/** The pause before another attempt to connect. */
+/** The pause before the next attempt to connect. */
 const RECONNECT_MS = 1000;
 
-/** How often the connection is tested, and how long the test may take. */
+/** How often a listener tests its connection, and how long the test may take. */
 const [TEST_MS, RESPONSE_MS] = [30_000, 5000];
 
 /**
  * Creates notifications between the processes of a database. `send` uses a connection of `pool`
- * after the commit. A notification inside a transaction makes all commits wait for each other. Each
- * listener has a separate connection. Behind a pooler of transactions, no notification arrives, and
- * the regular poll finds the changes.
+ * after the commit, because a notification inside a transaction makes all commits wait for each
+ * other. Each listener has a separate connection. Behind a transaction pooler such as PgBouncer, no
+ * notification arrives. Then the regular poll finds the changes.
  */
 export function createNotifications(
   options: pg.ClientConfig,

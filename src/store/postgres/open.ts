@@ -9,12 +9,12 @@ import { scrub } from './scrub.ts';
 import { sqlOn } from './statements.ts';
 import { repeat, transaction } from './transaction.ts';
 
-/** The key of the advisory lock for migrations. It is an arbitrary number. */
+/** The key of the advisory lock for migrations, an arbitrary number. */
 const MIGRATION_LOCK = 7_447_101;
 
 /**
  * Opens the PostgreSQL database at `location`, the part of the URL after the scheme. Any number of
- * processes may share it. Throws `unavailable` if it cannot be reached.
+ * processes may share it. Throws `unavailable` if the server cannot be reached.
  */
 export async function openPostgres(
   location: string,

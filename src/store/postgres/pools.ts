@@ -4,9 +4,12 @@ import { connectionOptions } from './connection.ts';
 
 /** The connection pools of one process. */
 export interface Pools {
-  /** For reads by an index, and for writes. */
+  /** The connections for reads by an index, and for writes. */
   readonly points: pg.Pool;
-  /** For lists that read many rows. If there is only one connection, it is the same pool. */
+  /**
+   * The connections for lists that read many rows. With a single connection, this is the same pool
+   * as `points`.
+   */
   readonly scans: pg.Pool;
   readonly scanSlots: ScanSlots;
   end(): Promise<void>;
@@ -14,8 +17,8 @@ export interface Pools {
 
 /**
  * Creates the pools for the database at `location`. Reserves a third of the connections for scans.
- * These are at least two of four or more connections. One caller can therefore not use all of them.
- * Of two or three connections, it reserves one.
+ * Of four or more connections, it reserves at least two, so that one caller cannot use them all. Of
+ * two or three connections, it reserves one.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;
@@ -50,10 +53,11 @@ function createPool(
   const pool = new pg.Pool({
     ...connectionOptions(location, { ...settings, statementTimeoutSeconds }),
     max,
-    // A transaction may send statements before the response to the one before.
+    // A transaction may send a statement before it has received the response to the previous
+    // statement.
     pipeline: true,
     idle_in_transaction_session_timeout: statementTimeoutSeconds * 1000,
   });
-  pool.on('error', () => undefined); // an idle connection failed; the next query uses another one
+  pool.on('error', () => undefined); // the next query uses another connection
   return pool;
 }

@@ -11,12 +11,12 @@ import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 import { countStatement, tablesIn, type Statement } from '../sql/table.ts';
 import { dialect } from './dialect.ts';
 
-/** How many resources are read at a time for a computed filter. */
+/** The number of resources that one statement reads for a computed filter. */
 const ROWS_AT_A_TIME = 256;
 
 /**
- * Reads pages that may require reading many rows. Each needs one statement, unless it has computed
- * filters.
+ * Returns a function that reads pages of lists which may need to read many rows. A page without
+ * computed filters needs one statement.
  */
 export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
   const tableFor = tablesIn(dialect, keyring);
@@ -47,7 +47,7 @@ export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
     };
   };
 
-  /** Reads the list in parts, because the computed filters exclude some of its rows. */
+  /** Reads the list in parts, because computed filters exclude rows after they are read. */
   const readPassing = async (
     type: ResourceType,
     query: PageQuery,

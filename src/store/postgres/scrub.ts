@@ -7,8 +7,8 @@ const WAIT_MS = 120_000;
 const POLL_MS = 50;
 
 /**
- * Counts transactions, connections and replication slots for which PostgreSQL keeps replaced rows.
- * These are rows that transaction `?` or an earlier one has replaced.
+ * Counts transactions, connections and replication slots for which PostgreSQL keeps rows that
+ * transaction `?` or an earlier transaction replaced.
  */
 const OLDER = `
   WITH mark AS (SELECT ?::bigint AS id),
@@ -23,13 +23,13 @@ const OLDER = `
 
 /**
  * Rewrites the files of `tables` and of PostgreSQL's statistics, without rows that were replaced
- * before. Waits up to `waitMs` for earlier transactions, because a rewrite copies every row that
- * one of them may still read. Locks each table while it is rewritten. Throws `unavailable` if the
- * transactions do not end in time.
+ * before. Waits up to `waitMs` for earlier transactions, because a rewrite copies every row that an
+ * earlier transaction may still read. Locks each table while it is rewritten. Throws `unavailable`
+ * if the transactions do not end in time.
  */
 export async function scrub(sql: Sql, tables: readonly string[], waitMs = WAIT_MS): Promise<void> {
   await waitForEarlierTransactions(sql, waitMs);
-  // One statement each, because VACUUM cannot run in a transaction.
+  // Each table needs its own statement, because VACUUM cannot run in a transaction.
   for (const table of tables) await sql.run(`VACUUM (FULL, ANALYZE) ${table}`, []);
   // The statistics of columns contain samples of their former values, which ANALYZE has replaced.
   await waitForEarlierTransactions(sql, waitMs);
@@ -43,7 +43,7 @@ async function waitForEarlierTransactions(sql: Sql, waitMs: number): Promise<voi
     if (performance.now() > until)
       throw new ServiceError(
         'unavailable',
-        `Waited ${waitMs / 1000} s for earlier transactions on the PostgreSQL server. Former secrets can remain until they end. Find them in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. End them, and repeat the command`,
+        `Waited ${waitMs / 1000} s for earlier transactions on the PostgreSQL server. Former secrets can remain until these transactions end. Find the transactions in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. End them, and repeat the command`,
       );
     await pause(POLL_MS);
   }

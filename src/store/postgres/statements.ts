@@ -17,8 +17,8 @@ export type Query = (query: {
 const statements = new Map<string, { name: string; text: string }>();
 
 /**
- * Returns the statement with numbered parameters, and the name under which each connection prepares
- * it once.
+ * Returns the statement with numbered parameters. Each connection prepares the statement once,
+ * under the returned name.
  */
 function prepared(text: string): { name: string; text: string } {
   const known = statements.get(text);

@@ -9,7 +9,7 @@ import { sqlOn } from './statements.ts';
 
 const MAX_ATTEMPTS = 20;
 
-/** For any default of the database. */
+/** States the isolation level, because the database may have another default. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /**
@@ -36,9 +36,9 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 
 /**
  * Runs `work` in a read-committed transaction on a connection of `pool`. Each statement sees what
- * is committed when it begins. It therefore sees the changes for which the locks before it have
- * waited. The transaction begins with the first statement. After an error it rolls back, and throws
- * `unavailable` or what `work` threw.
+ * is committed when it begins. So it sees the changes for which the transaction's locks waited. The
+ * transaction begins with the first statement. After an error, rolls back and throws `unavailable`
+ * or what `work` threw.
  */
 export async function transaction<T>(
   pool: pg.Pool,
@@ -62,15 +62,15 @@ export async function transaction<T>(
     }
     return result;
   } catch (error) {
-    // Without a response to COMMIT, the outcome is unknown. The caller gets an error, never
-    // success.
+    // Without a response to COMMIT, the outcome is unknown, so the caller gets an error.
     const undone =
       !isOpen() ||
       (await client.query('ROLLBACK').then(
         () => true,
         () => false,
       ));
-    // After a fault of the server, such as a change to standby, this connection is not used again.
+    // After a fault of the server, such as a change to standby, the pool does not use this
+    // connection again.
     keep = undone && !(error instanceof ServiceError && error.code === 'unavailable');
     throw error;
   } finally {
@@ -80,14 +80,15 @@ export async function transaction<T>(
 }
 
 /**
- * Returns the statements of a transaction, which begins with the first of them. Locks and
- * statements whose result is not needed are sent together with the next statement. The server runs
- * statements in the order in which they are sent, and refuses all that follow a failed one. It
- * would not refuse those after a failed BEGIN: only SELECT is sent before the response to BEGIN.
+ * Returns an `Sql` for a transaction, which begins with the first statement. Sends locks, and
+ * statements whose result is not needed, together with the next statement. The server runs
+ * statements in the order in which they arrive, and refuses all statements after a failed one. It
+ * would not refuse statements after a failed BEGIN, so only SELECT is sent before the response to
+ * BEGIN.
  */
 function pipelinedSql(plain: Sql): {
   sql: TransactionSql;
-  /** Whether the transaction may have begun, and COMMIT has not ended it. */
+  /** Returns whether the transaction may have begun and COMMIT has not ended it. */
   isOpen: () => boolean;
   commit: () => Promise<void>;
 } {

@@ -22,7 +22,7 @@ const INTERVAL_MS = 10_000;
 
 /**
  * The number of intervals without a secret under a draining key, after which no process encrypts
- * with it.
+ * with that key.
  */
 const EMPTY_INTERVALS = 2;
 
@@ -40,12 +40,12 @@ export interface EncryptionDependencies {
   now(): string;
   /** The id and the host of this process. */
   readonly process: { readonly id: string; readonly host: string };
-  /** Reports a failure in the background. */
+  /** Reports a failure of the job. */
   failed(error: unknown): void;
   readonly intervalMs?: number | undefined;
 }
 
-/** Operations on keys, and a job that follows the changes of other processes. */
+/** Operations on keys, and a job that loads the changes of other processes. */
 export interface RunningEncryption extends Encryption {
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export function runEncryption({
 
   const follow = masterKeyFollower(keyring, readMasterKeys, failed);
 
-  /** Reads the master keys again, if they can be used, and loads the data keys. */
+  /** Uses the current master keys if they fit, and loads the data keys. */
   const reload = async (): Promise<readonly WrappedKey[]> => {
     const dataKeys = await readDataKeys(database.reads);
     follow(dataKeys);
@@ -75,7 +75,8 @@ export function runEncryption({
   };
 
   /**
-   * Encrypts secrets under other keys than the active one again, and retires keys without secrets.
+   * Encrypts secrets under former data keys again with the active one, and retires data keys
+   * without secrets.
    */
   const drain = async (): Promise<void> => {
     const keys = await reload();
@@ -110,7 +111,7 @@ export function runEncryption({
     return processes;
   };
 
-  /** Runs the job, and repeats it if it is requested again meanwhile. */
+  /** Runs the job. Repeats the job if it was requested again meanwhile. */
   let isRequested = false;
   let running: Promise<void> | undefined;
   const run = async () => {
@@ -185,7 +186,7 @@ export function runEncryption({
       if (unfit !== undefined)
         throw new ServiceError(
           'bad_request',
-          `The source of master keys ${unfit}. Add the line of that key after the new one`,
+          `The source of master keys ${unfit}. Add the line of that key after the line of the new key`,
         );
       if (masterKeys.length > 0) keyring.useMasterKeys(masterKeys);
       else if (keyring.masterKeys.length > 0)
@@ -210,7 +211,7 @@ export function runEncryption({
             key.number,
           ]);
         }
-        // Unwraps every key before the commit.
+        // Check before the commit that the new master key unwraps every data key.
         if (keyring.load(await readDataKeys(sql)).length > 0)
           throw new Error('A data key cannot be unwrapped with the new master key');
         await insertRecord(sql, { ...entry, detail: { master_key: id } });
@@ -249,7 +250,7 @@ async function setState(sql: Sql, number: number, from: string, to: string): Pro
   ]);
 }
 
-/** Returns the number of secrets under a data key; null counts those that are not encrypted. */
+/** Returns the number of secrets under a data key; null counts secrets that are not encrypted. */
 export async function countUnder(sql: Sql, number: number | null): Promise<number> {
   let count = 0;
   for (const { table, keyColumn } of SECRET_PLACES) {
@@ -260,7 +261,7 @@ export async function countUnder(sql: Sql, number: number | null): Promise<numbe
   return count;
 }
 
-/** Decrypts every secret of a database. */
+/** Decrypts every secret of a database. Returns how many it checked, and the unreadable ones. */
 export async function verifySecrets(
   database: Database,
   keyring: Keyring,

@@ -12,7 +12,7 @@ export const NO_KEYS = 'no longer exists';
 
 /**
  * Returns a function that reads the master keys again, and uses them if they unwrap every data key.
- * Otherwise it keeps the former ones, and reports each problem once.
+ * Otherwise, the function keeps the former master keys, and reports each problem once.
  */
 export function masterKeyFollower(
   keyring: Keyring,
@@ -29,7 +29,7 @@ export function masterKeyFollower(
     else if (problem !== reported)
       failed(
         new Error(
-          `The source of master keys ${problem}. The service keeps the former ones until it ends`,
+          `The source of master keys ${problem}. The service keeps the former master keys until it ends`,
         ),
       );
     reported = problem;
@@ -37,8 +37,8 @@ export function masterKeyFollower(
 }
 
 /**
- * Returns what is wrong with master keys that do not unwrap every data key, as a clause. Undefined
- * if nothing is wrong, or if there are none.
+ * Returns the problem of master keys that do not unwrap every data key, as a clause. Returns
+ * undefined if they unwrap every data key, or if there is no master key.
  */
 export function problemWith(
   keyring: Keyring,

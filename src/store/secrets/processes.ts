@@ -15,8 +15,8 @@ export interface LiveProcess {
 const LIVE_MS = 35_000;
 
 /**
- * Stores that a process runs, with its master keys, and returns all processes that run. The time is
- * that of the database, so that the clocks of machines may differ.
+ * Records that a process runs, with its master keys. Returns all running processes. Uses the clock
+ * of the database, because the clocks of machines may differ.
  */
 export async function reportProcess(sql: Sql, process: LiveProcess): Promise<LiveProcess[]> {
   const now = await databaseTime(sql);
@@ -42,14 +42,14 @@ export async function liveProcesses(sql: Sql): Promise<Pick<LiveProcess, 'id' | 
   return rows.map(({ id, host }) => ({ id: String(id), host: String(host) }));
 }
 
-/** Stores that a process has ended. */
+/** Removes the record of a process that has ended. */
 export async function removeProcess(sql: Sql, id: string): Promise<void> {
   await sql.run('DELETE FROM encryption_processes WHERE id = ?', [id]);
 }
 
 /**
- * Returns the time of the database server in milliseconds. Only databases that processes share have
- * several clocks.
+ * Returns the time of the database server in milliseconds. Only a shared database needs this clock,
+ * because its processes may run on several machines.
  */
 async function databaseTime(sql: Sql): Promise<number> {
   const row = await sql.one(

@@ -20,7 +20,7 @@ export const SECRET_PLACES: readonly SecretPlace[] = RESOURCE_TYPES.flatMap((typ
   })),
 );
 
-/** The number of rows that are encrypted in one transaction, which takes a few milliseconds. */
+/** The number of rows that one transaction encrypts, in a few milliseconds. */
 const BATCH = 100;
 
 /** A row with a secret in its stored form. */
@@ -30,10 +30,10 @@ interface SecretRow {
 }
 
 /**
- * Encrypts all secrets under one data key again with the active one, in batches. `from` is null for
- * secrets that are not encrypted. Changes only the stored form: no timestamp and no version. A row
- * that changes meanwhile keeps its new secret. Skips rows that cannot be decrypted. Returns the
- * number of encrypted rows.
+ * Encrypts all secrets under the data key `from` again with the active data key, in batches. `from`
+ * is null for secrets that are not encrypted. Changes only the stored form: no timestamp and no
+ * version. A row that changes meanwhile keeps its new secret. Skips rows that cannot be decrypted.
+ * Returns the number of encrypted rows.
  */
 export async function reEncrypt(
   database: Database,
@@ -46,7 +46,7 @@ export async function reEncrypt(
     const cipher = keyring.cipherOf(place.table, place.column);
     let after = '';
     for (let last = ''; !stop(); after = last) {
-      // A transaction of this kind sees the newest rows, and never conflicts with itself.
+      // A transaction of `migrate` sees the newest rows, and only one runs at a time.
       await database.migrate(async (sql) => {
         const rows = await rowsAfter(sql, place, from, after);
         last = rows.at(-1)?.id ?? '';
@@ -60,8 +60,8 @@ export async function reEncrypt(
 }
 
 /**
- * Yields the secrets under a data key, or those that are not encrypted, in the order of their ids.
- * Other work of the process runs between the batches.
+ * Yields the secrets under a data key, or the secrets that are not encrypted, in the order of their
+ * ids. Other work of the process runs between the batches.
  */
 export async function* secretsUnder(
   sql: Sql,
@@ -103,7 +103,7 @@ async function encryptRow(
   try {
     clear = cipher.decrypt(id, { text: secret, keyNumber: from });
   } catch {
-    return 0; // counted as unreadable, and reported by the check of all secrets
+    return 0; // `verifySecrets` reports this row as unreadable
   }
   const stored = cipher.encrypt(id, clear);
   const { text, parameters } = isKey(keyColumn, from);
@@ -113,7 +113,7 @@ async function encryptRow(
   );
 }
 
-/** Returns the condition that a row is under a data key, or is not encrypted. */
+/** Returns the condition that a secret is encrypted with a data key; null for secrets in clear. */
 export function isKey(
   column: string,
   number: number | null,

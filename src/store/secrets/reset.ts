@@ -11,7 +11,7 @@ import { insertDataKey, isActive } from './start.ts';
 /** The dependencies of a reset. */
 export interface ResetDependencies {
   readonly database: Database;
-  /** Has the new master key, unless `createMasterKey` creates it. */
+  /** The keyring with the new master key, unless `createMasterKey` creates that key. */
   readonly keyring: Keyring;
   readonly createMasterKey: (() => MasterKey) | undefined;
   readonly randomBytes: (size: number) => Buffer;
@@ -28,7 +28,7 @@ export interface UnreadableKey {
   readonly algorithm: AlgorithmName;
 }
 
-/** What a reset changes. */
+/** The keys that a reset changes. */
 export interface ResetPlan {
   readonly keys: readonly UnreadableKey[];
   /** The data keys that no master key unwraps. */
@@ -58,7 +58,7 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
 
 /**
  * Gives each key with an unreadable secret a new random secret, and marks it as lost. Deletes the
- * data keys that no master key unwraps. All in one transaction, which does not change readable
+ * data keys that no master key unwraps. Runs in one transaction, which does not change readable
  * secrets. No service may use the database.
  */
 export async function resetSecrets({
@@ -91,7 +91,7 @@ export async function resetSecrets({
   return plan;
 }
 
-/** Creates an active data key, unless the master keys unwrap the present one. */
+/** Creates an active data key, unless the master keys unwrap the current active data key. */
 async function ensureActiveKey(
   sql: Sql,
   keyring: Keyring,
@@ -117,7 +117,7 @@ async function ensureActiveKey(
 /** The mark of a key whose secret was lost. */
 export interface LostSecret {
   readonly id: string;
-  /** The digest of the random secret that replaced it. */
+  /** The digest of the random secret that replaced the lost secret. */
   readonly digest: string;
   readonly lostAt: string;
 }
@@ -132,7 +132,7 @@ export async function readLostSecrets(sql: Sql): Promise<LostSecret[]> {
   }));
 }
 
-/** Stores marks of another database, whose keys were copied. */
+/** Stores marks from another database, whose keys were copied. */
 export async function copyLostSecrets(
   database: Pick<Database, 'write'>,
   marks: readonly LostSecret[],
@@ -149,10 +149,7 @@ async function mark(sql: Sql, { id, digest, lostAt }: LostSecret): Promise<void>
   );
 }
 
-/**
- * Returns the names of the keys whose secret was lost and is still the random one of a reset. They
- * are sorted.
- */
+/** Returns the sorted names of the keys that still have the random secret of a reset. */
 export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
   const rows = await sql.all(
     `SELECT k.id AS id, k.name AS name, k.secret AS secret, k.secret_key AS secret_key, l.digest AS digest
@@ -171,7 +168,7 @@ export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
   return lost.map(({ name }) => String(name)).sort();
 }
 
-/** Returns whether the secret of a key is still the random one that replaced a lost one. */
+/** Returns whether a key still has the random secret that replaced its lost secret. */
 export function isLostSecret(
   mark: LostSecret | undefined,
   { secret }: { readonly secret: string },

@@ -8,20 +8,23 @@ import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
 
-/** Where the master keys of a keyring come from. */
+/** The source of the master keys of a keyring. */
 export interface MasterKeySource {
-  /** As messages name it: `'/etc/tsigil/master.key'`. Undefined if no source is set. */
+  /**
+   * The name of the source in messages, such as `'/etc/tsigil/master.key'`. Undefined if no source
+   * is set.
+   */
   readonly source?: string | undefined;
   /** Why the source cannot be used: a clause that follows its name. */
   readonly problem?: string | undefined;
-  /** What to do if they do not fit. The default is for a service. */
+  /** What the operator should do if the master keys do not fit. The default is for a service. */
   readonly remedy?: string | undefined;
 }
 
 /** The parameters of the start of encryption. */
 export interface EncryptionStart extends MasterKeySource {
   readonly required: boolean;
-  /** Creates a master key beside an embedded database, and returns it once it is on disk. */
+  /** Creates a master key beside an embedded database, and returns the key once it is on disk. */
   readonly createMasterKey?: (() => MasterKey) | undefined;
   /**
    * Whether this start created the schema of the database, so that its files contain no former
@@ -32,19 +35,19 @@ export interface EncryptionStart extends MasterKeySource {
   readonly now: string;
 }
 
-/** What the start of encryption has done. */
+/** The outcome of the start of encryption. */
 export interface EncryptionReport {
   readonly createdMasterKey?: MasterKey;
-  /** The number of secrets that were not encrypted and now are. */
+  /** The number of secrets in clear that this start encrypted. */
   readonly encrypted: number;
   /** Why the files may still contain former secrets. */
   readonly notScrubbed?: unknown;
 }
 
-/** Steps of the encryption that happen once for a database. */
+/** The steps of encryption that run once for a database. */
 type Step = 'encrypted' | 'scrubbed';
 
-const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains it';
+const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains this key';
 
 /**
  * Checks that the master keys of `keyring` fit a database, and loads its data keys. Changes
@@ -71,7 +74,7 @@ export async function assertMasterKey(
 
 /**
  * Creates the first data key of a database with the current schema, and encrypts secrets that are
- * not encrypted. Throws `unavailable`.
+ * not encrypted. Throws `unavailable` if a required master key is missing.
  */
 export async function startEncryption(
   database: Database,
@@ -126,8 +129,8 @@ export async function startEncryption(
 }
 
 /**
- * Creates the first data key, unless another process has. Returns the master key that it created
- * for it.
+ * Creates the first data key, unless another process has created it. Returns the master key that it
+ * created for the data key.
  */
 async function createFirstKey(
   sql: Sql,
@@ -155,7 +158,7 @@ function isAuditKey({ purpose }: WrappedKey): boolean {
   return purpose === 'audit';
 }
 
-/** Creates the data key of the audit trail, unless another process has. */
+/** Creates the data key of the audit trail, unless another process has created it. */
 async function ensureAuditKey(sql: Sql, keyring: Keyring, now: string): Promise<void> {
   const keys = await readDataKeys(sql);
   if (keys.some(isAuditKey)) return;

@@ -8,7 +8,7 @@ import { type Fields, type ResourceType } from '../../domain/model/resource.ts';
  * `tree_key` for the lookup `tree`.
  */
 
-/** Returns the column of a lookup. Throws `Error` if the type does not have it. */
+/** Returns the column of a lookup. Throws `Error` if the type has no such lookup. */
 export function lookupColumn<F extends Fields>(type: ResourceType<F>, name: string): string {
   if (name === 'id') return 'id';
   if (name === type.unique?.field) return derivedColumn(name);
@@ -33,9 +33,8 @@ export function columnOf<F extends Fields>(
 
 /**
  * Returns the column by which the database sorts. The unique field sorts by its comparison form. A
- * generated column turns null into empty text, so null sorts first in every database. It is a
- * column, not an expression. SQLite seeks to a pair such as (x, id) in an index only if x is a
- * column.
+ * generated column turns null into empty text, so null sorts first in every database. It must be a
+ * column, because SQLite seeks to a pair such as (x, id) in an index only if x is a column.
  */
 export function orderColumn<F extends Fields>(type: ResourceType<F>, sortField: string): string {
   if (sortField === type.unique?.field) return derivedColumn(sortField);
@@ -43,8 +42,8 @@ export function orderColumn<F extends Fields>(type: ResourceType<F>, sortField: 
 }
 
 /**
- * Returns the columns by which a list is sorted. The id is the last, unless no two rows have the
- * same value of the column before it.
+ * Returns the columns by which a list is sorted. The last column is the id, unless the values of
+ * the first column are unique.
  */
 export function orderColumns<F extends Fields>(type: ResourceType<F>, sortField: string): string[] {
   if (sortField === 'id') return ['id'];
@@ -53,7 +52,7 @@ export function orderColumns<F extends Fields>(type: ResourceType<F>, sortField:
   return isUnique ? [column] : [column, 'id'];
 }
 
-/** Returns the value of `orderColumn` for a resource whose sort field is `value`. */
+/** Returns the value of `orderColumn` for a resource whose sort field has the value `value`. */
 export function orderValue<F extends Fields>(
   type: ResourceType<F>,
   sortField: string,

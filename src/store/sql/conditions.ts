@@ -3,11 +3,11 @@ import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 import { columnOf } from './columns.ts';
 import type { Dialect, SqlCondition, SqlValue } from './sql.ts';
 
-/** Returns whether a condition may influence the choice of the index. */
+/** A function that returns whether a condition may influence the choice of the index. */
 export type Decider = (condition: Condition) => boolean;
 
 /**
- * Returns the texts of conditions and their parameters. They are sorted by column, so the order of
+ * Returns the texts of conditions and their parameters. Sorts them by column, so that the order of
  * filters in a request creates no further statements. Conditions for which `mayDecide` is false do
  * not influence the choice of the index.
  */
@@ -49,7 +49,7 @@ function conditionSql<F extends Fields>(
   }
 }
 
-/** Returns alternatives as SQL. They do not influence the choice of the index. */
+/** Returns alternatives as SQL, which does not influence the choice of the index. */
 function anyOfSql<F extends Fields>(
   type: ResourceType<F>,
   { alternatives }: AnyOf,
@@ -92,7 +92,10 @@ function inOrder<F extends Fields>(
   });
 }
 
-/** Returns the WHERE clause for all `texts`, with a space before it; empty for none. */
+/**
+ * Returns the WHERE clause for all `texts`, with a space before it; an empty text without
+ * conditions.
+ */
 export function whereText(texts: readonly string[]): string {
   return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
 }

@@ -14,7 +14,7 @@ export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {
   );
 }
 
-/** Loads the data keys of a database. Returns those that no master key unwraps. */
+/** Loads the data keys of a database. Returns the data keys that no master key unwraps. */
 export async function loadDataKeys(sql: Sql, keyring: Keyring): Promise<readonly WrappedKey[]> {
   return keyring.load(await readDataKeys(sql));
 }

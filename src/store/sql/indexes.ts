@@ -31,8 +31,8 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns true if a condition requires one id or one unique value, so that few rows match it. A
- * value that is unique per another field counts if an index begins with it. The index then contains
- * one row per value of the other field.
+ * value that is unique per another field also counts if an index begins with its column. Such an
+ * index contains one row per value of the other field.
  */
 export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Condition): boolean {
   if (condition.test !== '=') return false;
@@ -56,8 +56,8 @@ export function isReadOffIndex<F extends Fields>(
 }
 
 /**
- * Returns an index that contains rows in the order of a list. `equal` is its first column, if a
- * condition requires one value of that.
+ * Returns an index that contains rows in the order of a list. `equal` is the first column of the
+ * index, if a condition requires one value of that column.
  */
 export function orderIndex<F extends Fields>(
   type: ResourceType<F>,
@@ -72,8 +72,7 @@ export function orderIndex<F extends Fields>(
 }
 
 /**
- * Returns the first column for which `fits` is true, among those of which a condition requires one
- * value.
+ * Returns the first column of which a condition requires one value, and for which `fits` is true.
  */
 export function equalColumn<F extends Fields>(
   type: ResourceType<F>,

@@ -12,9 +12,9 @@ export type Key = readonly [sortValue: string | number, id: string];
 const ASCII_FIELDS: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at']);
 
 /**
- * Returns the rows of a page in the order of its list. SQLite returns a page as one JSON text of an
- * aggregate. It guarantees the order of an aggregate only for ORDER BY inside it. That costs 28 µs
- * for 100 rows. To compare rows that are already in order costs 1 to 5 µs.
+ * Returns the rows of a page in the order of its list. SQLite returns a page as the JSON text of an
+ * aggregate. SQLite guarantees the order only for ORDER BY inside the aggregate, which costs 28 µs
+ * for 100 rows. Comparing rows that are already in order costs 1 to 5 µs.
  */
 export function inListOrder<F extends Fields>(
   type: ResourceType<F>,
@@ -52,7 +52,7 @@ export function compareKeys([value, id]: Key, [otherValue, otherId]: Key): numbe
   return compareText(String(value), String(otherValue)) || compareText(id, otherId);
 }
 
-/** Compares by code point, as the database does. */
+/** Compares two texts by code point, as the database does. */
 function compareText(one: string, other: string): number {
   if (one === other) return 0;
   const length = Math.min(one.length, other.length);

@@ -69,12 +69,12 @@ export async function decodeRows<F extends Fields>(
 }
 
 /**
- * The number of rows with large columns that are read at a time. It limits the cost of rows that no
- * longer fit on a page.
+ * The numbers of rows with large columns that the first statement and any statement may read. They
+ * limit the cost of rows that do not fit on the page.
  */
 const LARGE_ROWS = { first: 32, most: 256 };
 
-/** Reads the resources of a page by an index. Returns them, and whether more may follow. */
+/** Reads the resources of a page by an index. Also returns whether more resources may follow. */
 export async function readPage<F extends Fields>(
   sql: Sql,
   table: Table<F>,
@@ -100,7 +100,9 @@ export async function readPage<F extends Fields>(
   return { resources, more: true };
 }
 
-/** Returns the number of rows of a mean size that fit into `bytes`, at most those of one read. */
+/**
+ * Returns the number of rows of a mean size that fit into `bytes`, at most the maximum of one read.
+ */
 function rowsThatFit(bytes: number, size: number): number {
   return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
 }
@@ -119,9 +121,9 @@ export function newSlicer(): Slicer {
 }
 
 /**
- * Splits a list into parts. Each part has the largest of `sizes` that the rest fills, or contains
- * all of the rest. After each slice, other requests run before the next part: a statement on the
- * embedded database blocks the event loop.
+ * Splits a list into parts. Each part has the largest of `sizes` that the remaining items fill, or
+ * contains all remaining items. After each slice, other requests run before the next part, because
+ * a statement on the embedded database blocks the event loop.
  */
 export async function* parts<T>(
   list: readonly T[],

@@ -7,7 +7,7 @@ import type { SqlRow, SqlValue } from './sql.ts';
 export interface SecretColumn {
   readonly field: string;
   readonly keyColumn: string;
-  /** Undefined where no secret is decrypted, as in the thread for scans. */
+  /** Undefined if secrets are not decrypted, as in the thread for scans. */
   readonly cipher: SecretCipher | undefined;
 }
 
@@ -18,7 +18,7 @@ export function keyColumnOf(field: string): string {
 
 /**
  * Returns the secrets of a type: its fields with `secret: true`. Throws `Error` if lists could be
- * filtered or sorted by one, because the database has only its ciphertext.
+ * filtered or sorted by a secret, because the database has only its ciphertext.
  */
 export function secretColumns<F extends Fields>(
   type: ResourceType<F>,
@@ -45,9 +45,8 @@ export function secretColumns<F extends Fields>(
 }
 
 /**
- * Returns the secret of a row. If it cannot be decrypted, returns a value that throws
- * `unreadable_secret` when it is used as text. Such a row can therefore still be replaced and
- * deleted.
+ * Returns the secret of a row. If the secret cannot be decrypted, returns a value that throws
+ * `unreadable_secret` when it is used as text. So callers can still replace or delete such a row.
  */
 export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlRow): unknown {
   if (cipher === undefined) return row[keyColumn] === null ? row[field] : SEALED;
@@ -67,8 +66,8 @@ export function keyNumberOf(value: unknown): number | null {
 }
 
 /**
- * Returns the values to store for a secret: its text, and the number of its key. Throws
- * `unreadable_secret`.
+ * Returns the values to store for a secret: its text, and the number of its data key. Throws
+ * `unreadable_secret` for a secret that `readSecret` could not decrypt.
  */
 export function writeSecret(
   { cipher }: SecretColumn,

@@ -10,9 +10,9 @@ export type SqlRow = Record<string, unknown>;
 export type SqlValue = string | number | null;
 
 /**
- * Runs statements, with `?` for each parameter. Each text is prepared once per connection. Use
- * `once` for a statement whose text depends on a request. It is then not prepared, so it uses no
- * memory on the database server.
+ * The statements on a database, with `?` for each parameter. Each connection prepares each text
+ * once. Use `once` for a statement whose text depends on a request. Such a statement is not
+ * prepared, so it uses no memory on the database server.
  */
 export interface Sql {
   all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
@@ -26,7 +26,7 @@ export interface Sql {
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }
 
-/** Runs the statements of one transaction. */
+/** The statements of one transaction. */
 export interface TransactionSql extends Sql {
   /**
    * Acquires locks before the next statement, and holds them until the end of the transaction. A
@@ -34,9 +34,9 @@ export interface TransactionSql extends Sql {
    */
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
-   * Runs a statement whose result is not needed before the next statement. Resolves when it is sent.
-   * A later statement or the commit throws its error, or what `failed` throws for it. Absent if a
-   * statement needs no round trip.
+   * Runs a statement whose result is not needed before the next statement. Resolves when the
+   * statement is sent. A later statement or the commit throws its error, or what `failed` throws
+   * for that error. Absent if a statement needs no round trip.
    */
   readonly runLater?:
     | ((
@@ -61,7 +61,7 @@ export interface Dialect {
   readonly identity: string;
   /**
    * Returns the condition that `column` matches a pattern. `*` matches any number of characters;
-   * all others match themselves.
+   * all other characters match themselves.
    */
   matches(column: string, pattern: string): SqlCondition;
   /** A query that returns a row if the table with the name in its parameter exists. */
@@ -77,7 +77,7 @@ export interface Dialect {
   readonly rowLock: string;
   /** Returns whether `error` means that a unique index refused a row. */
   isUniqueViolation(error: unknown): boolean;
-  /** Returns whether `error` means that a row refers to one that does not exist. */
+  /** Returns whether `error` means that a row refers to another row that does not exist. */
   isReferenceViolation(error: unknown): boolean;
 }
 
@@ -88,9 +88,11 @@ export interface Migration {
   statements(dialect: Dialect, now: string): string[];
 }
 
-/** Receives events of a database, for metrics and the log. */
+/** The functions that receive events of a database, for metrics and the log. */
 export interface DatabaseObserver {
-  /** Called after every commit with the number of writes that shared it and its duration. */
+  /**
+   * Called after every commit, with the number of writes that shared the commit, and its duration.
+   */
   committed(writes: number, seconds: number): void;
   /** Called once when a permanent fault begins, with the error that callers get. */
   failed?(error: ServiceError): void;
@@ -109,7 +111,9 @@ export interface DatabaseSettings {
 export interface ServingSettings extends DatabaseSettings {
   /** The time limit for a list that reads many rows. */
   readonly scanTimeoutSeconds: number;
-  /** Decrypts and encrypts secrets. Without it, secrets are not available. */
+  /**
+   * The keyring that decrypts and encrypts secrets. Without a keyring, secrets are not available.
+   */
   readonly keyring?: Keyring | undefined;
 }
 
@@ -140,7 +144,7 @@ export interface NetworkLink {
   readonly encrypted: boolean;
 }
 
-/** Notifications between the processes of a database server. They carry no content. */
+/** Notifications without content between the processes of a database server. */
 export interface Notifications {
   /** Notifies all processes that listen, including this one. Never fails. */
   send(): void;
@@ -160,7 +164,7 @@ export interface Database {
   /** Reads committed data by indexes. */
   readonly reads: Sql;
   readonly scanSlots: ScanSlots;
-  /** Sends and receives notifications to other processes. Absent if there are none. */
+  /** The notifications between processes. Absent if the database cannot have several processes. */
   readonly notifications?: Notifications;
   /** The number of connections for everything except scans; undefined for an embedded database. */
   readonly connections?: number;
@@ -170,8 +174,8 @@ export interface Database {
    */
   scan(collection: string, query: PageQuery, signal: AbortSignal): Promise<Page>;
   /**
-   * Runs `work` in a transaction. Resolves once its result is on disk. If `work` throws, rolls back
-   * and rethrows.
+   * Runs `work` in a transaction. Resolves once the transaction is on disk. If `work` throws, rolls
+   * back and rethrows.
    */
   write<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>;
   /** Changes the schema: runs `work` in a separate transaction. */

@@ -30,7 +30,7 @@ export interface Table<F extends Fields = Fields> {
   /** The columns that may contain more than a few hundred characters. */
   readonly largeColumns: readonly string[];
   readonly get: string;
-  /** Like `get`, and prevents other transactions from changing the row. */
+  /** Selects like `get`, and prevents other transactions from changing the row. */
   readonly getToChange: string;
   readonly insert: string;
   readonly replace: string;
@@ -57,7 +57,7 @@ export interface Table<F extends Fields = Fields> {
   loadKeys(sql: Sql): Promise<void>;
 }
 
-/** Returns the table of a resource type. */
+/** A function that returns the table of a resource type. */
 export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
 /**
@@ -144,7 +144,7 @@ export function tableOf<F extends Fields>(
       for (const column of jsonColumns) row[column] = JSON.parse(String(row[column]));
       for (const column of booleans) row[column] = row[column] === 1;
       for (const secret of secrets) row[secret.field] = readSecret(secret, row);
-      // Deletes the columns that were added last, which is faster than copying the others.
+      // Deleting the columns that were added last is faster than copying the other columns.
       for (const column of addedColumns) Reflect.deleteProperty(row, column);
       // The definition and the migrations agree, as tests show.
       return row as ResourceOf<F>;
@@ -190,8 +190,8 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
 }
 
 /**
- * The maximum number of values, or rows, in one statement. Statements exist for a few sizes only,
- * so that few are prepared.
+ * The maximum number of values, or rows, in one statement. Each statement has one of `SIZES`, so
+ * that few statements are prepared.
  */
 export const MAX_VALUES = 256;
 export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
@@ -211,8 +211,8 @@ export function among(statement: string, column: string, values: readonly string
 }
 
 /**
- * Returns the statement of a page. Keyset paging: the page begins after a (sort value, id), so its
- * cost does not depend on its position.
+ * Returns the statement of a page with keyset paging. The page begins after a pair (sort value,
+ * id), so its cost does not depend on its position.
  */
 function listStatement<F extends Fields>(
   select: string,
@@ -271,7 +271,7 @@ export function existsStatement<F extends Fields>(
 }
 
 /**
- * If a condition requires one name or id, only that condition chooses the index: no other index
+ * Lets only the condition that requires one name or id choose the index, because no other index
  * leaves fewer rows.
  */
 function indexDecider<F extends Fields>(

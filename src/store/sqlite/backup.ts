@@ -24,11 +24,11 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
  * Copies the database at `location` to the new file `target`, with mode 0600. The service may run
- * meanwhile. Writes the copy to a temporary folder beside `target`, and moves it once it is
- * complete and on disk. A killed backup therefore leaves no partial file with that name. If it
- * fails or `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy
- * needs. Throws `bad_request` if `target` exists, `unavailable`, Node's error if `target` cannot be
- * created, and the reason of `signal`.
+ * meanwhile. Writes the copy to a temporary folder beside `target`, and moves the copy once it is
+ * complete and on disk. So a killed backup leaves no partial file at `target`. If the backup fails
+ * or `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy needs.
+ * Throws `bad_request` if `target` exists, `unavailable` if the database cannot be read, Node's
+ * error if `target` cannot be created, and the reason of `signal`.
  */
 export async function backUpSqlite(
   location: string,
@@ -44,7 +44,8 @@ export async function backUpSqlite(
     const copy = join(folder, 'copy.db');
     closeSync(openSync(copy, 'wx', 0o600));
     copyInto(source, copy);
-    // SQLite blocks the event loop. A signal that arrived meanwhile is handled within two turns.
+    // SQLite blocks the event loop. Node.js handles a signal that arrived meanwhile within two
+    // turns.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resume) => setImmediate(resume));
     signal?.throwIfAborted();
     masterKeys = masterKeysOf(copy);
@@ -70,7 +71,7 @@ function copyInto(source: string, copy: string): void {
 
 /**
  * Writes a record about a backup to the audit trail of the database at `location`. A service may
- * use the database meanwhile. Writes none to a database of a version without the trail. Throws
+ * use the database meanwhile. Writes no record to a database of a version without the trail. Throws
  * SQLite's errors.
  */
 export function recordBackup(location: string): void {

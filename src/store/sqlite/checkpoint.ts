@@ -11,8 +11,8 @@ const PAGE_BYTES = 4096;
 
 /**
  * The number of WAL pages after which SQLite runs a checkpoint: 32 MB. A large WAL saves writes,
- * because a checkpoint writes each page once. The WAL stays smaller if less than four times its
- * size is free on the disk: a checkpoint needs space.
+ * because a checkpoint writes each page once. A checkpoint needs disk space, so the WAL uses at
+ * most a quarter of the free space, but at least 1,000 pages.
  */
 const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };
 
@@ -33,7 +33,7 @@ export function walFitter(writer: DatabaseSyncInstance, path: string): () => voi
   };
 }
 
-/** Returns the free bytes on the file system of `path`; 0 if it does not report them. */
+/** Returns the free bytes on the file system of `path`; 0 if the system does not report them. */
 function roomBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));
@@ -45,8 +45,8 @@ function roomBeside(path: string): number {
 
 /**
  * Runs a checkpoint of the whole WAL and truncates it. Waits at most `LOCK_WAIT_MS` for programs
- * that read it. Closing the connections does not do this, because the driver keeps each connection
- * open until its statements are garbage-collected.
+ * that read the WAL. Closing the connections does not truncate the WAL, because the driver keeps
+ * each connection open until its statements are garbage-collected.
  */
 export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
   try {
@@ -70,13 +70,13 @@ export async function rewriteFile(writer: DatabaseSyncInstance, path: string): P
   }
   throw new ServiceError(
     'unavailable',
-    `Another program reads the database '${path}', so that old pages stay in its files`,
+    `Another program reads the database '${path}', so old pages stay in its files. Stop that program and repeat the command`,
   );
 }
 
 /**
  * Runs a checkpoint and truncates the WAL. SQLite reports readers in the result, not as an error.
- * Returns whether it succeeded in time.
+ * Returns whether the checkpoint succeeded in time.
  */
 async function truncateWal(writer: DatabaseSyncInstance): Promise<boolean> {
   const until = performance.now() + LOCK_WAIT_MS;

@@ -10,8 +10,8 @@ interface FileIdentity {
 }
 
 /**
- * Returns the identity of the file at `path`. Returns undefined if it does not exist or the
- * operating system does not report it.
+ * Returns the identity of the file at `path`. Returns undefined if the file does not exist, or if
+ * the operating system cannot read its identity.
  */
 export function identify(path: string): FileIdentity | undefined {
   try {

@@ -10,12 +10,15 @@ import { sqlOn } from './connection/statements.ts';
 const MAX_BATCH = 500;
 
 /**
- * The maximum time that the first write of a transaction waits for others. A turn of the event loop
- * may be long while lists are read.
+ * The maximum time that the first write of a transaction waits for other writes. A turn of the
+ * event loop may be long while the service reads lists.
  */
 const MAX_WAIT_MS = 5;
 
-/** The maximum number of waiting writes: four full transactions. It limits their memory. */
+/**
+ * The maximum number of waiting writes: four full transactions. This limits the memory that they
+ * use.
+ */
 const MAX_WAITING = 4 * MAX_BATCH;
 
 /** The `Retry-After` of a refused write. */
@@ -24,11 +27,11 @@ const RETRY_AFTER_SECONDS = 5;
 /** A queue of writes that share transactions. */
 export interface GroupCommit {
   /**
-   * Runs `work` in a transaction. Resolves once it is on disk. If `work` throws, rolls it back and
-   * rethrows.
+   * Runs `work` in a transaction. Resolves once the transaction is on disk. If `work` throws, rolls
+   * back its changes and rethrows.
    */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** Refuses further writes and waits for those in progress. */
+  /** Refuses further writes and waits for writes in progress. */
   close(): Promise<void>;
 }
 
@@ -57,11 +60,11 @@ interface Pending {
 
 /**
  * Creates a queue in which concurrent writes share one transaction, with one fsync. It commits all
- * writes that arrive until a turn of the event loop brings none, or for a few milliseconds. A write
- * that fails does not affect the others. Usually it has changed nothing yet. Otherwise the
- * transaction is rolled back, and all its writes run again, each in a savepoint. No caller gets a
- * success before the commit has returned. While another program holds the write lock of the
- * database at `path`, each write waits for at most `LOCK_WAIT_MS`.
+ * writes that arrive until a turn of the event loop brings none, or for 5 ms. A failed write does
+ * not affect the other writes. Usually, it has changed nothing yet. Otherwise, the queue rolls back
+ * the transaction, and runs all its writes again, each in a savepoint. No caller gets a success
+ * before the commit has returned. While another program holds the write lock of the database at
+ * `path`, each write waits for at most `LOCK_WAIT_MS`.
  */
 export function startGroupCommit(
   writer: DatabaseSyncInstance,
@@ -96,8 +99,8 @@ export function startGroupCommit(
   }
 
   /**
-   * Waits while every turn of the event loop brings more writes, up to a limit. Fewer commits need
-   * less disk I/O.
+   * Waits while every turn of the event loop brings more writes, for at most `MAX_WAIT_MS`. Fewer
+   * commits need less disk I/O.
    */
   async function arrivals(): Promise<void> {
     const until = performance.now() + MAX_WAIT_MS;
@@ -109,8 +112,8 @@ export function startGroupCommit(
   }
 
   /**
-   * Begins a transaction. Refuses the writes that have waited too long for it. Returns false if
-   * none is left.
+   * Begins a transaction. Refuses writes that have waited longer than `LOCK_WAIT_MS`. Returns false
+   * if no write is left.
    */
   async function begin(): Promise<boolean> {
     for (;;) {
@@ -149,7 +152,9 @@ export function startGroupCommit(
     for (const pending of batch) pending.finish();
   }
 
-  /** Runs the writes in order. Returns false as soon as one fails after it changed something. */
+  /**
+   * Runs the writes in order. Returns false as soon as a write fails after it changed something.
+   */
   async function runPlainly(batch: Pending[]): Promise<boolean> {
     for (const pending of batch) {
       changes = 0;
@@ -207,8 +212,8 @@ function refusal(message: string): ServiceError {
 }
 
 /**
- * Returns whether an error affects the whole transaction. A fault of the machine
- * affects all of it. Any other error affects one write.
+ * Returns whether an error affects the whole transaction, as a fault of the machine does. Any other
+ * error affects one write.
  */
 function isFault(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'unavailable';

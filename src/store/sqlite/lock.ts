@@ -10,8 +10,8 @@ import { preparePrivateFile } from './private-file.ts';
 /** The lock with which this process uses a database file exclusively. */
 export interface DatabaseLock {
   /**
-   * Reads from the file by `connection`. Throws `unavailable` if another process locked it before,
-   * and SQLite's error if it is locked now.
+   * Reads from the file by `connection`. Throws `unavailable` if another process has locked the
+   * file since, and SQLite's error if the file is locked now.
    */
   confirm(connection: DatabaseSyncInstance): void;
   /** Releases the lock. */
@@ -19,13 +19,13 @@ export interface DatabaseLock {
 }
 
 /**
- * Locks the existing database file at `path` against other processes, with two locks. The first is
- * on a file beside the database. It lasts until `close` or the exit of this process, and decides
- * between two concurrent starts. The second is SQLite's exclusive lock on the database file itself.
- * It also works with hard links and after the lock file was removed: SQLite grants it only while no
- * other connection is open. It is released before the service opens the file, so that backups are
- * possible. Throws `unavailable` if another process uses the database. It waits at most 5 s if that
- * process does not hold the first lock.
+ * Locks the existing database file at `path` against other processes, with two locks. The first
+ * lock is on a file beside the database. This lock lasts until `close` or the exit of this process,
+ * and decides between two concurrent starts. The second lock is SQLite's exclusive lock on the
+ * database file itself. SQLite grants this lock only while no other connection is open. So it also
+ * works with hard links, and after the lock file was removed. The service releases the second lock
+ * before it opens the file, so that backups are possible. Throws `unavailable` if another process
+ * uses the database. Waits at most 5 s for a process that does not hold the first lock.
  */
 export async function lockDatabase(path: string): Promise<DatabaseLock> {
   const guard = lockFileBeside(path);
@@ -53,7 +53,7 @@ export async function lockDatabase(path: string): Promise<DatabaseLock> {
 
 /**
  * The files that this process has opened. The driver keeps a closed connection open, with its
- * locks, until its statements are garbage-collected. Without this set, the process could not open a
+ * locks, until its statements are garbage-collected. Without this map, the process could not open a
  * file a second time.
  */
 const heldHere = new Map<string, 'open' | 'closed'>();
@@ -82,8 +82,8 @@ export function lockFileBeside(path: string): DatabaseSyncInstance {
 /**
  * Acquires the exclusive lock on the database file, writes a random mark to the file and releases
  * the lock. Before the service's connection reads the file, another process can acquire the lock
- * and replace the mark. Of several concurrent starts, only the last process therefore finds its
- * mark. Returns undefined if the file has no space for the mark.
+ * and replace the mark. So of several concurrent starts, only the last process finds its mark.
+ * Returns undefined if the file has no space for the mark.
  */
 async function claim(path: string, hadOpen: boolean): Promise<number | undefined> {
   const mark = randomInt(1, 2 ** 31);
@@ -94,7 +94,7 @@ async function claim(path: string, hadOpen: boolean): Promise<number | undefined
     if (hadOpen) return undefined;
     throw new ServiceError(
       'unavailable',
-      `Another program has the database '${path}' open, perhaps by another name. End that service, backup or SQLite shell, then start this one again`,
+      `Another program has the database '${path}' open, perhaps by another name. End that service, backup or SQLite shell, then start this service again`,
       { cause: error },
     );
   }

@@ -49,7 +49,7 @@ export async function openSqlite(
     for (const each of open.splice(0).reverse()) each.close();
   };
   try {
-    // With secure_delete, SQLite overwrites what it deletes, so that no old secret stays in the
+    // With secure_delete, SQLite overwrites deleted content, so that no old secret stays in the
     // file.
     const writer = await connect('journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON');
     const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);

@@ -6,7 +6,7 @@ import { codeOf } from '../../net/faults.ts';
 
 /**
  * Creates the file and its folder, unless they exist. Removes the file's permissions for other
- * users. Returns its real path.
+ * users. Returns the real path of the file.
  */
 export function preparePrivateFile(path: string): string {
   try {
@@ -21,8 +21,8 @@ export function preparePrivateFile(path: string): string {
 }
 
 /**
- * Creates a file. Does not open an existing one, because closing it would release the locks of
- * SQLite in this process (POSIX).
+ * Creates a file. Does not open an existing file, because closing that file would release the locks
+ * of SQLite in this process (POSIX).
  */
 function createFile(path: string): void {
   try {

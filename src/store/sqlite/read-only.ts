@@ -10,9 +10,9 @@ import { lockFileBeside } from './lock.ts';
 import { sqlOn } from './connection/statements.ts';
 
 /**
- * Opens the SQLite file at `location` read-only. Never creates or changes it, and prevents a
- * service from opening it meanwhile. Throws `bad_request` if the file does not exist, and
- * `unavailable` if a service uses it or it cannot be read.
+ * Opens the SQLite file at `location` read-only. Never creates or changes the file, and prevents a
+ * service from opening the file meanwhile. Throws `bad_request` if the file does not exist, and
+ * `unavailable` if a service uses the file or the file cannot be read.
  */
 export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
   const name = resolve(location);
@@ -22,8 +22,8 @@ export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
       `Database file '${name}' does not exist. Check the path.`,
     );
   const path = realpathSync(name);
-  // A service creates this lock file and never removes it. Without it, as with a backup, no service
-  // has opened the database.
+  // A service creates this lock file and never removes it. If the lock file is missing, as for a
+  // backup, no service has opened the database.
   const connections = existsSync(`${path}-lock`) ? [lockFileBeside(path)] : [];
   const close = async () => {
     for (const connection of connections.splice(0).reverse()) connection.close();

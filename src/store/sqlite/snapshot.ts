@@ -6,8 +6,8 @@ import { sqlOn } from './connection/statements.ts';
 /**
  * Creates reads on `connection` that share a snapshot, so that each read needs no locks. No other
  * process writes, so the snapshot stays current until this process commits. `end` releases the
- * snapshot; the next read begins a new one. Call `end` before every commit, so that the commit can
- * also run a checkpoint.
+ * snapshot; the next read begins a new snapshot. Call `end` before every commit, so that the commit
+ * can also run a checkpoint.
  */
 export function sharedSnapshot(
   connection: DatabaseSyncInstance,

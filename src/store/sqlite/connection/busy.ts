@@ -17,7 +17,7 @@ export function pauseForLock(): Promise<void> {
 }
 
 /**
- * Runs `work`. Repeats it for at most `LOCK_WAIT_MS` while another program holds a lock that it
+ * Runs `work`. Repeats it for at most `LOCK_WAIT_MS` while another program holds a lock that `work`
  * needs. Other requests run between the attempts; SQLite's busy timeout would block the event loop.
  * Throws what `work` throws.
  */

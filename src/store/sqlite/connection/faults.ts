@@ -34,7 +34,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
 }
 
-/** Returns whether a row refers to one that does not exist. */
+/** Returns whether a row refers to another row that does not exist. */
 export function isReferenceViolation(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT_FOREIGNKEY;
 }
@@ -54,8 +54,8 @@ function resultCode(error: unknown): number {
 }
 
 /**
- * The driver returns no result code if reading a row fails. Only a fault of the machine causes
- * that.
+ * The driver returns no result code if reading a row fails. Only a fault of the machine causes such
+ * an error.
  */
 function isReadFault(error: unknown): boolean {
   return codeOf(error) === 'ERR_SQLITE_ERROR' && resultCode(error) === 0;

@@ -1,7 +1,10 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 
-/** The maximum number of cached prepared statements per connection. The service has a few dozen. */
+/**
+ * The maximum number of cached prepared statements per connection. The service has a few dozen
+ * statements.
+ */
 const MAX_STATEMENTS = 500;
 
 /**
@@ -50,9 +53,9 @@ function prepareRow(
 }
 
 /**
- * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing that
- * takes less than half the time of returning every value separately. Columns contain text, integers
- * and null, which JSON represents exactly.
+ * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing this
+ * text takes less than half the time of returning every value separately. Columns contain text,
+ * integers and null, which JSON represents exactly.
  */
 function preparePage(
   connection: DatabaseSyncInstance,

@@ -3,7 +3,7 @@ import type { ResourceType } from '../../../domain/model/resource.ts';
 import { orderValue } from '../../sql/columns.ts';
 import { compareKeys, type Key } from '../../sql/order.ts';
 
-/** Collects the keys of the first page of a list. */
+/** A collection of the first keys of a list. */
 export interface FirstKeys {
   add(keys: readonly Key[]): void;
   size(): number;
@@ -12,8 +12,8 @@ export interface FirstKeys {
 }
 
 /**
- * Collects the first keys for a page from any number of keys, in any order. Stores at most twice as
- * many keys as the page contains.
+ * Creates a collection of the first keys for a page, from any number of keys in any order. It
+ * stores at most twice as many keys as the page contains.
  */
 export function firstKeys(
   type: ResourceType,
@@ -21,7 +21,8 @@ export function firstKeys(
 ): FirstKeys {
   const compare = descending ? (one: Key, other: Key) => compareKeys(other, one) : compareKeys;
   const marker: Key | undefined = after && [orderValue(type, sortField, after.sortValue), after.id];
-  // By id, so that a row that moved during the scan counts once, at its last position.
+  // The keys are mapped by id, so that a row that moved during the scan counts once, at its last
+  // position.
   let byId = new Map<string, Key>();
   const sorted = () => [...byId.values()].sort(compare).slice(0, limit);
   return {

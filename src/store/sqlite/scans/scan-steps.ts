@@ -26,13 +26,13 @@ export interface RowsText {
 }
 
 /**
- * The statements of a scan. Each reads a bounded number of rows. A step is the part of a walk after
- * `from`, up to `to`.
+ * The statements of a scan. Each statement reads a bounded number of rows. A step is the part of a
+ * walk after `from`, up to `to`.
  */
 export interface ScanSteps {
   /**
    * Returns the end of a step that begins after `from` and reads `rows` rows; undefined if the
-   * table ends before.
+   * table ends earlier.
    */
   end(scanned: Scanned, from: Position | undefined, rows: number): Position | undefined;
   /**
@@ -67,7 +67,10 @@ export function translated(path: string): <T>(work: () => T) => T {
   };
 }
 
-/** Creates the steps of scans on `connection`. Registers the SQL function for patterns there. */
+/**
+ * Creates the steps of scans on `connection`. Registers the SQL function for patterns on
+ * `connection`.
+ */
 export function scanStepsOn(connection: DatabaseSyncInstance, path: string): ScanSteps {
   const run = translated(path);
   const matcherFor = cachedByText(patternMatcher);
@@ -86,7 +89,7 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       return Array.isArray(row) ? row : [];
     });
   /**
-   * Returns the rows of a query as one JSON text. If `order` has ORDER BY terms, they have that
+   * Returns the rows of a query as one JSON text. If `order` has ORDER BY terms, the rows have that
    * order.
    */
   const rowsText = (

@@ -32,11 +32,11 @@ export interface ScanFailure {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Scans in a thread. */
+/** A thread that runs scans. */
 export interface ScanThread {
   /**
-   * Runs a scan. Rejects with the signal's reason when that aborts, and with `unavailable` if the
-   * thread exits.
+   * Runs a scan. Rejects with the signal's reason when the signal aborts, and with `unavailable` if
+   * the thread exits.
    */
   readonly scan: Database['scan'];
   /** Ends the thread; scans in progress fail with `unavailable`. */
@@ -73,8 +73,8 @@ interface Running {
 }
 
 /**
- * Runs scans in a thread, which reads no secrets: `keyring` decrypts those of the result. Calls
- * `start` for the first scan, and again for the next scan after the thread has exited.
+ * Runs scans in a thread, which decrypts no secrets. `keyring` decrypts the secrets of the result.
+ * Calls `start` for the first scan, and again for the next scan after the thread has exited.
  */
 export function createScanThread(
   start: () => Worker,

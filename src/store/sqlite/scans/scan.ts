@@ -26,21 +26,21 @@ export interface Found {
 }
 
 /**
- * A function that reads a page in steps and calls `pause` between them. Throws what `pause` throws,
- * and `unavailable`.
+ * A function that reads a page in steps and calls `pause` between them. It throws what `pause`
+ * throws, and `unavailable` for a fault of the machine.
  */
 export type Scan = (type: ResourceType, query: PageQuery, pause: Pause) => Promise<Found>;
 
 type Pause = () => Promise<void>;
 
 /**
- * The number of rows in a step, which takes a few milliseconds. The first step is short, because
- * many pages are full early.
+ * The number of rows in the first step, and the limits for later steps, which take 4 to 12 ms. The
+ * first step is short, because many pages are full after few rows.
  */
 const STEP_ROWS = { first: 512, least: 64, most: 16_384 };
 const STEP_MS = { least: 4, most: 12 };
 
-/** The number of complete rows that are read at a time. */
+/** The number of complete rows that one statement reads. */
 const ROWS_AT_A_TIME = 100;
 
 /** Creates the scan function on `connection`. No other code may use the connection. */
@@ -129,9 +129,9 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   };
 
   /**
-   * The rows with these keys, in the order of the keys. A row that has moved since is left out. As
-   * the last of a page, it would be the marker of the next page. That page would then begin far
-   * behind this one.
+   * Returns the rows with these keys, in the order of the keys. Omits a row that has moved since.
+   * As the last row of a page, it would be the marker of the next page. The next page would then
+   * omit the rows in between.
    */
   const atTheirPlaces = (
     scanned: Scanned,
@@ -172,8 +172,8 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       length += rows.text.length;
     }
     const more = read < keys.length || (keys.length === query.limit && query.limit > 0);
-    // Omits rows that were deleted or moved meanwhile. An empty page would have no marker for the
-    // next page.
+    // The page omits rows that were deleted or moved meanwhile. Read an empty page again, because
+    // it would have no marker for the next page.
     if (more && count === 0) return readAmongAll(scanned, pause);
     return { columns, texts, more, total: query.count === true ? total : undefined };
   };

@@ -9,7 +9,7 @@ export type Position = readonly SqlValue[];
 
 /**
  * The order in which a scan visits the rows of a table. A scan runs in steps; each step continues
- * at the position where the last one ended.
+ * at the position where the previous step ended.
  */
 export interface Walk {
   /**
@@ -17,7 +17,7 @@ export interface Walk {
    * they are the columns of an index or of the table.
    */
   readonly columns: readonly string[];
-  /** Returns whether the index is searched for a condition. */
+  /** Returns whether the index serves a condition. */
   decides(condition: Condition): boolean;
   /** True if the rows have the order of the list. The walk then ends when the page is full. */
   readonly ordered: boolean;
@@ -27,9 +27,9 @@ export interface Walk {
 }
 
 /**
- * Returns the walk for a list. It follows an index in the order of the list, if one exists and the
- * rows are not counted. Otherwise it visits all rows, or all rows of one project or one value if an
- * index groups them.
+ * Returns the walk for a list. The walk follows an index in the order of the list, if such an index
+ * exists and the query does not count rows. Otherwise, the walk visits all rows, or all rows of one
+ * project or one value if an index groups these rows.
  */
 export function walkOf(
   type: ResourceType,
