@@ -10,8 +10,8 @@ import { describeFault } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 
 /**
- * Runs `work`. Throws `CommandError` instead of a `ServiceError`, with its message and cause, and
- * instead of a `ConfigError`, with all problems.
+ * Runs `work`. Translates a `ServiceError` to a `CommandError` with its message and cause.
+ * Translates a `ConfigError` to a `CommandError` with all problems.
  */
 export async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   try {
@@ -90,7 +90,7 @@ function isBlank(file: string): boolean {
 
 /**
  * Runs the agent of a name server until SIGTERM or SIGINT. With `isCheck`, only prints which
- * requirements of the agent are met. Throws `CommandError` if one is not met.
+ * requirements of the agent are met. Throws `CommandError` if a requirement is not met.
  */
 export async function runAgent(file: string, isCheck: boolean): Promise<void> {
   const { agentProblems, checkAgent, startAgent } = await import('./nameservers/agents/start.ts');

@@ -45,7 +45,7 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
     if (clear > 0)
       throw new ServiceError(
         'bad_request',
-        `${clear} secrets are stored in clear. Configure a master key, start the service, and wait until 'tsigil encryption status' shows 0`,
+        `${clear} secrets are stored in clear. Configure a master key, start the service, and wait until 'tsigil encryption status' shows 0 secrets in clear`,
       );
     const tables = SECRET_PLACES.map(({ table }) => table);
     await ask(
@@ -87,7 +87,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
       return 'Every secret is readable. Nothing was changed.\n';
     const lostIds = [...new Set(dataKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
     await ask(
-      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This command replaces the unreadable secrets with random ones, and you cannot undo this. Continue?`,
+      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This command permanently replaces the unreadable secrets with random secrets. Continue?`,
     );
     const hadKey = keyring.masterKeys.length > 0;
     const done = await resetSecrets({
@@ -102,7 +102,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
     return [
       ...(hadKey ? [] : [`Created master key ${wrapping?.id} in '${file}'`]),
       ...done.keys.map(({ name, id }) => `New random secret: ${name} (${id})`),
-      `${done.keys.length} secrets replaced. Recover them with: tsigil tsigkey import --update`,
+      `${done.keys.length} secrets replaced. Restore the former secrets with: tsigil tsigkey import --update`,
       '',
     ].join('\n');
   });

@@ -25,7 +25,7 @@ import type { Database } from './store/sql/sql.ts';
 export interface OpenedKeyring extends MasterKeySource {
   readonly keyring: Keyring;
   readonly required: boolean;
-  /** The file with the master keys, or the file in which the service creates the first one. */
+  /** The file with the master keys, or the file in which the service creates the first key. */
   readonly file: string | undefined;
   /** Whether every user of the machine can read the file. */
   readonly isReadable: boolean;
@@ -45,8 +45,8 @@ function defaultFile(database: string): string | undefined {
 }
 
 /**
- * Finds the master keys for the database of a setting. Throws `unavailable` if their file cannot be
- * used and the database does not exist yet.
+ * Finds the master keys for the database of a setting. Throws `unavailable` if the file of the keys
+ * cannot be used and the database does not exist yet.
  */
 export function openKeyring(database: string, settings: Config['encryption']): OpenedKeyring {
   const { kind, location } = parseDatabase(database);

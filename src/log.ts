@@ -9,7 +9,9 @@ export interface ServiceLog extends Log {
   setLevel(level: string): void;
 }
 
-/** The number of attempts to write, every 0.1 s, while the reader of the log does not read. */
+/**
+ * The maximum number of attempts to write, 0.1 s apart, while the reader of the log does not read.
+ */
 const TRIES = 10;
 
 /**
@@ -32,7 +34,7 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
   const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
   return {
     // Each request logs one line. JSON.stringify formats the line in less than half the time of
-    // pino. However, it does not format errors.
+    // pino. Warnings and errors use pino, because JSON.stringify does not format an `Error`.
     info(given, message) {
       if (!isOn) return;
       const members = JSON.stringify(given).slice(1, -1);
@@ -81,7 +83,7 @@ function standardOutput(reportLost: (lines: number) => void): DestinationStream 
     retryEAGAIN: () => !failing && (tries += 1) < TRIES,
   });
   output.on('write', (bytes: number) => {
-    if (bytes === 0) return; // another try
+    if (bytes === 0) return; // another attempt follows
     failing = false;
     tries = 0;
   });

@@ -51,7 +51,7 @@ process.exitCode = await runCommand(
     environment: process.env,
     now: Date.now,
     findService: () => findLocalService(process.env),
-    // A getter, because reading process.stdin opens it.
+    // A getter, because reading process.stdin opens standard input.
     get input() {
       return process.stdin;
     },
@@ -86,8 +86,8 @@ async function run(configPath: string | undefined): Promise<void> {
 }
 
 /**
- * Returns the message after a first start. It names the file of the token instead of the token,
- * because a log may store the message.
+ * Returns the message after a first start. The message names the file of the token instead of the
+ * token, because a log may store the message.
  */
 function welcome(url: string, tokenFile: string): string {
   return `

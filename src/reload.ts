@@ -18,8 +18,8 @@ export interface Change {
 
 /**
  * Reads the configuration again, passes the changes that need no restart to `apply`, and returns
- * the configuration in force. Logs the keys of the settings that were applied and of those that
- * need a restart. If the new configuration is not valid, logs all problems and changes nothing.
+ * the configuration in force. Logs the keys of the applied settings, and of the settings that need
+ * a restart. If the new configuration is not valid, logs all problems and changes nothing.
  */
 export function reload(
   current: Config,

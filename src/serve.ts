@@ -223,7 +223,7 @@ function sendTo(worker: Worker, message: Message): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }
 
-/** In the supervising process: sends the metrics of all workers to a worker that requests them. */
+/** In the supervising process, sends the metrics of all workers to a worker that requests them. */
 function serveMetricsRequests(): void {
   const aggregator = new AggregatorRegistry();
   const aggregate = singleFlight(() => aggregator.clusterMetrics());
@@ -236,7 +236,7 @@ function serveMetricsRequests(): void {
   });
 }
 
-/** In a worker: requests the metrics of all workers from the supervising process. */
+/** In a worker, requests the metrics of all workers from the supervising process. */
 function readClusterMetrics(): () => Promise<string> {
   new AggregatorRegistry(); // sends this worker's metrics to the supervising process
   const waiting = new Map<number, (text: string) => void>();

@@ -16,7 +16,7 @@ export interface KeystoneCredentials {
   readonly applicationCredentialSecret: string | undefined;
 }
 
-/** Validates tokens. */
+/** A client that validates tokens. */
 export interface KeystoneClient {
   /**
    * Returns a token's caller and expiry time; undefined for an invalid token. Throws `unavailable`
@@ -37,8 +37,8 @@ interface Session {
 const RENEWAL_FRACTION = 0.9;
 
 /**
- * The pause before the service sends credentials again that Keystone refused. Keystone may lock a
- * user out after too many attempts.
+ * How long the service waits before it sends refused credentials again. Keystone may lock a user
+ * out after too many attempts.
  */
 const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 

@@ -13,7 +13,7 @@ import { AGENT_ROLE } from '../domain/resources/policy.ts';
 /** A token that Keystone validated. */
 export interface ValidToken {
   readonly caller: Caller;
-  /** In milliseconds since 1970. */
+  /** The expiry time in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
@@ -52,7 +52,8 @@ export function readToken(body: unknown): ValidToken | undefined {
   const caller: Caller = {
     id: user.id,
     name: user.name,
-    // The agent role requires a limit to name servers. Only the service's own tokens have one.
+    // The agent role requires a limit to name servers. Only the service's own tokens have such a
+    // limit.
     roles: roles.map(({ name }) => name).filter((name) => name.toLowerCase() !== AGENT_ROLE),
     projectId: project?.id ?? null,
     expiresAt: parseTimestamp(token.expires_at) ?? null,
@@ -68,8 +69,8 @@ export function readToken(body: unknown): ValidToken | undefined {
 }
 
 /**
- * Returns the time from the issue of a token to its expiry; undefined if `body` does not state
- * both. Both times are from Keystone's clock, so clock skew has no effect.
+ * Returns the time from the issue of a token to its expiry; undefined if `body` lacks a valid time.
+ * Both times are from Keystone's clock, so clock skew has no effect.
  */
 export function readLifetimeSeconds(body: unknown): number | undefined {
   const parsed = TIMES.parse(body);

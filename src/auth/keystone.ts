@@ -50,7 +50,7 @@ const REFUSED = {};
 /**
  * Authenticates callers by their Keystone tokens. Caches each result under the token's hash, until
  * the token expires and for at most `cacheSeconds`. Refusals have a separate cache, so a flood of
- * invalid tokens cannot evict the valid ones. Throws if the CA file cannot be read.
+ * invalid tokens cannot evict valid tokens. Throws if the CA file cannot be read.
  */
 export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObserver): Method {
   const { url = '', caFile, timeoutSeconds, cacheSeconds, cacheEntries } = settings;

@@ -60,7 +60,7 @@ export function createTokenUses({
   timer.unref();
   return {
     note({ id, identity }) {
-      // The database has no token of the configured administrator and of Keystone users.
+      // The configured administrator and Keystone users have no token in the database.
       if (identity !== undefined || id === CONFIGURED_ID) return;
       if (uses.size < MAX_TOKENS || uses.has(id)) uses.set(id, now());
     },

@@ -47,7 +47,7 @@ export const API_SECTIONS = {
     maxUnsentBytes: option(integer(16 * MIB, 64 * GIB), {
       default: 64 * MIB,
       meaning:
-        'How many bytes of responses above 64 KiB may wait in memory until their callers read them. One caller may use a quarter of them. Further requests get 503.',
+        'How many bytes of responses above 64 KiB may wait in memory until their callers read them. One caller may use a quarter of this limit. Further requests get 503.',
     }),
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,

@@ -3,10 +3,11 @@ import { AUTH_METHODS } from '../domain/model/settings.ts';
 import { line, oneOrMore, path, policy, tokenText, url } from './kinds.ts';
 import { option } from './option.ts';
 
-/** The settings of Keystone. */
+/** The settings for Keystone. */
 const KEYSTONE = {
   url: option(url(), {
-    meaning: 'The URL of Keystone, with or without a final `/v3`. The method `keystone` needs it.',
+    meaning:
+      'The URL of Keystone, with or without a final `/v3`. The method `keystone` needs this URL.',
   }),
   publicUrl: option(url(), {
     meaning:

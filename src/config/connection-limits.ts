@@ -13,10 +13,7 @@ const KEYSTONE_CONNECTIONS = 32;
 /** The connection limits in force. */
 export interface EffectiveLimits {
   readonly maxConnections: number;
-  /**
-   * Undefined if the service trusts a proxy, because the address of a proxy is that of many
-   * callers.
-   */
+  /** Undefined if the service trusts a proxy, because many callers share the address of a proxy. */
   readonly maxConnectionsPerAddress: number | undefined;
   /**
    * The limit of open files, if it allows fewer connections than the configuration; otherwise
@@ -26,8 +23,9 @@ export interface EffectiveLimits {
 }
 
 /**
- * Returns the connection limits. `openFiles` is the process's limit of open files; undefined if it
- * is unknown. If the database `isShared`, its connections count as open files too.
+ * Returns the connection limits that the configuration and the limit of open files allow.
+ * `openFiles` is the process's limit of open files; undefined if it is unknown. If `isShared`, the
+ * connections to the database count as open files too.
  */
 export function connectionLimits(
   config: Config,

@@ -20,8 +20,8 @@ const VARIABLES = new Set(
 );
 
 /**
- * Variables that begin with `TSIGIL_` and are not settings. Commands read them, or Kubernetes sets
- * them for a service named tsigil.
+ * Variables that begin with `TSIGIL_` and are not settings. Commands read these variables, or
+ * Kubernetes sets them for a service named tsigil.
  */
 const FOREIGN_VARIABLES =
   /^TSIGIL_(?:CONFIG|URL|TOKEN|CACERT|PROFILE|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
@@ -33,7 +33,7 @@ export function settingVariables(environment: Environment): string[] {
   );
 }
 
-/** Returns the names in `environment` that begin with `TSIGIL_` and have no meaning. */
+/** Returns the unknown names in `environment` that begin with `TSIGIL_`. */
 export function unknownVariables(environment: Environment): string[] {
   return settingVariables(environment).filter(
     (name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name),

@@ -7,11 +7,11 @@ import { OPTIONS } from './options.ts';
 const load = createRequire(import.meta.url);
 
 /**
- * Returns the YAML library. The first call loads its 70 modules, because a service without a
- * configuration file does not need them.
+ * Returns the YAML library. The first call loads its 70 modules, so that a service without a
+ * configuration file does not load them.
  */
 export function yaml(): typeof import('yaml') {
-  return load('yaml') as typeof import('yaml'); // the same types as an import
+  return load('yaml') as typeof import('yaml'); // the same module as an import
 }
 
 /**

@@ -148,7 +148,7 @@ export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
   };
 }
 
-/** The operations that a configuration may grant to other roles. */
+/** An operation that a configuration may grant to other roles. */
 function operation(): Kind<string> {
   return {
     schema: { type: 'string', enum: CONFIGURABLE_RIGHTS },

@@ -40,7 +40,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
     try {
       return { ...key, key: open(wrappingKey(masterKey), contextOf(key), key.wrapped) };
     } catch {
-      return undefined; // the row was changed, or another master key with the same id wrapped it
+      return undefined; // the row was changed, or belongs to another master key with this id
     }
   };
 
@@ -65,7 +65,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
     const decrypt = (id: string, keyNumber: number | null, text: string): string => {
       if (keyNumber === null) {
         if (acceptsClearText) return text;
-        throw new Error('it is not encrypted');
+        throw new Error('the secret is not encrypted');
       }
       const key = loaded.get(keyNumber);
       if (key === undefined) throw new Error(`data key ${keyNumber} is not available`);
@@ -114,7 +114,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
       for (const key of keys) {
         const opened = unwrap(key);
         if (opened === undefined) missing.push(key);
-        // A number always means the same data key.
+        // A number always identifies the same data key.
         const known = former.get(key.number);
         loaded.set(key.number, opened ?? (known && { ...key, key: known.key }));
       }

@@ -27,7 +27,7 @@ export interface MasterKeySettings {
 
 /** The master keys of a source, or why they cannot be used. */
 export interface FoundMasterKeys {
-  /** The source as messages name it. */
+  /** The name of the source in messages. */
   readonly source: string;
   /** The file with the keys, if the source is a file. */
   readonly file?: string;

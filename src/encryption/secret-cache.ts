@@ -12,7 +12,10 @@ interface Entry {
   readonly secret: string;
 }
 
-/** Creates a cache of at most `most` entries. A new entry replaces the oldest. */
+/**
+ * Creates a cache of at most `most` entries. When the cache is full, a new entry replaces the
+ * oldest entry.
+ */
 export function createSecretCache(most: number): SecretCache {
   const entries = new Map<string, Entry>();
   return {

@@ -25,7 +25,10 @@ export class NetError extends Error {
 const ACCESS_HINT = 'Run the command as a user who has access.';
 const URL_HINT = 'Check the URL: its scheme, its host and its port.';
 const PEM_HINT = 'Use a file in PEM format.';
-const UNTRUSTED: Fault = { reason: 'no trusted authority signed its certificate', untrusted: true };
+const UNTRUSTED: Fault = {
+  reason: "no trusted authority signed the server's certificate",
+  untrusted: true,
+};
 const NO_TLS: Fault = { reason: 'the server does not use TLS on this port', hint: URL_HINT };
 const NO_HTTP: Fault = { reason: 'the response is not HTTP', hint: URL_HINT };
 const NO_ROUTE: Fault = {
@@ -95,11 +98,11 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   EPROTO: NO_TLS,
   ETIMEDOUT: { reason: 'the server does not respond' },
   CERT_HAS_EXPIRED: {
-    reason: 'its certificate has expired',
+    reason: "the server's certificate has expired",
     hint: 'Renew the certificate of the server.',
   },
   CERT_NOT_YET_VALID: {
-    reason: 'its certificate is not valid yet',
+    reason: "the server's certificate is not valid yet",
     hint: 'Check the clocks of this machine and of the server.',
   },
   CERT_SIGNATURE_FAILURE: UNTRUSTED,
@@ -110,7 +113,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   ERR_TLS_CERT_ALTNAME_INVALID: {
-    reason: 'its certificate is for another host',
+    reason: "the server's certificate is for another host",
     hint: 'Use a host name that the certificate contains.',
   },
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
@@ -123,9 +126,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 /** The faults for all codes with a common prefix. */
 const FAMILIES: readonly (readonly [codes: RegExp, fault: Fault])[] = [
-  [/^CERT_/, { reason: 'its certificate is not valid' }],
+  [/^CERT_/, { reason: "the server's certificate is not valid" }],
   [/^ERR_SSL_/, { reason: 'the TLS handshake failed', hint: URL_HINT }],
-  [/^ERR_OSSL_/, { reason: 'it contains no usable certificate or key', hint: PEM_HINT }],
+  [/^ERR_OSSL_/, { reason: 'no usable certificate or key was found', hint: PEM_HINT }],
   [/^HPE_/, NO_HTTP],
 ];
 
@@ -143,12 +146,15 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : '';
 }
 
-/** Returns why something failed. An error with an unknown code keeps its message. */
+/**
+ * Returns the reason of an error, and a hint if one is known. The reason of an error with an
+ * unknown code is its message.
+ */
 export function faultOf(error: unknown): Fault {
   if (error instanceof NetError) return error.fault;
   if (!(error instanceof Error)) return { reason: String(error) };
   const code = codeOf(error);
-  // A host with several addresses fails with an error for each.
+  // A host with several addresses fails with one error for each address.
   if (error instanceof AggregateError && error.errors.length > 0) {
     const faults = error.errors.map(faultOf);
     return { ...faults[0], reason: [...new Set(faults.map(({ reason }) => reason))].join(', ') };

@@ -68,7 +68,7 @@ export interface HttpClient {
 /** The pause before the first retry. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 100;
 
-/** Creates a client, which has connections of its own if `maxConnections` is set. */
+/** Creates a client, which has its own connections if `maxConnections` is set. */
 export function createHttpClient({
   trust,
   maxResponseBytes,

@@ -6,7 +6,7 @@ export type CredentialKind = 'password' | 'application_credential' | 'token';
  */
 export type Credentials = Readonly<Record<string, string | undefined>>;
 
-/** A failure to authenticate with credentials that lack a member which their kind needs. */
+/** An error for credentials that lack a required member. */
 export class MissingCredentialError extends Error {
   readonly member: string;
 

@@ -66,7 +66,7 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
         'x-auth-token': authority,
         'x-subject-token': token,
       };
-      // The response omits the service catalogue, which is long and which no code reads.
+      // The response omits the service catalogue, which is long and unused.
       return send({ method: 'GET', url: `${base}/auth/tokens?nocatalog`, headers }, deadline);
     },
     close: client.close,

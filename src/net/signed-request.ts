@@ -129,7 +129,8 @@ async function transfer(
   for await (const octets of queryOverTcp(server, signed.octets, timeouts)) {
     const verification = verify(octets, seconds());
     const { message, outcome, tsig } = verification;
-    if (!isResponseTo(id, message)) throw new WireError('its id belongs to another request');
+    if (!isResponseTo(id, message))
+      throw new WireError('the message id belongs to another request');
     const isBetween =
       starts > 0 && outcome === 'unsigned' && tsig === undefined && rcodeOf(message) === 'NOERROR';
     const result = isBetween ? undefined : judge(verification, 'transfer', seconds());

@@ -13,7 +13,7 @@ import { dirname } from 'node:path';
 import { createFolder } from './files.ts';
 
 /**
- * The access rights of a file: its mode, and its owner and group unless they are those of the
+ * The access rights of a file: its mode, and its owner and group if they differ from those of the
  * process.
  */
 interface FileAccess {

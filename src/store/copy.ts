@@ -9,11 +9,11 @@ import { keyed } from '../domain/model/query.ts';
 const BATCH = 500;
 
 /**
- * Copies every resource of `from` to `to`, with ids, timestamps and token hashes, and then compares
- * the copies with the originals. `to` may only contain resources of `from`, so an interrupted copy
- * can be repeated. No service may use either database. Returns the number of copied resources of
- * each collection. Throws `bad_request` if `to` contains other resources or the comparison fails,
- * and `unavailable`.
+ * Copies every resource of `from` to `to`, with ids, timestamps and token hashes. Then compares the
+ * copies with the originals. `to` may only contain resources of `from`, so an interrupted copy can
+ * be repeated. No service may use either database. Returns the number of copied resources of each
+ * collection. Throws `bad_request` if `to` contains other resources or the comparison fails. Throws
+ * `unavailable` if a database fails.
  */
 export async function copyResources(from: Reader, to: Store): Promise<Map<string, number>> {
   for (const type of RESOURCE_TYPES) await assertNoOtherResources(type, from, to);

@@ -18,7 +18,7 @@ import type {
 export interface DatabaseKind extends DatabaseForm {
   /**
    * Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable` if
-   * this is not possible.
+   * the database cannot be opened.
    */
   open(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database>;
   /**

@@ -33,7 +33,8 @@ export const MIGRATIONS: readonly Migration[] = [
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
 /**
- * Returns the newest schema step that was applied to a database; undefined for an empty database.
+ * Returns the newest schema step that was applied to a database; undefined for a database without a
+ * schema.
  */
 export async function schemaOf({
   dialect,

@@ -380,7 +380,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
       );
       expect(status).toBe(3);
       expect(err).toMatch(
-        /cannot be reached: no trusted authority signed its certificate\nUse --cacert with the CA certificate that signed the certificate of the server\.\n$/,
+        /cannot be reached: no trusted authority signed the server's certificate\nUse --cacert with the CA certificate that signed the certificate of the server\.\n$/,
       );
     }
     expect(

@@ -62,7 +62,7 @@ test('lists each reason once for a host with several addresses', () => {
 test('replaces the messages of OpenSSL', () => {
   const error = thrown(() => createSecureContext({ cert: 'no certificate', key: 'no key' }));
   expect((error as Error).message).toContain('PEM routines');
-  expect(describeFault(error)).toBe('it contains no usable certificate or key');
+  expect(describeFault(error)).toBe('no usable certificate or key was found');
 });
 
 test('returns other errors unchanged', () => {

@@ -132,7 +132,9 @@ describe('encryption reset', () => {
     createMasterKeyFile(keyFile);
     const { status, stdout, stderr } = reset('--yes');
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('250 secrets replaced. Recover them with: tsigil tsigkey import');
+    expect(stdout).toContain(
+      '250 secrets replaced. Restore the former secrets with: tsigil tsigkey import',
+    );
     expect(reset('--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
     await withService(masterKey(), async (service) => {
       const secrets = (text: string) =>

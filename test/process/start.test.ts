@@ -221,7 +221,7 @@ describe('a failed start', () => {
     for (const [key, problem] of [
       [
         'key.pem',
-        "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': it contains no usable certificate or key",
+        "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': no usable certificate or key was found",
       ],
       ['nosuch.pem', "'tls.key': cannot read 'nosuch.pem': no such file or folder"],
     ] as const) {

@@ -3,7 +3,7 @@ import type { BatchQuery } from '../../domain/audit/trail.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 
-/** The beginning of a query for batches. Conditions follow. */
+/** The beginning of a query for batches. Callers append the conditions. */
 export const SELECT_BATCHES =
   'SELECT number, at, count, first_seq, last_seq, previous, hash, mac, key_number, purged_at FROM audit_batches WHERE ';
 
@@ -61,8 +61,8 @@ export async function firstBatch(sql: Sql, after: string | undefined): Promise<n
 }
 
 /**
- * Returns the range of the first batches that together have at most `size` records, or of the first
- * batch if it has more. Returns undefined without batches.
+ * Returns the range of the first batches with at most `size` records in total. The range contains
+ * at least one batch. Returns undefined without batches.
  */
 export function rangeOf(batches: readonly AuditBatch[], size: number): Range | undefined {
   const [first] = batches;
@@ -82,9 +82,9 @@ export function rangeOf(batches: readonly AuditBatch[], size: number): Range | u
   return range;
 }
 
-/** Returns a row as a batch. */
+/** Converts a row to a batch. */
 export function storedBatch(row: SqlRow): AuditBatch {
-  // the columns are those of the migration
+  // the migration defines these columns
   return {
     ...row,
     first_seq: Number(row.first_seq),

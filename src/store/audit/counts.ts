@@ -41,8 +41,8 @@ export async function writeCounts(
 }
 
 /**
- * Moves the combined events of processes that have ended to the records, from minutes before
- * `minute`. Returns the new records.
+ * Turns combined events from before `minute`, whose processes have ended, into records. Returns the
+ * records.
  */
 export async function recoverCounts(sql: Sql, minute: string): Promise<AuditEntry[]> {
   const rows = await sql.all(

@@ -11,7 +11,7 @@ import { newSlicer } from '../sql/reader.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 
 const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
-/** The beginning of a query for records. Conditions follow. */
+/** The beginning of a query for records. Callers append the conditions. */
 export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE `;
 
 /**
@@ -20,7 +20,10 @@ export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE
  */
 export const IN_BATCHES = '+batch >= ? AND +batch <= ?';
 
-/** Selects the same records with one index search for each batch, for a query by resource. */
+/**
+ * Selects the records of `IN_BATCHES` with one index search for each batch, for queries by
+ * resource.
+ */
 const IN_EACH_BATCH =
   'batch IN (SELECT number FROM audit_batches WHERE number >= ? AND number <= ?)';
 
@@ -157,11 +160,11 @@ function stepSize(filters: RecordFilters, wanted: number): number {
   return Object.keys(filters).length === 0 ? wanted : 2000;
 }
 
-/** Returns a row as a record: the same object. PostgreSQL returns large integers as text. */
+/** Converts a row to a record, in the same object. PostgreSQL returns large integers as text. */
 export function storedRecord(row: SqlRow): StoredRecord {
   row.seq = Number(row.seq);
   row.batch = numberOrNull(row.batch);
-  return row as unknown as StoredRecord; // the columns are those of the migration
+  return row as unknown as StoredRecord; // the migration defines these columns
 }
 
 function numberOrNull(value: unknown): number | null {
@@ -169,8 +172,8 @@ function numberOrNull(value: unknown): number | null {
 }
 
 /**
- * Returns a record as responses show it. If its JSON was damaged in the database, the detail is
- * only `damaged`.
+ * Returns a record as responses show it. If its JSON was damaged in the database, returns a detail
+ * with `damaged` only.
  */
 function shown(stored: StoredRecord): AuditRecord {
   try {

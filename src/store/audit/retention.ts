@@ -48,8 +48,8 @@ export async function purgeExpired(
         Math.max(...batches.map((batch) => batch.last)),
       ],
     );
-    // Records that another program changed may match no batch. Returning undefined ends the
-    // repetition.
+    // Records that another program changed may match no batch. Returning undefined prevents an
+    // endless loop.
     if (records === 0) return;
     entry = auditEntry(SERVICE, {
       at,
@@ -62,8 +62,8 @@ export async function purgeExpired(
 }
 
 /**
- * Returns the oldest batches from before a timestamp that have records, with about 1,000 records
- * together.
+ * Returns the oldest batches from before a timestamp that have records, with about 1,000 records in
+ * total.
  */
 async function expiredBatches(sql: Sql, before: string): Promise<Expired[]> {
   // Records of one batch may be mixed with records of the next batch.

@@ -59,7 +59,7 @@ export interface TrailState {
 
 /** The job that seals records, writes combined events and deletes expired batches. */
 export interface RunningTrail {
-  /** Writes a record in its own transaction. Throws `unavailable`. */
+  /** Writes a record in its own transaction. Throws `unavailable` if the write fails. */
   commit(entry: AuditEntry): Promise<void>;
   state(): Promise<TrailState>;
   /** Writes and seals the remaining records. */

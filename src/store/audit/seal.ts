@@ -33,7 +33,7 @@ export interface Head {
 export interface Sealed extends Head {
   /** The number of records in the batch. */
   readonly count: number;
-  /** The record that the end of the chain was lost. Undefined if it was not lost. */
+  /** The record about the loss of the end of the chain. Undefined if nothing was lost. */
   readonly repair: AuditEntry | undefined;
 }
 
@@ -50,7 +50,7 @@ const FIRST = 'SELECT seq FROM audit_records WHERE batch IS NULL ORDER BY seq LI
  * new end of the chain; undefined if there is no record, or if another process seals.
  *
  * Another program may have deleted the end of the chain or set it back. In this case, the new batch
- * follows the last batch in the database, and the trail gets a record of this event.
+ * follows the last batch in the database. The trail also gets a record of this event.
  */
 export async function sealBatch({
   database,
@@ -70,7 +70,7 @@ export async function sealBatch({
   for (let rows: SqlRow[] = []; seqs.length < MAX_BATCH;) {
     rows = await reads.all(READ, [seqs.at(-1) ?? -1]);
     for (const row of rows) {
-      digest.add(row as unknown as StoredRecord); // the columns are those of the migration
+      digest.add(row as unknown as StoredRecord); // the migration defines these columns
       seqs.push(Number(row.seq));
     }
     if (rows.length < STEP) break;

@@ -69,7 +69,7 @@ async function verifyBatches(
     if (number !== expected)
       problems.push({ batch: expected, problem: missing(expected, number - 1) });
     else if (batch.previous !== previous)
-      note('The previous hash is not the hash of the batch before.');
+      note('The previous hash is not the hash of the preceding batch.');
     const found = hashes.get(number);
     if (batch.purged_at !== null || (isWrong(batch, found) && (await isPurged(sql, number))))
       counts.purged += 1;

@@ -2,7 +2,7 @@ import type { Claim } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 
-/** The minimum time between a failure and another attempt because of a new change. */
+/** The minimum time between a failure and an attempt that a new change starts. */
 const RETRY_AFTER_CHANGE_MS = 1000;
 
 /** The number of changes that wait for a name server. */

@@ -62,8 +62,8 @@ function leaseOf(now: string, keepMs: number): string {
 }
 
 /**
- * Returns the condition under which an agent may keep its lease: the service does not deliver
- * itself.
+ * Returns the condition under which an agent may keep its lease: an agent still serves the name
+ * server.
  */
 function mayKeep(keepMs: number): string {
   return keepMs > 0 ? " AND delivery = 'agent'" : '';

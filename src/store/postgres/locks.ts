@@ -60,7 +60,8 @@ export function createLocks(): Locks {
 }
 
 /**
- * Groups locks by the collection of their type. An exclusive lock on a key replaces a shared one.
+ * Groups locks by the collection of their type. An exclusive lock on a key replaces a shared lock
+ * on the same key.
  */
 function byCollection(
   locks: readonly Lock[],

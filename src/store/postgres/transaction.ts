@@ -82,9 +82,9 @@ export async function transaction<T>(
 /**
  * Returns an `Sql` for a transaction, which begins with the first statement. Sends locks, and
  * statements whose result is not needed, together with the next statement. The server runs
- * statements in the order in which they arrive, and refuses all statements after a failed one. It
- * would not refuse statements after a failed BEGIN, so only SELECT is sent before the response to
- * BEGIN.
+ * statements in the order in which they arrive, and refuses all statements after a failed one. The
+ * server would not refuse statements after a failed BEGIN, so only SELECT is sent before the
+ * response to BEGIN.
  */
 function pipelinedSql(plain: Sql): {
   sql: TransactionSql;

@@ -75,7 +75,7 @@ export function runEncryption({
   };
 
   /**
-   * Encrypts secrets under former data keys again with the active one, and retires data keys
+   * Encrypts secrets under former data keys again with the active data key, and retires data keys
    * without secrets.
    */
   const drain = async (): Promise<void> => {
@@ -261,7 +261,10 @@ export async function countUnder(sql: Sql, number: number | null): Promise<numbe
   return count;
 }
 
-/** Decrypts every secret of a database. Returns how many it checked, and the unreadable ones. */
+/**
+ * Decrypts every secret of a database. Returns the number of checked secrets, and the unreadable
+ * secrets.
+ */
 export async function verifySecrets(
   database: Database,
   keyring: Keyring,

@@ -33,8 +33,8 @@ export function columnOf<F extends Fields>(
 
 /**
  * Returns the column by which the database sorts. The unique field sorts by its comparison form. A
- * generated column turns null into empty text, so null sorts first in every database. It must be a
- * column, because SQLite seeks to a pair such as (x, id) in an index only if x is a column.
+ * generated column turns null into empty text, so null sorts first in every database. An expression
+ * would be slow: SQLite seeks to a pair such as (x, id) in an index only if x is a column.
  */
 export function orderColumn<F extends Fields>(type: ResourceType<F>, sortField: string): string {
   if (sortField === type.unique?.field) return derivedColumn(sortField);

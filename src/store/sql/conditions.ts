@@ -7,9 +7,9 @@ import type { Dialect, SqlCondition, SqlValue } from './sql.ts';
 export type Decider = (condition: Condition) => boolean;
 
 /**
- * Returns the texts of conditions and their parameters. Sorts them by column, so that the order of
- * filters in a request creates no further statements. Conditions for which `mayDecide` is false do
- * not influence the choice of the index.
+ * Returns the texts of conditions and their parameters. Sorts the conditions by column, so that the
+ * order of filters in a request creates no further statements. Conditions for which `mayDecide` is
+ * false do not influence the choice of the index.
  */
 export function conditionsText<F extends Fields>(
   type: ResourceType<F>,

@@ -9,7 +9,7 @@ export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {
   );
   return rows.map(
     ({ number, purpose, wrapped, wrapped_by: wrappedBy, state, created_at: createdAt }) =>
-      // the columns are those of the migration
+      // the migration defines these columns
       ({ number, purpose, wrapped, wrappedBy, state, createdAt }) as WrappedKey,
   );
 }

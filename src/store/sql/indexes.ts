@@ -3,8 +3,8 @@ import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 
 /**
- * The columns of each index of a table, in the order of the index. A test compares them with the
- * schema.
+ * The columns of each index of a table, in the order of the index. A test compares these columns
+ * with the schema.
  */
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   tlds: ['id', 'name_key', 'created_at, id', 'updated_order, id'],

@@ -69,8 +69,8 @@ export async function decodeRows<F extends Fields>(
 }
 
 /**
- * The numbers of rows with large columns that the first statement and any statement may read. They
- * limit the cost of rows that do not fit on the page.
+ * The number of rows with large columns that the first statement reads, and the maximum for later
+ * statements. They limit the cost of rows that do not fit on the page.
  */
 const LARGE_ROWS = { first: 32, most: 256 };
 
@@ -101,7 +101,8 @@ export async function readPage<F extends Fields>(
 }
 
 /**
- * Returns the number of rows of a mean size that fit into `bytes`, at most the maximum of one read.
+ * Returns how many rows with the mean size `size` fit into `bytes`: at least 1, and at most
+ * `LARGE_ROWS.most`.
  */
 function rowsThatFit(bytes: number, size: number): number {
   return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
@@ -122,8 +123,8 @@ export function newSlicer(): Slicer {
 
 /**
  * Splits a list into parts. Each part has the largest of `sizes` that the remaining items fill, or
- * contains all remaining items. After each slice, other requests run before the next part, because
- * a statement on the embedded database blocks the event loop.
+ * contains all remaining items. After each slice, other requests run before the next part. A
+ * statement on the embedded database blocks the event loop.
  */
 export async function* parts<T>(
   list: readonly T[],

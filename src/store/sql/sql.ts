@@ -10,8 +10,8 @@ export type SqlRow = Record<string, unknown>;
 export type SqlValue = string | number | null;
 
 /**
- * The statements on a database, with `?` for each parameter. Each connection prepares each text
- * once. Use `once` for a statement whose text depends on a request. Such a statement is not
+ * Access to a database by statements, with `?` for each parameter. Each connection prepares each
+ * text once. Use `once` for a statement whose text depends on a request. Such a statement is not
  * prepared, so it uses no memory on the database server.
  */
 export interface Sql {
@@ -26,7 +26,7 @@ export interface Sql {
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }
 
-/** The statements of one transaction. */
+/** Access to a database within one transaction. */
 export interface TransactionSql extends Sql {
   /**
    * Acquires locks before the next statement, and holds them until the end of the transaction. A
@@ -150,12 +150,12 @@ export interface Notifications {
   send(): void;
   /**
    * Calls `wake` for each notification, and once after each reconnection. Returns a function that
-   * stops.
+   * stops these calls.
    */
   listen(wake: () => void): () => Promise<void>;
 }
 
-/** One open database. Every method throws `unavailable` if the database fails. */
+/** An open database. Every method throws `unavailable` if the database fails. */
 export interface Database {
   readonly dialect: Dialect;
   readonly keyring?: Keyring | undefined;

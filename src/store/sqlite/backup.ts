@@ -27,8 +27,8 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
  * meanwhile. Writes the copy to a temporary folder beside `target`, and moves the copy once it is
  * complete and on disk. So a killed backup leaves no partial file at `target`. If the backup fails
  * or `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy needs.
- * Throws `bad_request` if `target` exists, `unavailable` if the database cannot be read, Node's
- * error if `target` cannot be created, and the reason of `signal`.
+ * Throws `bad_request` if `target` exists, and `unavailable` if the database cannot be read. Also
+ * throws Node's error if `target` cannot be created, and the reason of `signal`.
  */
 export async function backUpSqlite(
   location: string,

@@ -11,7 +11,7 @@ const PAGE_BYTES = 4096;
 
 /**
  * The number of WAL pages after which SQLite runs a checkpoint: 32 MB. A large WAL saves writes,
- * because a checkpoint writes each page once. A checkpoint needs disk space, so the WAL uses at
+ * because a checkpoint writes each page once. A checkpoint needs disk space. So the WAL uses at
  * most a quarter of the free space, but at least 1,000 pages.
  */
 const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };

@@ -61,10 +61,10 @@ interface Pending {
 /**
  * Creates a queue in which concurrent writes share one transaction, with one fsync. It commits all
  * writes that arrive until a turn of the event loop brings none, or for 5 ms. A failed write does
- * not affect the other writes. Usually, it has changed nothing yet. Otherwise, the queue rolls back
- * the transaction, and runs all its writes again, each in a savepoint. No caller gets a success
- * before the commit has returned. While another program holds the write lock of the database at
- * `path`, each write waits for at most `LOCK_WAIT_MS`.
+ * not affect the other writes. If the failed write has changed something, the queue rolls back the
+ * transaction. Then it runs all writes of the transaction again, each in a savepoint. No caller
+ * gets a success before the commit has returned. While another program holds the write lock of the
+ * database at `path`, each write waits for at most `LOCK_WAIT_MS`.
  */
 export function startGroupCommit(
   writer: DatabaseSyncInstance,

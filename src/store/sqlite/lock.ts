@@ -10,7 +10,7 @@ import { preparePrivateFile } from './private-file.ts';
 /** The lock with which this process uses a database file exclusively. */
 export interface DatabaseLock {
   /**
-   * Reads from the file by `connection`. Throws `unavailable` if another process has locked the
+   * Reads from the file with `connection`. Throws `unavailable` if another process has locked the
    * file since, and SQLite's error if the file is locked now.
    */
   confirm(connection: DatabaseSyncInstance): void;

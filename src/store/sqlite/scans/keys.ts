@@ -21,8 +21,7 @@ export function firstKeys(
 ): FirstKeys {
   const compare = descending ? (one: Key, other: Key) => compareKeys(other, one) : compareKeys;
   const marker: Key | undefined = after && [orderValue(type, sortField, after.sortValue), after.id];
-  // The keys are mapped by id, so that a row that moved during the scan counts once, at its last
-  // position.
+  // The map is keyed by id. So a row that moved during the scan counts once, at its last position.
   let byId = new Map<string, Key>();
   const sorted = () => [...byId.values()].sort(compare).slice(0, limit);
   return {

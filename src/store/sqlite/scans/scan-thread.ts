@@ -47,8 +47,8 @@ export interface ScanThread {
 const IDLE_MS = 60_000;
 
 /**
- * The limit of the thread's JavaScript heap. A scan needs a few MB. SQLite's memory is not
- * included.
+ * The limit of the thread's JavaScript heap. A scan needs a few MB. The limit does not include
+ * SQLite's memory.
  */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 

@@ -27,9 +27,9 @@ export interface Walk {
 }
 
 /**
- * Returns the walk for a list. The walk follows an index in the order of the list, if such an index
- * exists and the query does not count rows. Otherwise, the walk visits all rows, or all rows of one
- * project or one value if an index groups these rows.
+ * Returns the walk for a list. The walk follows an index in the order of the list, if one exists
+ * and the query does not count rows. Otherwise, the walk visits all rows. If an index groups rows
+ * by a required value, the walk visits only the rows with this value.
  */
 export function walkOf(
   type: ResourceType,
