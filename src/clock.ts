@@ -17,9 +17,10 @@ const MAX_AHEAD = 2_000_000;
 /**
  * Returns a clock with microseconds whose time increases with each call. The system clock has only
  * milliseconds, so this clock adds monotonic time to one value of the system clock. After the
- * system clock was set, this clock restarts from the new value. Its time goes back only if the
- * system clock was set back by more than two seconds. Then it calls `followed` with the last time
- * before the step and the first time after the step. `wall` and `monotonic` are in milliseconds.
+ * system clock was set, this clock restarts from the new value. The time of this clock goes back
+ * only if the system clock was set back by more than two seconds. Then the clock calls `followed`
+ * with the last time before the step and the first time after the step. `wall` and `monotonic` are
+ * in milliseconds.
  */
 export function createClock(
   wall: () => number = () => Date.now(),

@@ -139,7 +139,7 @@ export function logSecrets(
   if (notScrubbed !== undefined)
     log.warn(
       { err: notScrubbed },
-      'Former secrets may remain in clear in the files of the database. The next start tries again to remove them.',
+      'Former secrets may remain in clear in the files of the database. The next start tries again to remove these remains.',
     );
   if (keyring.masterKeys.length === 0)
     log.warn(

@@ -17,8 +17,8 @@ const TRIES = 10;
 /**
  * Creates the service's log: one JSON object per line on standard output, from `level` upwards,
  * each with `fields`. If the disk is full, or the reader does not read, the service drops the line
- * and continues. It logs the number of lost lines once writing works again. Tokens are masked in
- * every line.
+ * and continues. The service logs the number of lost lines once writing works again. Tokens are
+ * masked in every line.
  */
 export function createLog(level: string, fields: Readonly<Record<string, unknown>>): ServiceLog {
   const time = isoTime();

@@ -192,7 +192,7 @@ async function scrub(configPath: string | undefined, ask: Ask): Promise<string> 
 }
 
 /**
- * Replaces unreadable secrets of the configured database with random ones, after `ask` confirms.
+ * Replaces unreadable secrets of the configured database with random secrets, after `ask` confirms.
  */
 async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
   const { resetDatabase } = await import('./encryption-maintenance.ts');

@@ -8,8 +8,8 @@ import { describeFault } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 
 /**
- * The new configuration of a running service. It contains the certificate, so that all processes
- * use the same certificate.
+ * The new configuration of a running service. The change contains the certificate, so that all
+ * processes use the same certificate.
  */
 export interface Change {
   readonly config: Config;

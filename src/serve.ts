@@ -93,7 +93,7 @@ function receiveConfig(): Promise<Config> {
 }
 
 /**
- * In a worker, receives the changes of the configuration from the supervising process. This
+ * In a worker, receives the changes of the configuration from the supervising process. The mailbox
  * includes changes that arrive while the worker starts.
  */
 function receiveChanges(): Mailbox<Change> {
@@ -128,8 +128,8 @@ function createMailbox<T>(): Mailbox<T> {
 }
 
 /**
- * Resolves with the first signal or message that requests a stop. A worker may receive several of
- * them.
+ * Resolves with the first signal or message that requests a stop. A worker may receive several such
+ * signals and messages.
  */
 function stopRequest(): Promise<string> {
   return new Promise((resolve) => {

@@ -49,7 +49,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** The dependencies of a service. Tests may replace them. */
+/** The dependencies of a service. Tests may replace the optional dependencies. */
 export interface ServiceDependencies {
   readonly log: Log;
   readonly clock?: Clock;
@@ -217,7 +217,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     });
     const { host, port } = splitAddress(config.listen);
     const url = await listen(app, await listenAddresses(host), port);
-    // This is the last step, so that only a successful start creates a token and reports its file.
+    // Create the token last, so that only a successful start creates a token and reports its file.
     const tokenFile = join(kind.folder(location), 'admin.token');
     const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
     const createdToken = needsToken && (await createFirstToken(settings.dependencies, tokenFile));

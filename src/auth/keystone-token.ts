@@ -33,7 +33,7 @@ const DESCRIPTION = responseObject({
 });
 const RESPONSE = responseObject({ token: DESCRIPTION });
 
-/** The issue time and expiry time of a token, as Keystone returns them. */
+/** The issue time and expiry time of a token in a response of Keystone. */
 const TIMES = responseObject({
   token: responseObject({ issued_at: anyText(), expires_at: anyText() }),
 });

@@ -9,7 +9,9 @@ import { configuredToken, ownTokens } from './tokens.ts';
 /** The dependencies of authentication methods. */
 export interface AuthDependencies {
   readonly store: Store;
-  /** The clock that decides whether a token has expired. It must follow the system clock. */
+  /**
+   * The clock that decides whether a token has expired. This clock must follow the system clock.
+   */
   readonly clock: Clock;
   /**
    * Ids of the service's own tokens that this process refuses, even if the database still contains

@@ -82,7 +82,7 @@ export const AUTH_SECTIONS = {
     method: option(oneOrMore(enumeration(AUTH_METHODS), AUTH_METHODS.length), {
       default: ['tokens'],
       meaning:
-        'Which tokens the service accepts: its own (`tokens`), those of OpenStack Keystone (`keystone`), or both, as a list.',
+        'Which tokens the service accepts: its own (`tokens`), tokens of OpenStack Keystone (`keystone`), or both, as a list.',
     }),
     keystone: KEYSTONE,
   },

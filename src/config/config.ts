@@ -65,7 +65,7 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
   });
 }
 
-/** Freezes a value and everything in it. */
+/** Freezes a value and all its members, recursively. */
 export function freeze(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   Object.values(value).forEach(freeze);

@@ -42,8 +42,8 @@ export function unknownVariables(environment: Environment): string[] {
 
 /**
  * Returns the value of an option in the environment, directly or from a file that a variable names.
- * Returns undefined if no variable sets it. An empty variable counts as unset. Adds a problem if
- * both variables are set, or if the file cannot be used.
+ * Returns undefined if no variable sets the option. An empty variable counts as unset. Adds a
+ * problem if both variables are set, or if the file cannot be used.
  */
 export function readVariable(
   option: Option,

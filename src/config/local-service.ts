@@ -64,8 +64,8 @@ export function findLocalService(
 }
 
 /**
- * Returns the installed service. The caller's variables override those in the service's environment
- * file.
+ * Returns the installed service. The caller's variables override the variables in the service's
+ * environment file.
  */
 function readInstalled(
   { config, environment: file, folder }: Installation,

@@ -139,7 +139,10 @@ function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
 }
 
-/** Which defaults settings have: those of the service (`none`), or those of OpenStack Designate. */
+/**
+ * The defaults that settings have: the service's own (`none`), or the defaults of OpenStack
+ * Designate.
+ */
 export const COMPATIBILITIES = ['none', 'designate'] as const;
 export type Compatibility = (typeof COMPATIBILITIES)[number];
 

@@ -165,7 +165,7 @@ export const TABLE = {
 };
 
 /**
- * The service's configuration. `check-config` prints it, and `docs/configuration.md` explains it.
+ * The service's configuration, which `check-config` prints and `docs/configuration.md` explains.
  */
 export type Config = ValuesOf<typeof TABLE>;
 

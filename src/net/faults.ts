@@ -9,8 +9,8 @@ export interface Fault {
 }
 
 /**
- * A failure to get a response over the network. Its message is the fault's reason and never
- * contains the request.
+ * A failure to get a response over the network. The message of the error is the fault's reason, and
+ * never contains the request.
  */
 export class NetError extends Error {
   readonly fault: Fault;
@@ -200,7 +200,7 @@ export function systemFault(error: unknown): SystemFault | undefined {
   return { sentence: `${failure}: ${reason}`, hint };
 }
 
-/** Describes any error in text for a message, with its path or address if it has one. */
+/** Describes any error in text for a message, with the path or address of the error if known. */
 export function describeFault(error: unknown): string {
   return systemFault(error)?.sentence ?? faultOf(error).reason;
 }

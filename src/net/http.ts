@@ -11,7 +11,7 @@ import { faultOf, NetError } from './faults.ts';
 
 /** How a client validates certificates. */
 export interface Trust {
-  /** PEM certificates of the trusted CAs. They replace the CAs of Node.js. */
+  /** PEM certificates of the trusted CAs. These certificates replace the CAs of Node.js. */
   readonly ca?: string | undefined;
   /** False disables the validation of certificates. */
   readonly verify?: boolean | undefined;

@@ -72,7 +72,7 @@ test('reports a batch without a MAC after a batch with a MAC', () =>
     );
     const { problems } = await verify(database, [KEY]);
     expect(problems).toEqual([
-      { batch: 2, problem: 'The batch has no MAC, although earlier batches have one.' },
+      { batch: 2, problem: 'The batch has no MAC, although earlier batches have a MAC.' },
     ]);
   }));
 

@@ -43,7 +43,7 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
    * next.
    */
   repaired(batch: Head): void;
-  /** Reports how many records of combined events were dropped. */
+  /** Reports the number of dropped records of combined events. */
   dropped(records: number): void;
   readonly intervalMs?: number | undefined;
 }

@@ -82,7 +82,7 @@ async function verifyBatches(
     const key = batch.key_number === null ? undefined : auditKey(batch.key_number);
     if (batch.mac === null) {
       counts.withoutMac += 1;
-      if (hasMac) note('The batch has no MAC, although earlier batches have one.');
+      if (hasMac) note('The batch has no MAC, although earlier batches have a MAC.');
     } else if (key === undefined) counts.unchecked += 1;
     else if (key.hmac(macText(batch)) !== batch.mac) note('The MAC is wrong.');
     if (batch.mac !== null) hasMac = true;

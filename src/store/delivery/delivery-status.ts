@@ -9,7 +9,7 @@ import { createDeliveryStore, requestPass } from './delivery-store.ts';
 import { deliveryOf } from './pass-records.ts';
 import { places } from './outbox.ts';
 
-/** How long a name server counts as served after a process last reported it, in milliseconds. */
+/** How long a name server counts as served after the last report of a process, in milliseconds. */
 const SEEN_MS = 35_000;
 
 /** The maximum number of name servers in one statement. */

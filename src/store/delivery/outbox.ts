@@ -3,7 +3,9 @@ import { isEmpty } from '../../domain/delivery/affected.ts';
 import type { Affected } from '../../domain/model/ports.ts';
 import type { Dialect, Sql } from '../sql/sql.ts';
 
-/** How long a process caches that no name server exists, if other processes may add one. */
+/**
+ * How long a process caches that no name server exists, if other processes may add a name server.
+ */
 const ABSENT_MS = 5000;
 
 /** The maximum number of pools, zones or name servers in one statement. */
@@ -30,8 +32,8 @@ export interface Outbox {
 /**
  * Creates the outbox of a database. Without name servers, a change runs no statement. The process
  * caches that no name server exists until it changes name servers itself. If other processes may
- * add one, the process caches this for 5 s. A new name server gets a second pass after 30 s, so it
- * misses no change.
+ * add a name server, the process caches this for 5 s. A new name server gets a second pass after 30
+ * s, so it misses no change.
  */
 export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDependencies): Outbox {
   let absentSince: number | undefined;

@@ -13,7 +13,7 @@ import { OUTBOX_ROWS } from './claims.ts';
 import { addRows, places } from './outbox.ts';
 
 /**
- * The possible numbers of rows in one statement. They are few, so that few statements are prepared.
+ * The possible numbers of rows in one statement: only three, so that few statements are prepared.
  */
 const ROWS = [64, 8, 1];
 

@@ -14,7 +14,7 @@ const MIGRATION_LOCK = 7_447_101;
 
 /**
  * Opens the PostgreSQL database at `location`, the part of the URL after the scheme. Any number of
- * processes may share it. Throws `unavailable` if the server cannot be reached.
+ * processes may share the database. Throws `unavailable` if the server cannot be reached.
  */
 export async function openPostgres(
   location: string,

@@ -17,8 +17,8 @@ export interface Pools {
 
 /**
  * Creates the pools for the database at `location`. Reserves a third of the connections for scans.
- * Of four or more connections, it reserves at least two, so that one caller cannot use them all. Of
- * two or three connections, it reserves one.
+ * Of four or more connections, reserves at least two, so that one caller cannot use all of them. Of
+ * two or three connections, reserves one.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;

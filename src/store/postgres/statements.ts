@@ -38,7 +38,7 @@ function numbered(text: string): string {
 
 /**
  * Creates an `Sql` that runs statements with `query`. It prepares statements with parameters,
- * except those with `once`.
+ * except statements with `once`.
  */
 export function sqlOn(query: Query): Sql {
   const send = async (

@@ -35,10 +35,10 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` in a read-committed transaction on a connection of `pool`. Each statement sees what
- * is committed when it begins. So it sees the changes for which the transaction's locks waited. The
- * transaction begins with the first statement. After an error, rolls back and throws `unavailable`
- * or what `work` threw.
+ * Runs `work` in a read-committed transaction on a connection of `pool`. Each statement sees the
+ * changes that were committed before the statement began. So the statement sees the changes for
+ * which the transaction's locks waited. The transaction begins with the first statement. After an
+ * error, rolls back and throws `unavailable` or what `work` threw.
  */
 export async function transaction<T>(
   pool: pg.Pool,

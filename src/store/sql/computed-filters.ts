@@ -2,8 +2,8 @@ import type { PageQuery } from '../../domain/model/query.ts';
 import type { IndexReader, Resource, ResourceType } from '../../domain/model/resource.ts';
 
 /**
- * Returns those of `resources` that pass the computed filters of a list; `reader` reads what the
- * filters need.
+ * Returns the `resources` that pass the computed filters of a list. The filters read other
+ * resources with `reader`.
  */
 export async function resourcesPassing(
   type: ResourceType,

@@ -7,7 +7,8 @@ import type { SqlRow } from './sql.ts';
 export type Key = readonly [sortValue: string | number, id: string];
 
 /**
- * The sort fields whose values are ASCII, so that JavaScript compares them as the database does.
+ * The sort fields whose values are ASCII, so that JavaScript compares the values as the database
+ * does.
  */
 const ASCII_FIELDS: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at']);
 

@@ -6,8 +6,8 @@ import type { Dialect, Sql, SqlRow } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
 
 /**
- * Creates a reader on `sql`. Each of its lists is one statement. For lists that read many rows, use
- * `Store.page`.
+ * Creates a reader on `sql`. Each list of the reader is one statement. For lists that read many
+ * rows, use `Store.page`.
  */
 export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
   return {
@@ -70,7 +70,7 @@ export async function decodeRows<F extends Fields>(
 
 /**
  * The number of rows with large columns that the first statement reads, and the maximum for later
- * statements. They limit the cost of rows that do not fit on the page.
+ * statements. Both limit the cost of rows that do not fit on the page.
  */
 const LARGE_ROWS = { first: 32, most: 256 };
 
@@ -116,7 +116,7 @@ export function positionOf(
   return { sortValue: resource?.[sortField], id: resource?.id ?? '' };
 }
 
-/** Returns a slicer for the statements of a long list. Its first slice begins now. */
+/** Returns a slicer for the statements of a long list. The first slice begins now. */
 export function newSlicer(): Slicer {
   return createSlicer(() => performance.now());
 }

@@ -66,7 +66,9 @@ export interface Dialect {
   matches(column: string, pattern: string): SqlCondition;
   /** A query that returns a row if the table with the name in its parameter exists. */
   readonly tableExists: string;
-  /** The clock of the database in milliseconds since 1970. It advances within a transaction. */
+  /**
+   * The clock of the database in milliseconds since 1970. The clock advances within a transaction.
+   */
   readonly nowMs: string;
   /** Returns `column` for a condition that must not influence the choice of the index. */
   aside(column: string): string;

@@ -283,8 +283,8 @@ function indexDecider<F extends Fields>(
 }
 
 /**
- * Returns whether statements with these conditions have one of a few dozen texts, and so may be
- * prepared.
+ * Returns whether the texts of statements with these conditions are a few dozen at most, so that
+ * they may be prepared.
  */
 function isFixed<F extends Fields>(
   type: ResourceType<F>,

@@ -17,8 +17,8 @@ const PAGE_BYTES = 4096;
 const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };
 
 /**
- * Returns a function to call before each commit. It sets the WAL size at which SQLite runs a
- * checkpoint.
+ * Returns a function to call before each commit. The function sets the WAL size at which SQLite
+ * runs a checkpoint.
  */
 export function walFitter(writer: DatabaseSyncInstance, path: string): () => void {
   const { most, least, partOfRoom } = CHECKPOINT_PAGES;

@@ -16,8 +16,8 @@ const MAX_BATCH = 500;
 const MAX_WAIT_MS = 5;
 
 /**
- * The maximum number of waiting writes: four full transactions. This limits the memory that they
- * use.
+ * The maximum number of waiting writes: four full transactions. The limit bounds the memory that
+ * waiting writes use.
  */
 const MAX_WAITING = 4 * MAX_BATCH;
 
@@ -59,12 +59,12 @@ interface Pending {
 }
 
 /**
- * Creates a queue in which concurrent writes share one transaction, with one fsync. It commits all
- * writes that arrive until a turn of the event loop brings none, or for 5 ms. A failed write does
- * not affect the other writes. If the failed write has changed something, the queue rolls back the
- * transaction. Then it runs all writes of the transaction again, each in a savepoint. No caller
- * gets a success before the commit has returned. While another program holds the write lock of the
- * database at `path`, each write waits for at most `LOCK_WAIT_MS`.
+ * Creates a queue in which concurrent writes share one transaction, with one fsync. A transaction
+ * contains all writes that arrive until a turn of the event loop brings none, or for 5 ms. A failed
+ * write does not affect the other writes. If the failed write has changed something, the queue
+ * rolls back the transaction. Then the queue runs all writes of the transaction again, each in a
+ * savepoint. No caller gets a success before the commit has returned. While another program holds
+ * the write lock of the database at `path`, each write waits for at most `LOCK_WAIT_MS`.
  */
 export function startGroupCommit(
   writer: DatabaseSyncInstance,

@@ -22,10 +22,11 @@ export interface DatabaseLock {
  * Locks the existing database file at `path` against other processes, with two locks. The first
  * lock is on a file beside the database. This lock lasts until `close` or the exit of this process,
  * and decides between two concurrent starts. The second lock is SQLite's exclusive lock on the
- * database file itself. SQLite grants this lock only while no other connection is open. So it also
- * works with hard links, and after the lock file was removed. The service releases the second lock
- * before it opens the file, so that backups are possible. Throws `unavailable` if another process
- * uses the database. Waits at most 5 s for a process that does not hold the first lock.
+ * database file itself. SQLite grants this lock only while no other connection is open. So the
+ * second lock also works with hard links, and after the lock file was removed. The service releases
+ * the second lock before it opens the file, so that backups are possible. Throws `unavailable` if
+ * another process uses the database. Waits at most 5 s for a process that does not hold the first
+ * lock.
  */
 export async function lockDatabase(path: string): Promise<DatabaseLock> {
   const guard = lockFileBeside(path);

@@ -16,8 +16,8 @@ export const dialect: Dialect = {
 
 /**
  * Returns the condition for a pattern. The lengths of pattern and text bound the cost of this
- * condition. So it uses no GLOB with several asterisks, because SQLite's GLOB backtracks. The most
- * common patterns use built-in functions of SQLite. Other patterns use the function `matches`,
+ * condition. A GLOB with several asterisks would have no such bound, because it backtracks. The
+ * most common patterns use built-in functions of SQLite. Other patterns use the function `matches`,
  * which only the connection for scans has.
  */
 function matches(column: string, pattern: string): SqlCondition {

@@ -12,8 +12,8 @@ export interface FirstKeys {
 }
 
 /**
- * Creates a collection of the first keys for a page, from any number of keys in any order. It
- * stores at most twice as many keys as the page contains.
+ * Creates a collection of the first keys for a page, from any number of keys in any order. The
+ * collection stores at most twice as many keys as the page contains.
  */
 export function firstKeys(
   type: ResourceType,

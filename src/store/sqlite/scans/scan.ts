@@ -26,8 +26,8 @@ export interface Found {
 }
 
 /**
- * A function that reads a page in steps and calls `pause` between them. It throws what `pause`
- * throws, and `unavailable` for a fault of the machine.
+ * A function that reads a page in steps and calls `pause` between them. The function throws what
+ * `pause` throws, and `unavailable` for a fault of the machine.
  */
 export type Scan = (type: ResourceType, query: PageQuery, pause: Pause) => Promise<Found>;
 
