@@ -116,5 +116,9 @@ export async function runAgent(file: string, isCheck: boolean): Promise<void> {
         '\n',
     );
   const unmet = requirements.filter(({ ok }) => !ok).length;
-  if (unmet > 0) throw new CommandError(EXIT.refused, `Requirements that are not met: ${unmet}`);
+  if (unmet > 0)
+    throw new CommandError(
+      EXIT.refused,
+      `${unmet} of ${requirements.length} requirements are not met`,
+    );
 }

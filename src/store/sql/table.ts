@@ -283,8 +283,8 @@ function indexDecider<F extends Fields>(
 }
 
 /**
- * Returns whether the texts of statements with these conditions are a few dozen at most, so that
- * they may be prepared.
+ * Returns whether these conditions lead to one of a few dozen statement texts, so that the
+ * statement may be prepared.
  */
 function isFixed<F extends Fields>(
   type: ResourceType<F>,
