@@ -28,7 +28,7 @@ export const API_SECTIONS = {
     maxBodyBytesInFlight: option(integer(MIB, 16 * GIB), {
       default: 32 * MIB,
       meaning:
-        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter, but always enough for one body of the maximum size.',
+        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter of this limit, but always enough for one body of the maximum size.',
     }),
     maxHeaderBytes: option(integer(KIB, MIB), {
       default: 16 * KIB,
@@ -63,7 +63,7 @@ export const API_SECTIONS = {
     maxConnections: option(integer(1, 1_000_000), {
       default: 4096,
       meaning:
-        'How many connections one process accepts from callers. It closes further connections on arrival. The limit of open files may allow fewer: see [operations](operations.md#limits-of-connections).',
+        'How many connections one process accepts from callers. The process closes further connections on arrival. The limit of open files may allow fewer: see [operations](operations.md#limits-of-connections).',
     }),
     maxConnectionsPerAddress: option(integer(1, 1_000_000), {
       default: 1024,

@@ -11,11 +11,11 @@ const KEYSTONE = {
   }),
   publicUrl: option(url(), {
     meaning:
-      'The URL of Keystone in 401 responses, for callers. If unset, it is `auth.keystone.url`.',
+      'The URL of Keystone in 401 responses, for callers. If unset, the responses contain `auth.keystone.url`.',
   }),
   caFile: option(path(), {
     meaning:
-      'A PEM file with the CA certificates that the service trusts for Keystone. If unset, it trusts the certificates that Node.js trusts. Requires an https URL in `auth.keystone.url`.',
+      'A PEM file with the CA certificates that the service trusts for Keystone. If unset, the service trusts the certificates that Node.js trusts. Requires an https URL in `auth.keystone.url`.',
   }),
   username: option(line(), {
     meaning:

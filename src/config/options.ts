@@ -120,7 +120,7 @@ export const TABLE = {
     strict: option(boolean(), {
       designate: false,
       meaning:
-        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. If unset, it is true for a new database, and false for a database that a version without this default created.',
+        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. If unset, the value is true for a new database, and false for a database that a version without this default created.',
     }),
     requireResource: option(boolean(), {
       default: false,
