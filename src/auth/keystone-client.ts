@@ -44,10 +44,7 @@ const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 
 const RETRY_AFTER_SECONDS = 5;
 
-/**
- * Returns the error for a failure of Keystone. The service logs `reason`, so it must not contain a
- * token.
- */
+/** Returns the error for a failure of Keystone. `reason` must contain no token. */
 function keystoneUnavailable(reason: string): ServiceError {
   const message =
     'Cannot validate the token: the identity service is unavailable or returned an unexpected response';

@@ -146,10 +146,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : '';
 }
 
-/**
- * Returns the reason of an error, and a hint if one is known. The reason of an error with an
- * unknown code is its message.
- */
+/** Returns the reason of an error, and a hint if known. The default reason is its message. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof NetError) return error.fault;
   if (!(error instanceof Error)) return { reason: String(error) };
