@@ -120,7 +120,8 @@ function quote(text: string): string {
 }
 
 /**
- * Returns the `case` pattern of all commands. The scripts use it to find the command in the line.
+ * Returns the `case` pattern of all commands. The scripts use this pattern to find the command in a
+ * command line.
  */
 function pathPatterns(nodes: readonly Node[]): string {
   return nodes

@@ -122,7 +122,7 @@ export function waitOptions({ isDelivered }: ResourceCommand): Option[] {
 }
 
 /**
- * Waits for the delivery of a resource, with `--wait`. Throws `CommandError` if a name server does
+ * With `--wait`, waits for the delivery of a resource. Throws `CommandError` if a name server does
  * not have the resource.
  */
 export async function waitIfAsked(

@@ -96,7 +96,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   const copy = program
     .command('copy-database')
     .description(
-      'copy all data from one database to another and compare them; stop the services that use them first',
+      'copy all data from one database to another, and compare both databases; stop their services first',
     )
     .summary('copy all data from one database to another')
     .requiredOption(

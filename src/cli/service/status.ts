@@ -75,7 +75,7 @@ async function readPath({ url, trust = {} }: Connection, path: string) {
 
 /**
  * Counts the resources of a type in all projects if the caller may see them, otherwise in the
- * caller's project. Adds a reason to `warnings` if the service refuses.
+ * caller's project. Adds a reason to `warnings` if the service refuses the request.
  */
 async function countAll(
   connection: Connection,

@@ -145,7 +145,7 @@ async function readPowerdns(url: string, { environment }: Terminal): Promise<Fou
     throw new CommandError(
       EXIT.usage,
       'PDNS_API_KEY does not contain a valid API key',
-      'Set it to the value of api-key in the configuration of PowerDNS.',
+      'Set PDNS_API_KEY to the value of api-key in the configuration of PowerDNS.',
     );
   if (!/^https?:\/\/[^/@?#]+\/*$/.test(url)) {
     throw new CommandError(
