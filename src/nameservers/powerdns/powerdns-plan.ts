@@ -102,7 +102,7 @@ export function differencesOf({
       const isEqual =
         target[right].length === grants[right].length &&
         target[right].every((name) => granted.has(name));
-      const message = `The zone '${zone}' has other keys for the right '${right}'.`;
+      const message = `The keys with the right '${right}' in the zone '${zone}' differ from the desired keys.`;
       if (!isEqual) differences.push({ kind: 'other', message });
     }
   }
