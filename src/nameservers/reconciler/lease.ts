@@ -11,13 +11,13 @@ const PASS_MS = 120_000;
 
 /** A claim that is renewed until it is stopped. */
 export interface Lease {
-  /** Aborts when the claim is lost, when the pass takes too long, or with the given signal. */
+  /** Aborts when the claim is lost, when the pass takes more than 2 minutes, or with `stopping`. */
   readonly signal: AbortSignal;
   isLost(): boolean;
   stop(): void;
 }
 
-/** Renews a claim until `stop`. */
+/** Renews a claim until `stop` is called. */
 export function keepLease(
   store: Pick<DeliveryStore, 'renew'>,
   id: string,

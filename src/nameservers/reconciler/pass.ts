@@ -24,9 +24,9 @@ export interface PassDependencies extends SettleDependencies {
   readonly driver: Driver;
   /** The id of this process. */
   readonly holder: string;
-  /** Whether a difference that another program made is repaired or only reported. */
+  /** Whether a pass repairs or only reports differences that another program made. */
   readonly onDrift: 'repair' | 'report';
-  /** Ends the pass when the service stops without waiting. */
+  /** Aborts to end the pass when the service stops without waiting. */
   readonly signal: AbortSignal;
 }
 
@@ -36,21 +36,24 @@ export interface PassResult {
   readonly outcome: 'unchanged' | 'changed' | 'drifted' | 'failed' | 'lost';
   readonly error: Failure | null;
   readonly state: NameServer['state'];
-  /** The names of keys that were added or changed, and of those that were removed. */
+  /**
+   * The names of the keys that the pass added or changed. `removed` has the names of the removed
+   * keys.
+   */
   readonly added: readonly string[];
   readonly removed: readonly string[];
   /** Whether another program had changed the name server. */
   readonly foundDrift: boolean;
-  /** The age of the oldest delivered change in seconds. */
+  /** The age of the oldest change that the pass delivered. */
   readonly lagSeconds: number | undefined;
   readonly keysWanted: number;
   readonly keysLive: number;
 }
 
 /**
- * Makes one pass for a name server. It claims the server, reads the outbox and then the desired
- * state, compares, applies, verifies and records. Returns undefined without work or if another
- * process holds the claim. A failure is recorded, and the outbox stays. Throws errors of the
+ * Makes one pass for a name server. Claims the server, reads the outbox and then the desired state,
+ * compares, applies, verifies and records. Returns undefined if there is no work or another process
+ * has the claim. Records a failure, and then leaves the outbox unchanged. Throws errors of the
  * database.
  */
 export async function makePass(
@@ -69,7 +72,8 @@ export async function makePass(
       error instanceof LeaseLostError || lease.isLost()
         ? lost(claim)
         : await recordFailure(dependencies, claim, known, error);
-    // It may have replaced what a later holder applied, or added keys that this holder removed.
+    // This pass may have replaced what a later holder applied, or added keys that the later holder
+    // removed.
     if (result.outcome === 'lost' && known.isApplying)
       await store.leave(id, leftoversOf(known.wanted));
     return result;
@@ -81,7 +85,7 @@ export async function makePass(
 /** What a pass has read before it failed. */
 interface Known {
   wanted: readonly DesiredKey[];
-  /** Whether it has begun to change the name server. */
+  /** Whether the pass has begun to change the name server. */
   isApplying: boolean;
 }
 
@@ -111,7 +115,7 @@ async function recordFailure(
   cause: unknown,
 ): Promise<PassResult> {
   const failure = failureOf(cause);
-  // A name server may quote its configuration.
+  // A name server may quote its configuration, which contains secrets.
   const redact = await redactor([...wanted, ...memory.values()].map(({ secret }) => secret));
   const error = { ...failure, message: redact(failure.message) };
   const state = cause instanceof PassError ? cause.state : 'failed';
@@ -138,7 +142,8 @@ async function reconcile(
 ): Promise<PassResult> {
   const { store, driver, holder, clock, random, memory, onDrift } = dependencies;
   const { server, fence } = claim;
-  // Read before the state: a change that commits meanwhile is then in it, and its row remains.
+  // Read the outbox before the state. A change that commits in between is then in the state, and
+  // its row remains.
   const outbox = await store.outbox(server.id);
   const desired = await store.desired(server);
   const { state } = desired;
@@ -149,7 +154,8 @@ async function reconcile(
   const gone = goneOf(desired, former);
   await nextIfOver(slicer);
   const present = former.filter(isOnServer);
-  // The others were removed once, and came back by a late apply or were not verified.
+  // Do not count keys that a former pass removed. They came back by a late apply or were not
+  // verified.
   const removals = gone.filter(({ state: of }) => of !== 'removing').length;
   if (!claim.isConfirmed && isMassRemoval(removals, present.length))
     throw new PassError(
@@ -229,13 +235,13 @@ function isOnServer({ state, appliedAt }: Delivery): boolean {
   return state !== 'undeliverable' || appliedAt !== null;
 }
 
-/** Returns the keys that the name server may have and should not have. */
+/** Returns the keys that the name server may have but should not have. */
 function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
   const wanted = new Set([...state.keys, ...(state.kept ?? [])].map(({ id }) => id));
   return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
 }
 
-/** Returns the keys that the last apply left out because of their name. */
+/** Returns the keys that the last apply left out because their names were taken. */
 function namesTaken(former: readonly Delivery[]): KeyProblem[] {
   return former.flatMap(({ keyId, error }) =>
     error?.code === 'name_taken'

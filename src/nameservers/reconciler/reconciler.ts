@@ -30,7 +30,7 @@ export interface ReconcilerDependencies {
   random(): number;
   readonly holder: string;
   readonly onDrift: 'repair' | 'report';
-  /** The maximum number of passes at the same time. */
+  /** The maximum number of concurrent passes. */
   readonly concurrency: number;
   /** Receives the result of each pass. */
   observe(result: PassResult, seconds: number): void;
@@ -43,15 +43,16 @@ export interface Reconciler {
   /** Looks for work now. */
   wake(): void;
   /**
-   * Starts no more passes, waits for those in progress up to `graceMs`, and releases all claims.
+   * Starts no more passes. Waits up to `graceMs` for the passes in progress, and releases all
+   * claims.
    */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Keeps name servers equal to their desired state: after each change, and regularly. Each has one
- * pass at a time. Changes during a pass share the next one, and so do the changes of a burst. A slow
- * or failing name server does not delay others.
+ * Gives name servers their desired state after each change, and checks them regularly. Each name
+ * server has one pass at a time. All changes during a pass share the next pass, and so do the
+ * changes of a burst. A slow or failing name server does not delay other name servers.
  */
 export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
   const { store, servers, concurrency, failed } = dependencies;
@@ -62,7 +63,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const stopping = new AbortController();
   const ending = new AbortController();
   const isStopping = () => stopping.signal.aborted;
-  /** The name servers whose last pass failed. They use at most half of the passes at one time. */
+  /** The name servers whose last pass failed. They use at most half of the concurrent passes. */
   const failing = new Set<string>();
   const bursts = newBursts();
   const mayStart = (id: string) => {
@@ -75,7 +76,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   let hasFailed = false;
 
   const report = (error: unknown) => {
-    // Once, and not at every poll while the database does not respond.
+    // Report once, and not at every poll while the database does not respond.
     if (!hasFailed && !isStopping()) failed(error);
     hasFailed = true;
   };
@@ -100,7 +101,8 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
           await pause(minimumIntervalMs, undefined, { signal: stopping.signal }).catch(
             () => undefined,
           );
-        // A change that committed during the pass, while another process was refused the claim.
+        // A change may have committed during the pass, while no other process could claim the name
+        // server.
         if ((await store.outbox(id)).length === 0) return;
         await bursts.quiet(stopping.signal);
       }

@@ -1,15 +1,15 @@
 import { eachInSlices } from '../../domain/scheduling/slicer.ts';
 import { newSlicer } from '../slices.ts';
 
-/** A way to write a secret in a text. */
+/** A form in which a text may contain a secret. */
 interface Form {
-  /** Returns a secret, which is in base64, in this form. */
+  /** Returns a secret in this form. `secret` is in base64. */
   write(secret: string): string;
   /** Returns the characters of a text that may belong to a secret in this form. */
   read(text: string): string;
-  /** The search finds this many consecutive characters of a secret, and may find fewer. */
+  /** The number of consecutive characters of a secret that the search always finds. */
   readonly run: number;
-  /** The length of the parts of secrets that it looks up. */
+  /** The length of the parts of secrets in the search index. */
   readonly part: number;
 }
 
@@ -38,7 +38,7 @@ const FORMS: readonly [Form, ...Form[]] = [
   },
 ];
 
-/** Characters in URLs, in JSON, and in the strings of programs. */
+/** Escaped characters in URLs, in JSON, and in string literals of programs. */
 const ESCAPE = /%([0-9a-f]{2})|\\x([0-9a-f]{2})|\\u00([0-9a-f]{2})/gi;
 
 function withoutEscapes(text: string): string {
@@ -47,14 +47,14 @@ function withoutEscapes(text: string): string {
   );
 }
 
-/** What replaces a text with a secret in another form than base64. */
+/** The text that replaces a message with a secret in another form than base64. */
 const REMOVED = 'The message contained a secret, and was removed';
 
 /**
- * Returns a function that removes secrets, which are in base64, from a text. It finds 16
- * consecutive characters of a secret in base64, 16 bytes in hexadecimal, and 12 bytes as text. It
- * also finds them in URL encoding, with escapes, and with other characters in between. The search
- * index of 10,000 secrets takes 0.1 s of CPU time, in slices.
+ * Returns a function that removes secrets from a text. `secrets` are in base64. The function finds
+ * 16 consecutive characters of a secret in base64, 16 bytes in hexadecimal, and 12 bytes as text.
+ * It also finds these characters in URL encoding, with escapes, and with other characters in
+ * between. Building the search index of 10,000 secrets takes 0.1 s of CPU time, in slices.
  */
 export async function redactor(secrets: Iterable<string>): Promise<(text: string) => string> {
   const search = await searchFor(new Set(secrets));
@@ -66,7 +66,9 @@ export async function redactor(secrets: Iterable<string>): Promise<(text: string
   };
 }
 
-/** Returns a function that finds secrets in a text. It reads the text once for each form. */
+/**
+ * Returns a function that finds secrets in a text. The function reads the text once for each form.
+ */
 async function searchFor(
   secrets: ReadonlySet<string>,
 ): Promise<(text: string) => ReadonlySet<string>> {
@@ -91,7 +93,10 @@ async function searchFor(
   };
 }
 
-/** Returns parts of a secret. Every run of the secret contains at least one of them. */
+/**
+ * Returns parts of a secret. Any `run` consecutive characters of the secret contain at least one of
+ * these parts.
+ */
 function partsOf(secret: string, { write, run, part }: Form): string[] {
   const written = write(secret);
   const parts: string[] = [];
