@@ -115,7 +115,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
       await sendRequests(client, 3);
       expect(await stop()).toBe(0);
       const lines = parseLog(readFileSync(join(disk, 'log'), 'utf8'));
-      const { logged: logged, lost } = countLines(lines);
+      const { logged, lost } = countLines(lines);
       expect(lost).toBeGreaterThan(10);
       expect(logged + lost).toBe(46);
       expect(lines.at(-1)?.msg).toBe('stopped');
@@ -144,7 +144,7 @@ test('a program that stops reading the log does not block the service', async ()
   if (stdout?.readableEnded === false) await once(stdout, 'end');
   const printed = service.output().split('\n');
   const log = printed.filter((line) => line.startsWith('{'));
-  const { logged: logged, lost } = countLines(parseLog(`${log.join('\n')}\n`));
+  const { logged, lost } = countLines(parseLog(`${log.join('\n')}\n`));
   expect(lost).toBeGreaterThan(0);
   expect(logged + lost).toBe(sent);
   expect(

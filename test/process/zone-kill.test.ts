@@ -95,7 +95,7 @@ async function readAll(client: Client): Promise<Map<string, Zone>> {
  */
 function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
   for (const [name, knowledge] of known) {
-    const { acknowledged: acknowledged, pending: pending } = knowledge;
+    const { acknowledged, pending } = knowledge;
     const there = found.get(name) ?? 'absent';
     if (pending === 'creation' && there !== 'absent') {
       expect(there).toMatchObject({
@@ -150,7 +150,7 @@ test(`after kill -9 during concurrent changes of zones, ${ROUNDS} times, no ackn
       storm(service, `r${round}-w${worker}`, known, onAcknowledged),
     );
     for (const count of await Promise.all(workers)) acknowledged += count;
-    inDoubt += [...known.values()].filter(({ pending: pending }) => pending !== undefined).length;
+    inDoubt += [...known.values()].filter(({ pending }) => pending !== undefined).length;
     expect(await service.stop('SIGKILL')).toBeNull();
   }
   const service = await startServiceProcess(folder);

@@ -21,7 +21,7 @@ export const ERRORS = {
   }),
   agent_conflict: entry({
     status: 409,
-    when: 'Another agent holds the name server, a later pass has begun, or no agent delivers keys to the name server.',
+    when: 'Another agent holds the name server, or a later pass has begun. Or the delivery is paused, or the service itself delivers the keys.',
     message: asItIs,
     example: () => "The agent 'ns1.example.org' holds the name server",
   }),
