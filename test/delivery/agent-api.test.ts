@@ -348,7 +348,7 @@ test('the service does not deliver to a configured name server that has an agent
   await createKey('key-1');
   await pause(1500);
   expect(await shown()).toMatchObject({ error_code: 'no_agent', attempts: 0 });
-  expect(service.log.join('\n')).toContain('An agent delivers to this name server');
+  expect(service.log.join('\n')).toContain('An agent delivers the keys of this name server');
   const { body } = await service.get(`/v2/nameservers/${id}/check`);
   expect(body.requirements[0].hint).toContain('tsigil agent');
 });

@@ -152,7 +152,7 @@ test('the metrics contain no token', () => {
 test('400 for a token as a project id, which other callers could read', () => {
   const own = tokens.at(-1) ?? '';
   expect(own).toMatch(/^tsigil_/);
-  expect(errors.some(({ text }) => text.includes('The sudo project'))).toBe(true);
+  expect(errors.some(({ text }) => text.includes('X-Auth-Sudo-Project-ID'))).toBe(true);
   expect(
     errors.some(({ text }) =>
       text.includes("'project_id' must be the id of a project, not a token"),
