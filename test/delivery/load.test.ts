@@ -167,7 +167,7 @@ test('the PowerDNS driver compares the keys of a zone in time proportional to th
       ...{ rights: RIGHTS, zones: ['a.test'] },
     }));
     const state = { zones: ['a.test'], keys };
-    const grants = { transfer: named, update: named, updateFrom: [] };
+    const grants = { transfer: named, update: named, updateFrom: ['::/0'], formerFrom: [] };
     const names = new Set(named);
     return {
       known: {

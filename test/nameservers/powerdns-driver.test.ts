@@ -1,4 +1,6 @@
+import { createSocket } from 'node:dgram';
 import { expect, test } from 'vitest';
+import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights } from '../../src/nameservers/probe.ts';
 import { ZONES, type DrivenServer } from '../harness/driven-server.ts';
@@ -21,6 +23,9 @@ const grantsOf = async ({ folder, controlPort }: DrivenServer) => {
     from: await metadata('ALLOW-DNSUPDATE-FROM'),
   };
 };
+
+/** The response code of a request without a right (RFC 1035, section 4.1.1). */
+const REFUSED = 5;
 
 describeDriver(powerdns, (session) => {
   const definition = DRIVERS.powerdns;
@@ -55,6 +60,32 @@ describeDriver(powerdns, (session) => {
     await grant({ metadata: [FOREIGN] }, '/metadata/TSIG-ALLOW-DNSUPDATE');
   });
 
+  test.each([
+    { networks: ['127.0.0.0/8'], expected: ['127.0.0.0/8'] },
+    { networks: [], expected: ['0.0.0.0/0', '::/0'] },
+  ])(
+    'a pass that ended between the keys and the networks $networks of a zone is completed',
+    async ({ networks, expected }) => {
+      const { server, apply, driver, expectKey } = session();
+      const key = newKey({ rights: ['update'] });
+      await apply(key);
+      const set = (kind: string, metadata: readonly string[]) => {
+        const path = `/zones/a.test./metadata/${kind}`;
+        return call(server.folder, server.controlPort, 'PUT', path, { metadata });
+      };
+      await set('ALLOW-DNSUPDATE-FROM', []);
+      await set('X-TSIGIL-DNSUPDATE-FROM', networks);
+      const state = { zones: ZONES, keys: [key] };
+      expect(await driver.compare(state, new Set([key.name]), soon())).toHaveLength(1);
+      await apply(key);
+      await expectKey(key, true);
+      expect((await grantsOf(server)).from).toEqual(expected);
+      expect(await driver.compare(state, new Set([key.name]), soon())).toEqual([]);
+      await set('ALLOW-DNSUPDATE-FROM', ['0.0.0.0/0', '::/0']);
+      await apply();
+    },
+  );
+
   test('the keys for all zones also apply to a zone that is created later', async () => {
     const { server, apply, expectKey, driver } = session();
     const key = newKey({ rights: ['transfer', 'update'] });
@@ -72,6 +103,29 @@ describeDriver(powerdns, (session) => {
     await expectKey(key, false, zone);
     expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
     await expectKey(key, true);
+  });
+
+  test('a zone refuses all unsigned updates while its keys change', async () => {
+    const { server, apply, expectKey } = session();
+    const keys = Array.from({ length: 50 }, () => newKey({ rights: ['update'] }));
+    await apply(...keys);
+    const { host, port } = server.address;
+    const socket = createSocket('udp4');
+    const codes = new Map<number, number>();
+    socket.on('message', (message) => {
+      const code = message.readUInt8(3) & 0x0f;
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    });
+    const request = checkRequest('update', 'a.test', 1, 'unsigned');
+    const sending = setInterval(() => {
+      for (let count = 0; count < 4; count += 1) socket.send(request, port, host);
+    }, 1);
+    for (let round = 0; round < 20; round += 1)
+      await apply(...keys, newKey({ rights: ['update'] }));
+    clearInterval(sending);
+    for (const key of keys.slice(0, 2)) await expectKey(key, true);
+    socket.close();
+    expect([...codes.keys()]).toEqual([REFUSED]);
   });
 
   test('the driver adopts an equal key that it created before a crash', async () => {

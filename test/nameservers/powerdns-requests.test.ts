@@ -123,19 +123,29 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
   test('a zone lists keys before networks and loses networks first, even if zones change in parallel', async () => {
     const { pass } = await startDriver({ zoneChanges: 8 });
     const key = newKey({ rights: ['update'] });
-    const [add, remove] = [await pass(key).then((list) => [...list]), await pass()];
+    const other = newKey({ rights: ['update'] });
+    const [add, change, remove] = [
+      [...(await pass(key))],
+      [...(await pass(key, other))],
+      [...(await pass())],
+    ];
     for (const zone of ZONES) {
       const kinds = (list: readonly string[]) =>
         list
           .filter((request) => request.includes(`/zones/${zone}./`) && !request.startsWith('GET'))
           .map((request) => request.replace(`/zones/${zone}./metadata/`, ''));
       expect(kinds(add)).toEqual(['PUT TSIG-ALLOW-DNSUPDATE', 'PUT ALLOW-DNSUPDATE-FROM']);
+      expect(kinds(change)).toEqual([
+        ...['DELETE ALLOW-DNSUPDATE-FROM', 'PUT TSIG-ALLOW-DNSUPDATE', 'PUT ALLOW-DNSUPDATE-FROM'],
+      ]);
       expect(kinds(remove)).toEqual(['DELETE ALLOW-DNSUPDATE-FROM', 'DELETE TSIG-ALLOW-DNSUPDATE']);
     }
     expect(add.indexOf('POST /tsigkeys')).toBeLessThan(
       add.findIndex((request) => request.startsWith('PUT ')),
     );
-    expect(remove.at(-1)).toBe(`DELETE /tsigkeys/${key.name}.`);
+    expect(remove.slice(-2).toSorted()).toEqual(
+      [key, other].map(({ name }) => `DELETE /tsigkeys/${name}.`).toSorted(),
+    );
   });
 
   test('PowerDNS refuses a removed key before the pass removes its first grant; afterwards, a new key can have its name', async () => {

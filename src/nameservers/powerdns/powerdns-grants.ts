@@ -10,12 +10,15 @@ export interface Grants {
    * update.
    */
   readonly updateFrom: readonly string[];
+  /** The networks that an operator has set. The driver stores these networks while it removes them. */
+  readonly formerFrom: readonly string[];
 }
 
 /** The kinds of metadata with the keys for transfers and updates, and the networks for updates. */
 const TRANSFER_KEYS = 'TSIG-ALLOW-AXFR';
 const UPDATE_KEYS = 'TSIG-ALLOW-DNSUPDATE';
 const UPDATE_NETWORKS = 'ALLOW-DNSUPDATE-FROM';
+const FORMER_NETWORKS = 'X-TSIGIL-DNSUPDATE-FROM';
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
 
 /** Reads the grants of a zone. Returns undefined if there is no zone. Throws `DriverError`. */
@@ -26,13 +29,41 @@ export async function readGrants(api: PowerdnsApi, zone: string): Promise<Grants
     transfer: (metadata.get(TRANSFER_KEYS) ?? []).map(comparisonForm),
     update: (metadata.get(UPDATE_KEYS) ?? []).map(comparisonForm),
     updateFrom: metadata.get(UPDATE_NETWORKS) ?? [],
+    formerFrom: metadata.get(FORMER_NETWORKS) ?? [],
   };
 }
 
 /**
+ * Returns grants with other keys for updates. Without keys, no network may update. With keys, the
+ * former networks of an operator may update again. If there are none, `addsNetworks` adds all
+ * networks.
+ */
+export function withUpdateKeys(
+  grants: Grants,
+  update: readonly string[],
+  addsNetworks: boolean,
+): Grants {
+  const { updateFrom } = grants;
+  const formerFrom = isOperators(updateFrom) ? updateFrom : grants.formerFrom;
+  if (update.length === 0 && grants.update.length > 0)
+    return { ...grants, update, updateFrom: [], formerFrom };
+  if (update.length === 0 || updateFrom.length > 0) return { ...grants, update };
+  if (formerFrom.length > 0) return { ...grants, update, updateFrom: formerFrom };
+  return { ...grants, update, updateFrom: addsNetworks ? EVERYWHERE : [] };
+}
+
+/** Returns whether two grants permit the same keys and networks. */
+function isSame(one: Grants, other: Grants): boolean {
+  return (['transfer', 'update', 'updateFrom'] as const).every((list) =>
+    isEqual(one[list], other[list]),
+  );
+}
+
+/**
  * Changes the keys of a zone from `present` to `target`. Returns the new grants, or undefined if
- * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty.
- * This function therefore adds networks after keys, and removes networks before keys. PowerDNS
+ * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty. It
+ * also replaces a list without a transaction, so the list is empty for a moment. This function
+ * therefore removes networks before it changes the keys, and adds networks afterwards. PowerDNS
  * refuses a list of keys for transfers if one of the keys does not exist. This function therefore
  * leaves out deleted keys. Throws `DriverError`.
  */
@@ -40,25 +71,38 @@ export async function writeGrants(
   api: PowerdnsApi,
   zone: string,
   present: Grants,
-  target: Pick<Grants, 'transfer' | 'update'>,
+  target: Grants,
   exists: (name: string) => boolean,
 ): Promise<Grants | undefined> {
+  if (isSame(present, target)) return undefined;
   const changesTransfer = !isEqual(present.transfer, target.transfer);
   const changesUpdate = !isEqual(present.update, target.update);
-  if (!changesTransfer && !changesUpdate) return undefined;
   const transfer = changesTransfer ? target.transfer.filter(exists) : target.transfer;
   if (changesTransfer) await api.setTransferKeys(zone, transfer);
-  let { updateFrom } = present;
-  if (changesUpdate && target.update.length === 0) {
+  let { updateFrom, formerFrom } = present;
+  if (changesUpdate) {
+    if (isOperators(updateFrom)) {
+      formerFrom = updateFrom;
+      await api.setMetadata(zone, FORMER_NETWORKS, formerFrom);
+    }
+    if (updateFrom.length > 0) await api.setMetadata(zone, UPDATE_NETWORKS, []);
     updateFrom = [];
-    await api.setMetadata(zone, UPDATE_NETWORKS, updateFrom);
+    await api.setMetadata(zone, UPDATE_KEYS, target.update);
   }
-  if (changesUpdate) await api.setMetadata(zone, UPDATE_KEYS, target.update);
-  if (changesUpdate && target.update.length > 0 && updateFrom.length === 0) {
-    updateFrom = EVERYWHERE;
+  if (!isEqual(updateFrom, target.updateFrom)) {
+    ({ updateFrom } = target);
     await api.setMetadata(zone, UPDATE_NETWORKS, updateFrom);
+    if (isOperators(updateFrom)) {
+      formerFrom = [];
+      await api.setMetadata(zone, FORMER_NETWORKS, formerFrom);
+    }
   }
-  return { transfer, update: target.update, updateFrom };
+  return { transfer, update: target.update, updateFrom, formerFrom };
+}
+
+/** Returns whether an operator has set these networks. */
+function isOperators(networks: readonly string[]): boolean {
+  return networks.length > 0 && !isEqual(networks, EVERYWHERE);
 }
 
 function isEqual(one: readonly string[], other: readonly string[]): boolean {

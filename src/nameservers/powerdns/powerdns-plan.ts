@@ -5,7 +5,7 @@ import {
   type Right,
 } from '../../domain/delivery/desired-state.ts';
 import type { Difference } from '../driver.ts';
-import type { Grants } from './powerdns-grants.ts';
+import { withUpdateKeys, type Grants } from './powerdns-grants.ts';
 
 /** The keys and grants of a server, as last read or written. */
 export interface Known {
@@ -57,13 +57,14 @@ export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted
     const names = new Set(wanted[right]);
     return grants[right].filter((name) => !ours.has(name) || names.has(name));
   };
-  return { ...grants, transfer: keep('transfer'), update: keep('update') };
+  return withUpdateKeys({ ...grants, transfer: keep('transfer') }, keep('update'), false);
 }
 
 /** Returns the grants with the desired grants added. */
 export function grown(grants: Grants, wanted: Wanted): Grants {
   const add = (right: Right) => [...new Set([...grants[right], ...wanted[right]])];
-  return { ...grants, transfer: add('transfer'), update: add('update') };
+  const needsNetworks = wanted.update.length > 0;
+  return withUpdateKeys({ ...grants, transfer: add('transfer') }, add('update'), needsNetworks);
 }
 
 /** Returns the differences between a server and its plan. */
@@ -105,6 +106,12 @@ export function differencesOf({
       const message = `The keys with the right '${right}' in the zone '${zone}' differ from the desired keys.`;
       if (!isEqual) differences.push({ kind: 'other', message });
     }
+    // A pass ended between its changes to the keys and to the networks.
+    if (target.updateFrom.length !== grants.updateFrom.length)
+      differences.push({
+        kind: 'other',
+        message: `No network may update the zone '${zone}', although keys have this right.`,
+      });
   }
   return differences;
 }
