@@ -112,7 +112,7 @@ const REMEDIES: readonly (readonly [reason: RegExp, advice: string])[] = [
     "Check 'auth.keystone.username', 'password', 'project' and the names of their domains, or the application credential.",
   ],
   [
-    /returned 403 to a token validation/,
+    /returned 403 for a token validation request/,
     "Assign the role 'service' to the service's user in its project: openstack role add --project PROJECT --user USER service",
   ],
   [/certificate|TLS/i, "Check 'auth.keystone.caFile' and the host in 'auth.keystone.url'."],

@@ -66,9 +66,8 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
  */
 export function resetDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
-    const { keyring, createMasterKey, source, problem, file } = secrets;
-    if (problem !== undefined)
-      throw new ServiceError('bad_request', `The master key in ${source} ${problem}`);
+    const { keyring, createMasterKey, problem, file } = secrets;
+    if (problem !== undefined) throw new ServiceError('bad_request', problem);
     if (keyring.masterKeys.length === 0 && createMasterKey === undefined)
       throw new ServiceError(
         'bad_request',

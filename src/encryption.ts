@@ -53,7 +53,7 @@ export function openKeyring(database: string, settings: Config['encryption']): O
   const ownFile = defaultFile(database);
   const found = findMasterKeys(settings, ownFile);
   if (found?.problem !== undefined && !kind.shared && !existsSync(resolve(location)))
-    throw new ServiceError('unavailable', `The master key in ${found.source} ${found.problem}`);
+    throw new ServiceError('unavailable', found.problem);
   return {
     keyring: createKeyring(found?.keys ?? []),
     required: settings.required,

@@ -224,7 +224,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     if (!isLoopback(host) && config.tls.cert === undefined) {
       log.warn(
         { listen: config.listen },
-        'Listening beyond loopback without TLS: secrets and tokens cross the network in clear. Set tls.cert and tls.key.',
+        'Listening at a non-loopback address without TLS: secrets and tokens cross the network in clear. Set tls.cert and tls.key.',
       );
     }
     logSecrets(log, secrets, report);

@@ -191,7 +191,8 @@ function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boo
 }
 
 function readValid({ status, body }: KeystoneResponse): ValidToken {
-  if (status !== 200) throw keystoneUnavailable(`returned ${status} to a token validation`);
+  if (status !== 200)
+    throw keystoneUnavailable(`returned ${status} for a token validation request`);
   const valid = readToken(body);
   if (valid === undefined) throw keystoneUnavailable('returned a token in an unknown format');
   return valid;

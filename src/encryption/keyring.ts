@@ -11,7 +11,7 @@ import { messageOf } from '../net/faults.ts';
 import { open, seal } from './seal.ts';
 import { createSecretCache } from './secret-cache.ts';
 
-/** The maximum number of cached secrets of a column: about 2 MB. */
+/** The maximum number of cached secrets per column. This many secrets use about 2 MB. */
 const CACHED_SECRETS = 4000;
 
 /** The maximum number of unreadable rows that are counted. */

@@ -32,7 +32,10 @@ export interface FoundMasterKeys {
   /** The file with the keys, if the source is a file. */
   readonly file?: string;
   readonly keys: readonly MasterKey[];
-  /** A clause that follows the source, such as `is empty`. Undefined if the keys can be used. */
+  /**
+   * A sentence that names the source and its problem, and what to do next. Undefined if the keys
+   * can be used.
+   */
   readonly problem?: string;
   /** True if every user of the machine can read the file. */
   readonly isReadable?: boolean;
@@ -42,6 +45,8 @@ export interface FoundMasterKeys {
 
 /** The maximum size of a file of master keys. */
 const MAX_BYTES = 65_536;
+
+const USE_A_FILE = 'Use the path of the file with the master keys';
 
 /** The mode bits that let other users replace a key in a file. */
 const WRITABLE_BY_OTHERS = 0o022;
@@ -56,7 +61,9 @@ const SOURCES: readonly ((
   beside: string | undefined,
 ) => FoundMasterKeys | undefined)[] = [
   ({ masterKey }) =>
-    masterKey === undefined ? undefined : { source: 'encryption.masterKey', ...read(masterKey) },
+    masterKey === undefined
+      ? undefined
+      : { source: 'encryption.masterKey', ...read('encryption.masterKey', masterKey) },
   ({ masterKeyFile }) =>
     masterKeyFile === undefined ? undefined : readMasterKeyFile(masterKeyFile),
   (_settings, beside) =>
@@ -81,7 +88,13 @@ export function findMasterKeys(
 /** Reads a file of master keys. Refuses a file that other users can change. */
 export function readMasterKeyFile(file: string): FoundMasterKeys {
   const source = `'${file}'`;
-  const refused = (problem: string) => ({ source, file, keys: [], problem });
+  const subject = `The master key file ${source}`;
+  const refused = (problem: string) => ({
+    source,
+    file,
+    keys: [],
+    problem: `${subject} ${problem}`,
+  });
   try {
     const { text, mode, uid, problem } = readRegularFile(file);
     if (problem !== undefined) return refused(problem);
@@ -90,9 +103,12 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
         `can be changed by other users (mode ${mode.toString(8).padStart(4, '0')}). Run: chmod 600 ${source}`,
       );
     const otherOwner = [0, process.geteuid?.()].includes(uid) ? undefined : uid;
-    return { source, file, ...read(text), isReadable: (mode & READABLE_BY_ALL) !== 0, otherOwner };
+    const isReadable = (mode & READABLE_BY_ALL) !== 0;
+    return { source, file, ...read(subject, text), isReadable, otherOwner };
   } catch (error) {
-    return refused(`cannot be read: ${faultOf(error).reason}`);
+    return refused(
+      `cannot be read: ${faultOf(error).reason}. Check its path, its owner and its mode`,
+    );
   }
 }
 
@@ -119,10 +135,14 @@ export function addMasterKey(file: string): MasterKey {
   return key;
 }
 
-function read(text: string): Pick<FoundMasterKeys, 'keys' | 'problem'> {
-  if (text.trim() === '') return { keys: [], problem: 'is empty' };
+function read(subject: string, text: string): Pick<FoundMasterKeys, 'keys' | 'problem'> {
+  const refused = (problem: string) => ({ keys: [], problem: `${subject} ${problem}` });
+  if (text.trim() === '')
+    return refused(
+      'is empty. Restore its master keys, or create one for a new database with: tsigil encryption new-master-key --file FILE',
+    );
   const parsed = parseMasterKeys(text);
-  return 'keys' in parsed ? parsed : { keys: [], problem: `cannot be used: ${parsed.problem}` };
+  return 'keys' in parsed ? parsed : refused(`cannot be used: ${parsed.problem}`);
 }
 
 /** The content and the access rights of a file, or why it cannot be read. */
@@ -139,9 +159,9 @@ function readRegularFile(file: string): RegularFile {
   try {
     const stat = fstatSync(descriptor);
     const access = { text: '', mode: stat.mode & 0o777, uid: stat.uid };
-    if (stat.isDirectory()) return { ...access, problem: 'is a folder, not a file' };
+    if (stat.isDirectory()) return { ...access, problem: `is a folder, not a file. ${USE_A_FILE}` };
     if (!stat.isFile() || stat.size > MAX_BYTES)
-      return { ...access, problem: `is not a file of at most ${MAX_BYTES} bytes` };
+      return { ...access, problem: `is not a file of at most ${MAX_BYTES} bytes. ${USE_A_FILE}` };
     return { ...access, text: readFileSync(descriptor, 'utf8') };
   } finally {
     closeSync(descriptor);

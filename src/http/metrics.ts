@@ -47,7 +47,7 @@ export function createMetrics(version: string): Metrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
   const build = {
     name: 'tsigil_build_info',
-    help: 'The version of the service. Always 1.',
+    help: 'The version of the service, in the label `version`. The value is always 1.',
     labelNames: ['version'],
     registers,
   } as const;

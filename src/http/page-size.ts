@@ -12,8 +12,8 @@ export function countFitting(texts: readonly string[], maxBytes: number): number
 }
 
 /**
- * Returns whether a text is longer than `maxBytes` in UTF-8. A UTF-16 unit has at most three bytes
- * in UTF-8.
+ * Returns whether a text is longer than `maxBytes` in UTF-8. A UTF-16 code unit has at most three
+ * bytes in UTF-8.
  */
 export function isLonger(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;

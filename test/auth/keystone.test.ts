@@ -254,7 +254,7 @@ describe.runIf(installed)('keystone', () => {
         variables({}, { USERNAME: 'powerless', PASSWORD: password, PROJECT: 'services' }),
       );
       expect(await statusOf(service, await issue())).toBe(503);
-      expect(service.log.join()).toContain('Keystone: returned 403 to a token validation');
+      expect(service.log.join()).toContain('Keystone: returned 403 for a token validation request');
     });
   });
 

@@ -27,7 +27,7 @@ async function tokenOf(...roles: string[]): Promise<string> {
   return body.token as string;
 }
 
-test('status counts resources without the token for metrics', async () => {
+test('status shows resource counts without the metrics token', async () => {
   for (const name of ['com', 'net']) await service.post('/v2/tlds', { name });
   const { out, err } = await status(service.url, service.token);
   expect(JSON.parse(out)).toMatchObject({

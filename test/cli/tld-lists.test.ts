@@ -151,7 +151,7 @@ describe('csv', () => {
 });
 
 describe('plain and iana', () => {
-  test('ignores comments, blanks and periods, and converts names to A-labels', () => {
+  test('ignores comments, blanks, and dots at either end of a name, and converts names to A-labels', () => {
     const { entries } = read(
       'plain',
       '# all\n\n  com  # the first\n.net\norg.\n// more\nCo.Uk\nрф\na#b',

@@ -146,7 +146,7 @@ test('200 again with secrets when the last response was lost', async () => {
   expect((body.keys as { secret: string }[]).every(({ secret }) => secret !== '')).toBe(true);
 });
 
-test('200 with the keys that no name server can use in a separate list', async () => {
+test('200 with a separate list of the keys that no name server can use', async () => {
   const bad = await createKey('no domain name');
   const { body } = await desired();
   expect(body.keys).toEqual([]);
@@ -169,7 +169,7 @@ test('409 with the name of the holder for a second agent', async () => {
   const etag = await pass();
   for (const second of [await desired(undefined, 0, 'host-2'), await desired(etag, 0, 'host-2')]) {
     expect([second.status, second.body.type]).toEqual([409, 'agent_conflict']);
-    expect(second.body.message).toContain("'host-1' holds the name server");
+    expect(second.body.message).toContain("'host-1' holds the lease of the name server");
   }
   expect((await desired(etag)).status).toBe(304);
 });

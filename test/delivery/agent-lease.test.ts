@@ -29,7 +29,7 @@ async function takeover() {
   for (;;) {
     const response = await requests.desired(undefined, 0, 'host-2');
     if (response.status === 200) return { ms: performance.now() - began, response };
-    expect(response.body.message).toContain("'host-1' holds the name server");
+    expect(response.body.message).toContain("'host-1' holds the lease of the name server");
     await pause(200);
   }
 }

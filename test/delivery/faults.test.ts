@@ -177,7 +177,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
     },
   );
 
-  test('that restarts during changes or is slow gets all keys', async () => {
+  test('delivers all keys to a server that restarts during changes or is slow', async () => {
     const slow = setInterval(() => {
       server.signal('SIGSTOP');
       setTimeout(() => server.signal('SIGCONT'), 80);

@@ -48,7 +48,7 @@ const label = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Names up to the maximum length of a DNS message, with and without a final dot. */
+/** Names up to the maximum length of a DNS message, with and without a trailing dot. */
 export const keyNames = fc.oneof(
   fc
     .tuple(fc.array(label, { minLength: 1, maxLength: 4 }), fc.constantFrom('', '.'))

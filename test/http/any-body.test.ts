@@ -31,11 +31,11 @@ async function forget(sample: Sample, { id }: Resource): Promise<void> {
 }
 
 const sample = fc.constantFrom(...SAMPLES);
-/** Generates sequences of UTF-16 units, including lone surrogates. */
+/** Generates sequences of UTF-16 code units, including lone surrogates. */
 const units = fc.array(fc.oneof(fc.nat(0xffff), fc.nat(0x7f), fc.constantFrom(0, 0xd800, 0xdfff)), {
   maxLength: 12,
 });
-/** Generates JSON strings in which every unit is an escape sequence. */
+/** Generates JSON strings in which every code unit is an escape sequence. */
 const escaped = units.map(
   (list) => `"${list.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`,
 );

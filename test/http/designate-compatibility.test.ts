@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a zone with compatibility: designate', () => {
-  test('202 for a creation with PENDING and CREATE, then 200 with ACTIVE and NONE', async () => {
+  test('202 with status PENDING and action CREATE for a creation, then 200 with ACTIVE and NONE for a GET', async () => {
     for (const body of [primary('a.example.'), secondary('b.example.')]) {
       const created = await service.post('/v2/zones', body);
       expect(created.status, created.text).toBe(202);
@@ -32,7 +32,7 @@ describe('a zone with compatibility: designate', () => {
     }
   });
 
-  test('202 for an update with PENDING and UPDATE, then 200 with ACTIVE and NONE', async () => {
+  test('202 with status PENDING and action UPDATE for an update, then 200 with ACTIVE and NONE for a GET', async () => {
     const { id } = (await service.post('/v2/zones', primary('changed.example.'))).body;
     const updated = await service.patch(`/v2/zones/${id}`, { ttl: 60 });
     expect(updated.status).toBe(202);
@@ -44,7 +44,7 @@ describe('a zone with compatibility: designate', () => {
     });
   });
 
-  test('202 for a deletion with PENDING and DELETE, then 404', async () => {
+  test('202 with status PENDING and action DELETE for a deletion, then 404 for a GET', async () => {
     const { id } = (await service.post('/v2/zones', primary('deleted.example.'))).body;
     const { status, body } = await service.delete(`/v2/zones/${id}`);
     expect([status, body.id, body.status, body.action]).toEqual([202, id, 'PENDING', 'DELETE']);

@@ -118,7 +118,7 @@ describe('names', () => {
     expect(message).toContain(`send '${ascii}'`);
   });
 
-  test('400 for a final period, with this reason in the message', async () => {
+  test('400 for a trailing dot, with this reason in the message', async () => {
     expect((await service.post('/v2/tlds', { name: 'com.' })).body.message).toBe(
       "Invalid Tld: 'name' must not end in a period",
     );

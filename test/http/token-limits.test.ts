@@ -372,7 +372,7 @@ describe('update', () => {
   });
 });
 
-test('a token with several kinds of limits includes the resources of each kind', async () => {
+test('a token with several kinds of limits has access to the resources of each kind', async () => {
   const { zones, poolKeys, zoneKeys } = estate;
   const client = await tokenWith(service, { zones: [zones[0]], keys: [poolKeys[1]] });
   const { body } = await client.get('/v2/tsigkeys');

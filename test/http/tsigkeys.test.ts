@@ -114,12 +114,12 @@ describe('names and secrets', () => {
     );
   });
 
-  test('201 for a name that differs only in a second final dot', async () => {
+  test('201 for a name that differs only in a second trailing dot', async () => {
     await keep({ name: 'dots.' });
     await keep({ name: 'dots..' });
   });
 
-  test("200 for the key's own name with a final dot and in another case", async () => {
+  test("200 for the key's own name with a trailing dot and in another case", async () => {
     const { id } = await keep({ name: 'own-name' });
     expect((await service.patch(`/v2/tsigkeys/${id}`, { name: 'Own-Name.' })).body.name).toBe(
       'Own-Name.',

@@ -6,7 +6,7 @@ import { primary, removeAll, zonesOf } from '../harness/zones.ts';
 
 /**
  * The TLD entries by their letters in these tests, and the names of zones. All names are in lower
- * case, without final periods.
+ * case, without trailing dots.
  */
 interface State {
   readonly entries: ReadonlyMap<string, string>;

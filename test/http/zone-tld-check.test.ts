@@ -119,7 +119,7 @@ describe('existing zones', () => {
 });
 
 describe('the name check', () => {
-  test('200 with the result for each name, in order, with or without a final dot', async () => {
+  test('200 with the result for each name, in order, with or without a trailing dot', async () => {
     await createTlds(service, 'uk', 'co.uk', 'com');
     const names = [
       'a.com.',

@@ -56,7 +56,7 @@ describe.runIf(bind.installed)('agents of one name server on hosts with the same
       other.start();
       await expect
         .poll(() => other.output(), WAIT)
-        .toContain(`'${nameOf(agent)}' holds the name server`);
+        .toContain(`'${nameOf(agent)}' holds the lease of the name server`);
     }
     expect(others[1]?.output()).toContain('cannot use its state file');
     expect(new Set([agent, ...others].map(nameOf)).size).toBe(3);
@@ -90,7 +90,7 @@ describe.runIf(bind.installed)('agents of one name server on hosts with the same
     agent.continue();
     await expect
       .poll(() => agent.output(), WAIT)
-      .toContain(`'${nameOf(others[0] ?? agent)}' holds the name server`);
+      .toContain(`'${nameOf(others[0] ?? agent)}' holds the lease of the name server`);
     await delivered('with-the-second');
   });
 });

@@ -93,7 +93,7 @@ describe('the check of Keystone', () => {
 
   test.each([
     ['wrong credentials', 401, 404, /own credentials\. Check 'auth\.keystone\.username'/],
-    ['a user without the role', 201, 403, /token validation\. Assign the role 'service'/],
+    ['a user without the role', 201, 403, /token validation request\. Assign the role 'service'/],
     ['another server', 404, 404, /own credentials\. Check 'auth\.keystone\.url'/],
   ])('reports %s, with a remedy', async (_name, login, validation, message) => {
     const [, problem = ''] = await check(await keystone(login, validation));

@@ -109,7 +109,7 @@ describe('a refused request', () => {
 });
 
 describe('unread responses', () => {
-  /** Returns requests whose responses exceed the system buffers of a connection. */
+  /** Returns requests whose responses exceed the socket buffers of a connection. */
   async function largeRequests(): Promise<string> {
     const tlds = Array.from({ length: 1000 }, (_, index) => ({
       name: `filler${index}`,

@@ -172,14 +172,18 @@ describe('a start without the right master key', () => {
       `'FILE' contains ${OTHER.id}.`,
     ],
     ['a missing file', () => rmSync(keyFile()), 'No master key is configured.'],
-    ['an empty file', () => writeFileSync(keyFile(), ''), "The master key in 'FILE' is empty"],
+    [
+      'an empty file',
+      () => writeFileSync(keyFile(), ''),
+      "The master key file 'FILE' is empty. Restore its master keys, or create one",
+    ],
     [
       'a folder',
       () => {
         rmSync(keyFile());
         mkdirSync(keyFile());
       },
-      "The master key in 'FILE' is a folder, not a file",
+      "The master key file 'FILE' is a folder, not a file. Use the path of the file with the master keys",
     ],
     [
       'a named pipe',
@@ -187,17 +191,17 @@ describe('a start without the right master key', () => {
         rmSync(keyFile());
         spawnSync('mkfifo', ['-m', '600', keyFile()]);
       },
-      "The master key in 'FILE' is not a file of at most",
+      "The master key file 'FILE' is not a file of at most",
     ],
     [
       'a file with something else',
       () => writeFileSync(keyFile(), 'hello'),
-      "The master key in 'FILE' cannot be used: line 1 is not a master key.",
+      "The master key file 'FILE' cannot be used: line 1 is not a master key.",
     ],
     [
       'a world-writable file',
       () => chmodSync(keyFile(), 0o606),
-      "The master key in 'FILE' can be changed by other users (mode 0606).",
+      "The master key file 'FILE' can be changed by other users (mode 0606).",
     ],
   ])(
     '%s: exits with 1 and the id of the right key, within 1 s of processor time, and stores no key',
@@ -229,7 +233,10 @@ describe('a start without the right master key', () => {
     (name) => {
       writeFileSync(join(folder, 'empty.key'), '');
       const { status, stderr } = serveInVain({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: name });
-      expect([status, stderr]).toEqual([1, expect.stringContaining(`The master key in '${name}'`)]);
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringContaining(`The master key file '${name}'`),
+      ]);
       expect(readdirSync(folder)).toEqual(['empty.key']);
     },
   );

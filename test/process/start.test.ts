@@ -239,7 +239,7 @@ describe('a failed start', () => {
 });
 
 describe('TLS', () => {
-  const warning = /"level":"warn".*beyond loopback without TLS/;
+  const warning = /"level":"warn".*at a non-loopback address without TLS/;
 
   test.skipIf(!hasProgram('openssl', 'openssl'))(
     'with tls.cert and tls.key, the service uses HTTPS and logs no warning on an address that is not loopback',

@@ -11,7 +11,7 @@ export function asciiName(name: string): string {
     .join('.');
 }
 
-/** Returns a domain name with A-labels and a final period, as in zone names. */
+/** Returns a domain name with A-labels and a trailing dot, as in zone names. */
 export function absoluteAsciiName(name: string): string {
   const ascii = asciiName(name);
   return ascii === '' || ascii.endsWith('.') ? ascii : `${ascii}.`;

@@ -39,7 +39,7 @@ const RESPONSE = responseObject({
 export type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
 
 /**
- * Checks names as the creation of a zone would, with or without a final dot. Changes nothing.
+ * Checks names as the creation of a zone would, with or without a trailing dot. Changes nothing.
  * Divides the work into slices. Does not check other zones, quotas or rights. If TLD entries change
  * during the check, the results may mix old and new entries. Throws `unavailable`.
  */
@@ -92,7 +92,7 @@ function spellingProblem(name: string): string | undefined {
 const REQUEST = object({
   names: described(
     array(anyText(), 1, MAX_NAMES),
-    'The zone names to check. The final dot is optional.',
+    'The zone names to check. The trailing dot is optional.',
   ),
 });
 

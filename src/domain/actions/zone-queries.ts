@@ -12,7 +12,7 @@ const NAME_SERVERS = responseObject({
     sequence(
       responseObject({
         priority: described(integer(1, 10_000), 'The priority of the name server in the pool.'),
-        hostname: described(text({ min: 2, max: 254 }), 'The name, with a final period.'),
+        hostname: described(text({ min: 2, max: 254 }), 'The name, with a trailing dot.'),
       }),
     ),
     'The name servers, in the order of the pool.',

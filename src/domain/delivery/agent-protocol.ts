@@ -84,7 +84,7 @@ export const DESIRED = responseObject({
     items(
       responseObject({
         id: uuid(),
-        name: described(anyText(), 'The name of the key in lower case, without a final dot.'),
+        name: described(anyText(), 'The name of the key in lower case, without a trailing dot.'),
         algorithm: anyText(),
         secret: described(
           nullable(anyText()),

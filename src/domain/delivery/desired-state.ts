@@ -7,8 +7,8 @@ export { RIGHTS, type Right } from '../resources/name-server.ts';
 export interface DesiredKey {
   readonly id: string;
   /**
-   * The name as `comparisonForm` returns it: in lower case, without a final dot (RFC 8945 section
-   * 4.2).
+   * The name as `comparisonForm` returns it: in lower case, without a trailing dot (RFC 8945
+   * section 4.2).
    */
   readonly name: string;
   readonly algorithm: string;

@@ -87,7 +87,7 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
 export function changesRequest(zone: string, serial: number, id: number): Buffer {
   const numbers = Buffer.alloc(20); // the serial number and four intervals
   numbers.writeUInt32BE(serial, 0);
-  const data = Buffer.concat([Buffer.alloc(2), numbers]); // the root as both names
+  const data = Buffer.concat([Buffer.alloc(2), numbers]); // MNAME and RNAME: the root
   const soa = { name: zone, type: TYPES.soa, class: CLASSES.in, ttl: 0, data };
   return encodeMessage({
     id,

@@ -35,7 +35,7 @@ function labelsOf(text: string): Buffer[] {
   const labels = text.includes('\\')
     ? unescapedLabels(text)
     : text.split('.').map((label) => Buffer.from(label));
-  if (labels.length > 1 && labels.at(-1)?.length === 0) labels.pop(); // the final dot
+  if (labels.length > 1 && labels.at(-1)?.length === 0) labels.pop(); // the trailing dot
   return labels;
 }
 
@@ -53,7 +53,7 @@ function unescapedLabels(text: string): Buffer[] {
   return labels.map((label) => Buffer.from(label));
 }
 
-/** A decoded name: its text with a final dot, and the offset after it. */
+/** A decoded name: its text with a trailing dot, and the offset after it. */
 export interface DecodedName {
   readonly name: string;
   readonly end: number;

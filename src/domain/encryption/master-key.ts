@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** The prefix of every master key. Scanners for leaked credentials can search for it. */
+/** The prefix of every master key. Secret scanners can search for it. */
 export const MASTER_KEY_PREFIX = 'tsigilmk_';
 
 const KEY_OCTETS = 32;

@@ -24,7 +24,7 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
 }
 
 /**
- * Returns the key for export, with its name in lower case and without a final dot. Some programs
+ * Returns the key for export, with its name in lower case and without a trailing dot. Some programs
  * need lower case, and all programs treat both spellings as the same name. A signature covers the
  * name in lower case (RFC 8945 section 4.3.3).
  */

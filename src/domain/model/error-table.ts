@@ -21,9 +21,10 @@ export const ERRORS = {
   }),
   agent_conflict: entry({
     status: 409,
-    when: 'Another agent holds the name server, or a later pass has begun. Or the delivery is paused, or the service itself delivers the keys.',
+    when: 'Another agent holds the lease of the name server, or a later pass has begun. Or the delivery is paused, or the service itself delivers the keys.',
     message: asItIs,
-    example: () => "The agent 'ns1.example.org' holds the name server",
+    example: () =>
+      "'ns1.example.org' holds the lease of the name server. Stop that agent, or wait until the lease expires",
   }),
   address_denied: entry({
     status: 403,

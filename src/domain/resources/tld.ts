@@ -34,7 +34,7 @@ export const tld = defineResource({
         problemOf: nameProblem,
       }),
       description:
-        'The domain, in its original spelling and without a final period. The domain must be unique, ignoring case.',
+        'The domain, in its original spelling and without a trailing dot. The domain must be unique, ignoring case.',
       example: 'com',
       otherExample: 'org',
       onCreate: 'required',

@@ -83,16 +83,16 @@ const fields = defineFields({
     '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
   ),
   pools: limitField(
-    'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null if the token is not limited to pools. A token with several kinds of limits has access to every resource that any of its limits includes.',
+    'The pools to which the token is limited. The caller reads only these pools, and manages only their zones and keys, and the keys of these zones. Null if the token is not limited to pools. If a token has several kinds of limits, the caller has access to the resources of each kind.',
   ),
   zones: limitField(
-    'The zones to which the token is limited: it sees and changes only these zones and their keys. Null if the token is not limited to zones.',
+    'The zones to which the token is limited. The caller reads and manages only these zones and their keys. Null if the token is not limited to zones.',
   ),
   keys: limitField(
-    'The keys to which the token is limited: it sees and changes only these keys. It cannot create keys, and cannot change the pool or zone of a key. Null if the token is not limited to keys.',
+    'The keys to which the token is limited. The caller reads and manages only these keys. The caller cannot create keys, and cannot change the pool or zone of a key. Null if the token is not limited to keys.',
   ),
   nameservers: limitField(
-    'The name servers to which the token is limited. With the role `nameserver-agent`, it can only read their keys and report what they have. Null if the token is not limited to name servers.',
+    'The name servers to which the token is limited. With the role `nameserver-agent`, the caller can only read the keys of these name servers and report which keys they have. Null if the token is not limited to name servers.',
   ),
   addresses: optionalField(
     list(network, 1, MAX_LIMIT_ITEMS),

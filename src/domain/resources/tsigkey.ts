@@ -97,7 +97,7 @@ const fields = defineFields({
   name: {
     ...line(255),
     description:
-      'The key name, in its original spelling. The name must be unique, ignoring case and one final dot.',
+      'The key name, in its original spelling. The name must be unique, ignoring case and one trailing dot.',
     example: 'transfer-key',
     otherExample: 'update-key',
     onCreate: 'required',

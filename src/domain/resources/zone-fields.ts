@@ -119,7 +119,7 @@ export const zoneFields = defineFields({
   name: {
     ...text({ min: 1, max: MAX_NAME_LENGTH, problemOf: zoneNameProblem }),
     description:
-      'The domain name, in its original spelling and with a final period. The name must be unique in the pool, ignoring case.',
+      'The domain name, in its original spelling and with a trailing dot. The name must be unique in the pool, ignoring case.',
     example: 'example.com.',
     otherExample: 'example.org.',
     onCreate: 'required',

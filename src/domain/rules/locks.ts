@@ -43,7 +43,8 @@ const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
       case 'update':
         return [];
       case 'delete':
-        // The name, because zones below it must not appear. The id, because a key may refer to it.
+        // Locks the name, because no other request may create a zone below it. Locks the id,
+        // because a key may refer to it.
         return [change.uniqueForm, change.resource.id].map((key) => ({
           type: zone,
           key,

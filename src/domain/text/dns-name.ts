@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
 
 /**
- * Domain names as text. All rules about labels, comparison and the final dot are in this file. The
- * rules are from RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, and RFC 8552 for underscores.
+ * Domain names as text. All rules about labels, comparison and the trailing dot are in this file.
+ * The rules are from RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, and RFC 8552 for underscores.
  */
 
 /** One label: 1 to 63 letters, digits, hyphens and underscores, no hyphen at either end. */
@@ -33,7 +33,7 @@ export function isLabel(text: string): boolean {
 }
 
 /**
- * Returns whether `text` is one or more labels joined by single dots. It has no final dot and at
+ * Returns whether `text` is one or more labels joined by single dots. It has no trailing dot and at
  * most 254 characters.
  */
 export function isRelativeName(text: string): boolean {
@@ -81,12 +81,12 @@ export function fitsInMessage(name: string): boolean {
   return name.length <= 253 && isRelativeName(name);
 }
 
-/** Removes one final dot: `example.org.` and `example.org` name the same node. */
+/** Removes one trailing dot: `example.org.` and `example.org` name the same node. */
 export function withoutFinalDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
 
-/** Returns the comparison form of a name: lower case (RFC 4343), without the final dot. */
+/** Returns the comparison form of a name: lower case (RFC 4343), without the trailing dot. */
 export function comparisonForm(name: string): string {
   return withoutFinalDot(name.toLowerCase());
 }

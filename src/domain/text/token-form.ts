@@ -1,4 +1,4 @@
-/** The prefix of every token of the service. Scanners for leaked credentials can search for it. */
+/** The prefix of every token of the service. Secret scanners can search for it. */
 export const TOKEN_PREFIX = 'tsigil_';
 
 /** Returns whether `text` has the form of one of the service's own tokens. */

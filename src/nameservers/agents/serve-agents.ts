@@ -117,7 +117,7 @@ async function handOut(
     return writeDesired(claim, hash, changes, desired, former, hash === knownHash);
   } catch (error) {
     if (error instanceof LeaseLostError)
-      throw new ServiceError('agent_conflict', 'Another agent holds the name server');
+      throw new ServiceError('agent_conflict', 'Another agent holds the lease of the name server');
     const recorded = deliveries.fail(server.id, agent, fence, {
       ...({ state: 'failed', error: failureOf(error), refusals: 0 } as const),
       retryMs: (attempts) => retryMs(attempts, 0, undefined, Math.random),

@@ -81,5 +81,5 @@ export function createAgentStore(database: Database): AgentStore {
 
 function conflictOf(row: SqlRow | undefined): string {
   if (row?.delivery !== 'agent') return NO_AGENT;
-  return `'${String(row.holder)}' holds the name server. Stop that agent, or wait until its lease expires`;
+  return `'${String(row.holder)}' holds the lease of the name server. Stop that agent, or wait until the lease expires`;
 }

@@ -3,8 +3,8 @@ import type { Lock } from '../../domain/model/ports.ts';
 
 /**
  * The maximum number of keys of one resource type that a transaction locks one by one. For more
- * keys, the transaction locks the whole type. By default, the server has room for 64 locks per
- * connection.
+ * keys, the transaction locks the whole type. By default, PostgreSQL has room for 64 locks per
+ * connection (`max_locks_per_transaction`).
  */
 const MAX_KEYS = 32;
 

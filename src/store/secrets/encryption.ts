@@ -180,17 +180,16 @@ export function runEncryption({
     },
     async rotateMasterKey(entry) {
       const { keys: masterKeys, problem } = readMasterKeys();
-      if (problem !== undefined)
-        throw new ServiceError('bad_request', `The master keys cannot be used: ${problem}`);
+      if (problem !== undefined) throw new ServiceError('bad_request', problem);
       const unfit = problemWith(keyring, masterKeys, await readDataKeys(database.reads));
       if (unfit !== undefined)
         throw new ServiceError(
           'bad_request',
-          `The source of master keys ${unfit}. Add the line of that key after the line of the new key`,
+          `${unfit}. Add the line of that key after the line of the new key`,
         );
       if (masterKeys.length > 0) keyring.useMasterKeys(masterKeys);
       else if (keyring.masterKeys.length > 0)
-        throw new ServiceError('bad_request', `The source of master keys ${NO_KEYS}`);
+        throw new ServiceError('bad_request', `${NO_KEYS}. Restore it`);
       assertKeys();
       const [wrapping] = keyring.masterKeys;
       const id = wrapping?.id ?? '';

@@ -7,8 +7,8 @@ export interface ReadMasterKeys {
   readonly problem?: string | undefined;
 }
 
-/** The problem with a source of master keys that was removed. */
-export const NO_KEYS = 'no longer exists';
+/** The problem with a master key file that was removed. */
+export const NO_KEYS = 'The master key file no longer exists';
 
 /**
  * Returns a function that reads the master keys again, and uses them if they unwrap every data key.
@@ -27,17 +27,13 @@ export function masterKeyFollower(
       unusable ?? (keys.length === 0 ? NO_KEYS : problemWith(keyring, keys, dataKeys));
     if (problem === undefined) keyring.useMasterKeys(keys);
     else if (problem !== reported)
-      failed(
-        new Error(
-          `The source of master keys ${problem}. The service keeps the former master keys until it ends`,
-        ),
-      );
+      failed(new Error(`${problem}. The service keeps the former master keys until it ends`));
     reported = problem;
   };
 }
 
 /**
- * Returns the problem of master keys that do not unwrap every data key, as a clause. Returns
+ * Returns the problem of master keys that do not unwrap every data key, as a sentence. Returns
  * undefined if they unwrap every data key, or if there is no master key.
  */
 export function problemWith(
@@ -49,5 +45,5 @@ export function problemWith(
   const lacking = keyring.lacking(dataKeys, masterKeys).map(({ wrappedBy }) => wrappedBy);
   if (lacking.length === 0) return undefined;
   const found = masterKeys.map(({ id }) => id).join(', ');
-  return `contains ${found} and lacks master key ${[...new Set(lacking)].join(', ')}`;
+  return `The source of master keys contains ${found} and lacks master key ${[...new Set(lacking)].join(', ')}`;
 }

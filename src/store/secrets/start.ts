@@ -15,7 +15,7 @@ export interface MasterKeySource {
    * is set.
    */
   readonly source?: string | undefined;
-  /** Why the source cannot be used: a clause that follows its name. */
+  /** Why the source cannot be used: a sentence that names it, and what to do next. */
   readonly problem?: string | undefined;
   /** What the operator should do if the master keys do not fit. The default is for a service. */
   readonly remedy?: string | undefined;
@@ -63,8 +63,7 @@ export async function assertMasterKey(
   const keys = table === undefined ? [] : await readDataKeys(reads);
   const wrapped = keyring.load(keys);
   const needed = keys.length === 0 ? '' : `${encryptedWith(keys)} `;
-  if (problem !== undefined)
-    throw new ServiceError('unavailable', `${needed}The master key in ${source} ${problem}`);
+  if (problem !== undefined) throw new ServiceError('unavailable', `${needed}${problem}`);
   if (wrapped.length === 0) return;
   const ids = keyring.masterKeys.map(({ id }) => id).join(', ');
   const found =
@@ -88,7 +87,7 @@ export async function startEncryption(
       if (!required) return { encrypted: 0 };
       throw new ServiceError(
         'unavailable',
-        'encryption.required is set and no master key is configured. Create one with: tsigil encryption new-master-key --file FILE',
+        'encryption.required is set, but no master key is configured. Create one with: tsigil encryption new-master-key --file FILE',
       );
     }
     await database.migrate(async (sql) => {

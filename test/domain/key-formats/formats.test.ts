@@ -356,6 +356,6 @@ test.each([
   expect(() => exportKey(format, key)).toThrow(message);
 });
 
-test('canonicalKey returns the name in lower case without a final dot', () => {
+test('canonicalKey returns the name in lower case without a trailing dot', () => {
   expect(canonicalKey(KEY).name).toBe('transfer.example');
 });

@@ -241,7 +241,7 @@ test.each([
     `a:${K}\nhmac-sha9:a:AA==`,
     ['1: the line must be `algorithm:name:secret`', '2: the algorithm must be one of hmac-md5'],
   ],
-])('%s reports each problem of a key with the line: %j', (format, text, expected) => {
+])('%s reports each problem of a key with its line number: %j', (format, text, expected) => {
   const problems = problemsOf(format, text);
   expect(problems).toHaveLength(expected.length);
   for (const [index, problem] of expected.entries()) expect(problems[index]).toContain(problem);

@@ -44,7 +44,7 @@ test.each([
   expect(read(parameter)).toEqual({ ...PLAIN, ...asked }),
 );
 
-test('filters of keys ignore case, and the name filter ignores the final period', () => {
+test('filters of keys ignore case, and the name filter ignores the trailing dot', () => {
   const { conditions } = readListRequest(
     tsigkey,
     [

@@ -45,7 +45,7 @@ async function verdict(
 const repeated = (label: string, count: number) =>
   Array.from({ length: count }, () => label).join('.');
 const label63 = 'a'.repeat(63);
-/** 127 labels of one letter: 254 characters with the final dot, 255 octets in a message. */
+/** 127 labels of one letter: 254 characters with the trailing dot, 255 octets in a message. */
 const MOST_LABELS = `${repeated('a', 126)}.b.`;
 /** Four labels with 255 octets in total. */
 const LONGEST = `${label63}.${label63}.${label63}.${'b'.repeat(57)}.com.`;
@@ -151,7 +151,7 @@ describe('zone name check', () => {
       async ({ entries, zone, expected }) => {
         const list = entries.split(' ').filter(Boolean);
         expect(await verdict(list, zone, rule)).toBe(expected);
-        // The case of the name, the final dot and the order of the entries do not matter.
+        // The case of the name, the trailing dot and the order of the entries do not matter.
         expect(await verdict([...list].reverse(), zone.toUpperCase(), rule)).toBe(expected);
         expect(await verdict(list, zone.slice(0, -1), rule)).toBe(expected);
       },

@@ -57,7 +57,7 @@ describe('comparisonForm', () => {
     ['КЛЮЧ', 'ключ'],
   ])('maps %j to %j', (text, form) => expect(comparisonForm(text)).toBe(form));
 
-  test('maps two names to the same form only if they differ at most in case or a final dot', () => {
+  test('maps two names to the same form only if they differ at most in case or a trailing dot', () => {
     const names = fc.stringMatching(/^[a-zA-Z0-9_]{1,8}(\.[a-zA-Z0-9_]{1,8}){0,3}$/);
     fc.assert(
       fc.property(names, names, (one, other) => {

@@ -5,7 +5,7 @@ export interface Onboarded {
   readonly name: string;
   readonly driver: string;
   readonly address: string;
-  /** The zone for test queries, without its final period. */
+  /** The zone for test queries, without its trailing dot. */
   readonly zone: string;
   /** The URL of the service. */
   readonly url: string;
