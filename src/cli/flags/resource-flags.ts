@@ -189,7 +189,7 @@ function words(name: string): string {
 }
 
 /**
- * Returns a sentence as the description of a flag: without final period and initial capital. A word
+ * Returns a sentence as the description of a flag: without its full stop and initial capital. A word
  * in capitals does not change.
  */
 export function phrase(sentence: string): string {

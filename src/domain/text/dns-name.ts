@@ -2,7 +2,8 @@ import { domainToASCII } from 'node:url';
 
 /**
  * Domain names as text. All rules about labels, comparison and the trailing dot are in this file.
- * The rules are from RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, and RFC 8552 for underscores.
+ * The rules are from RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, and RFC 8552 for
+ * underscores.
  */
 
 /** One label: 1 to 63 letters, digits, hyphens and underscores, no hyphen at either end. */
