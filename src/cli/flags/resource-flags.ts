@@ -189,8 +189,8 @@ function words(name: string): string {
 }
 
 /**
- * Returns a sentence as the description of a flag: without its full stop and initial capital. A word
- * in capitals does not change.
+ * Returns a sentence as the description of a flag: without full stop and initial capital. A word in
+ * capitals does not change.
  */
 export function phrase(sentence: string): string {
   const text = sentence.replace(/\.$/, '');
