@@ -43,6 +43,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    isolate: false, // files share no state, and importing the service takes a second for each file
     // Most files wait for services, disks and name servers rather than for the processor.
     maxWorkers: isInMemory ? availableParallelism() : Math.max(4, availableParallelism()),
     projects: [
@@ -74,7 +75,6 @@ export default defineConfig({
           exclude: [...ON_SQLITE_ONLY, ...(IS_LONG ? [] : ON_SQLITE_WHEN_SHORT)],
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
-          isolate: false, // these files share no state, and importing the service takes a second each
           sequence: { groupOrder: 1 },
         },
       },

@@ -8,40 +8,27 @@ const FIRST = { changes: 4, ms: 10 };
  */
 const NEXT = { changes: 20, ms: 100 };
 
-/** The longest time that a burst delays the delivery. */
-const MAX_DELAY_MS = 3000;
-
-/** A counter of changes, which delays the delivery of keys during a burst. */
-export interface Bursts {
-  /** Counts a change. */
-  changed(): void;
-  /**
-   * Resolves after 10 ms if no burst begins. Otherwise resolves when fewer than 200 changes per
-   * second arrive, and after 3 s at the latest. Also resolves when the signal aborts.
-   */
-  quiet(signal: AbortSignal): Promise<void>;
-}
+/** The longest time that a burst delays a pass. */
+const MAX_DELAY_MS = 1000;
 
 /**
- * Creates a counter of changes. A pass takes about as much CPU time for one new key as for 1000. It
- * therefore waits for the end of a burst, so that requests can use the CPU.
+ * Delays a pass until the burst of changes for its name server ends. A pass takes about as much CPU
+ * time for one new key as for 1000, so requests can use the CPU meanwhile. `countChanges` returns
+ * the number of changes that wait. Resolves after 10 ms if no burst has begun. Otherwise resolves
+ * when fewer than 200 changes per second arrive, when `isStopping`, and after 1 s at the latest.
+ * Throws what `countChanges` throws.
  */
-export function newBursts(): Bursts {
-  let count = 0;
-  return {
-    changed() {
-      count += 1;
-    },
-    async quiet(signal) {
-      const began = performance.now();
-      let step = FIRST;
-      let before: number;
-      do {
-        before = count;
-        await pause(step.ms, undefined, { signal }).catch(() => undefined);
-        if (count - before < step.changes) return;
-        step = NEXT;
-      } while (performance.now() - began < MAX_DELAY_MS && !signal.aborted);
-    },
-  };
+export async function untilCalm(
+  countChanges: () => Promise<number>,
+  isStopping: () => boolean,
+): Promise<void> {
+  const end = performance.now() + MAX_DELAY_MS;
+  let step = FIRST;
+  for (let before = await countChanges(); ; step = NEXT) {
+    await pause(step.ms);
+    if (isStopping() || performance.now() >= end) return;
+    const count = await countChanges();
+    if (count - before < step.changes) return;
+    before = count;
+  }
 }

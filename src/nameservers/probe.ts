@@ -70,8 +70,9 @@ const REFUSALS: readonly Verdict[] = [
 
 /**
  * Checks each expectation, and repeats an unmet expectation for about 1 s. NSD accepts new keys a
- * few milliseconds after it reports them. Ends early when `signal` aborts. `now` returns
- * milliseconds since 1970.
+ * few milliseconds after it reports them. After the first expectation that stays unmet, checks the
+ * remaining expectations once. Ends early when `signal` aborts. `now` returns milliseconds since
+ * 1970.
  */
 export async function verifyExpectations(
   server: NameServer,
@@ -86,15 +87,18 @@ export async function verifyExpectations(
   /** The number of responses so far, and the results without a response. */
   let responses = 0;
   const silent: CheckResult[] = [];
+  /** Whether the server has had the time to accept or refuse all keys. */
+  let hadTime = false;
   const work = async () => {
     for (const [index, expectation] of waiting) {
       // Otherwise a server that is down would take a second for each of a thousand keys.
       const [result] = responses === 0 && silent.length >= CONCURRENCY ? silent : [];
       const outcome =
         result === undefined
-          ? await verifyOne(server, expectation, serials, now, signal, timeouts)
+          ? await verifyOne(server, expectation, serials, now, signal, timeouts, () => hadTime)
           : { expectation, met: false, result };
       outcomes[index] = outcome;
+      if (!outcome.met) hadTime = true;
       if (outcome.result.verdict === 'no response') silent.push(outcome.result);
       else responses += 1;
     }
@@ -110,6 +114,7 @@ async function verifyOne(
   now: () => number,
   signal: AbortSignal,
   timeouts: DnsTimeouts,
+  hadTime: () => boolean,
 ): Promise<Outcome> {
   const { key, right, zone, accepted } = expectation;
   const target = { server, zone, serials: accepted ? serials : undefined };
@@ -120,7 +125,8 @@ async function verifyOne(
     const wait = PAUSES_MS[attempt];
     // NSD resets some connections while it replaces its processes, but not twice in a row.
     const isFinal = verdict === 'clock skew' || (verdict === 'no response' && attempt > 0);
-    if (met || isFinal || wait === undefined || signal.aborted) return { expectation, met, result };
+    const isOver = isFinal || wait === undefined || signal.aborted || hadTime();
+    if (met || isOver) return { expectation, met, result };
     await pause(wait, undefined, { signal }).catch(() => undefined);
   }
 }
@@ -165,6 +171,33 @@ export async function probeKey(
   } catch (error) {
     return failureOf(error);
   }
+}
+
+/** The number of zones in which the search for a served zone looks. */
+const ZONES_SEARCHED = 10;
+
+/**
+ * Returns a zone that a name server serves: the first of `zones`, or one of nine random zones. The
+ * name server may not serve a zone yet that a project has created. Returns the first zone if no
+ * zone is found, and undefined without zones.
+ */
+export async function findServedZone(
+  server: NameServer,
+  zones: readonly string[],
+): Promise<string | undefined> {
+  for (let tried = 0; tried < Math.min(zones.length, ZONES_SEARCHED); tried += 1) {
+    const zone = zones[tried === 0 ? 0 : randomInt(zones.length)] ?? '';
+    try {
+      const message = decodeMessage(
+        await firstResponse(server, request('query', zone), 'udp', TIMEOUTS),
+      );
+      if (rcodeOf(message) === 'NOERROR' && message.answers.length > 0) return zone;
+    } catch (error) {
+      if (error instanceof NetError) break; // the server does not respond
+      if (!(error instanceof WireError)) throw error;
+    }
+  }
+  return zones[0];
 }
 
 /**

@@ -3,7 +3,11 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { verifyExpectations, type Expectation } from '../../src/nameservers/probe.ts';
+import {
+  findServedZone,
+  verifyExpectations,
+  type Expectation,
+} from '../../src/nameservers/probe.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { newKey } from './driver-contract.ts';
@@ -66,5 +70,31 @@ describe.runIf(bind.installed)('the verification of many keys on BIND', () => {
     // Eight probes run at the same time, so at most eight probes begin before the serial number is
     // known.
     expect(counter.count.udp - keys.length).toBeLessThanOrEqual(8);
+  });
+
+  test('waits about 1 s for 200 keys that the server does not have, and not 1 s for each key', async () => {
+    const expectations = Array.from({ length: 200 }, (): Expectation => {
+      return {
+        key: newKey({ rights: ['transfer'] }),
+        right: 'transfer',
+        zone: ZONE,
+        accepted: true,
+      };
+    });
+    const began = performance.now();
+    const signal = AbortSignal.timeout(60_000);
+    const outcomes = await verifyExpectations(server.address, expectations, Date.now, signal);
+    expect(outcomes.every(({ met, result }) => !met && result.verdict === 'unknown key')).toBe(
+      true,
+    );
+    expect(performance.now() - began).toBeLessThan(8000); // 33 s with the full time for each key
+  });
+
+  test('queries a zone that the server serves, although a project has created an earlier zone', async () => {
+    const { address } = server;
+    expect(await findServedZone(address, ['0.test', ...ZONES])).not.toBe('0.test');
+    expect(await findServedZone(address, ZONES)).toBe(ZONES[0]);
+    expect(await findServedZone(address, ['0.test'])).toBe('0.test');
+    expect(await findServedZone(address, [])).toBeUndefined();
   });
 });

@@ -70,7 +70,7 @@ const fields = defineFields({
       problemOf: (value) =>
         isAbsoluteName(value) ? undefined : 'must be the name of a zone, which ends in a period',
     }),
-    'A zone of the name server for signed test queries with the keys of the pool. Null for the first zone of the pool.',
+    'A zone of the name server for signed test queries with the keys of the pool. If null, the service uses a zone of the pool that the name server serves.',
     'example.org.',
   ),
   description: note('A note about the name server.', 'Primary in Geneva'),

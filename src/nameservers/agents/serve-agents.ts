@@ -45,6 +45,7 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
   const { store, deliveries, agents, clock } = dependencies;
   const work = waitForWork({
     due: (ids) => agents.due(ids),
+    countChanges: async (id) => (await deliveries.outbox(id)).length,
     listen: (wake) => store.onAnnounced(wake),
     failed: (error) => dependencies.failed(error),
   });

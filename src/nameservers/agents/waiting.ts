@@ -1,12 +1,17 @@
-import { newBursts } from '../bursts.ts';
+import { untilCalm } from '../bursts.ts';
 
 /** How often waiting calls query for work without a notification. */
 const POLL_MS = 1000;
+
+/** The time limit of the last query of a waiting call. */
+const LAST_MS = 1000;
 
 /** The dependencies of waiting for work. */
 export interface WaitingDependencies {
   /** Returns which of these name servers have work. */
   due(ids: readonly string[]): Promise<string[]>;
+  /** Returns the number of changes of a name server that wait. */
+  countChanges(id: string): Promise<number>;
   /** Calls `wake` after changes. Returns a function that stops these calls. */
   listen(wake: () => void): () => Promise<void>;
   failed(error: unknown): void;
@@ -28,22 +33,23 @@ export interface Waiting {
  * Creates functions that wait for work of name servers. A change costs one query, however many
  * calls wait.
  */
-export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiting {
+export function waitForWork({ due, countChanges, listen, failed }: WaitingDependencies): Waiting {
   const waiters = new Map<string, (hasWork: boolean) => void>();
   let stopListening: (() => Promise<void>) | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isRequested = false;
   let looking: Promise<void> | undefined;
   let hasFailed = false;
-  const bursts = newBursts();
-  const closing = new AbortController();
+  /** The name servers whose work waits for the end of a burst. */
+  const delayed = new Set<string>();
+  let isClosed = false;
 
   const look = async (): Promise<void> => {
     while (isRequested && waiters.size > 0) {
-      await bursts.quiet(closing.signal);
       isRequested = false;
       try {
-        for (const id of await due([...waiters.keys()])) waiters.get(id)?.(true);
+        const ids = [...waiters.keys()].filter((id) => !delayed.has(id));
+        for (const id of await due(ids)) void endWhenCalm(id);
         hasFailed = false;
       } catch (error) {
         // Report once, and not at every poll while the database does not respond.
@@ -53,6 +59,13 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
     }
     looking = undefined;
   };
+  const endWhenCalm = async (id: string): Promise<void> => {
+    delayed.add(id);
+    const isEnded = () => !waiters.has(id);
+    await untilCalm(() => countChanges(id), isEnded).catch(() => undefined); // `due` reports errors
+    delayed.delete(id);
+    waiters.get(id)?.(true);
+  };
   const wake = (): void => {
     if (waiters.size === 0) return;
     isRequested = true;
@@ -61,11 +74,8 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
 
   return {
     wait(id, ms, signal) {
-      if (closing.signal.aborted || signal.aborted) return Promise.resolve(false);
-      stopListening ??= listen(() => {
-        bursts.changed();
-        wake();
-      });
+      if (isClosed || signal.aborted) return Promise.resolve(false);
+      stopListening ??= listen(wake);
       timer ??= setInterval(wake, POLL_MS).unref();
       return new Promise((resolve) => {
         const end = (hasWork: boolean) => {
@@ -77,6 +87,7 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
         const abort = () => end(false);
         // The function may not have searched yet, in particular if it waits for the end of a burst.
         const last = () => {
+          setTimeout(abort, LAST_MS).unref(); // the database may not respond
           due([id]).then((found) => end(found.length > 0), abort);
         };
         const deadline = setTimeout(last, ms);
@@ -87,7 +98,7 @@ export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiti
       });
     },
     async close() {
-      closing.abort();
+      isClosed = true;
       clearInterval(timer);
       for (const end of [...waiters.values()]) end(false);
       await looking;

@@ -214,7 +214,9 @@ async function reconcile(
         : interval,
     nextProbeMs: { all: interval, interrupted: RESUME_MS, none: undefined }[settled.probed],
   });
-  memory.clear();
+  // A name server keeps the keys whose secret is not known, and may quote them.
+  const kept = new Set(state.kept?.map(({ id }) => id));
+  for (const id of memory.keys()) if (!kept.has(id)) memory.delete(id);
   for (const key of state.keys) memory.set(key.id, key);
   return {
     server,

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
-import { newBursts } from '../bursts.ts';
+import { untilCalm } from '../bursts.ts';
 import type { Driver } from '../driver.ts';
 import { makePass, type PassResult } from './pass.ts';
 import type { Verify } from './verification.ts';
@@ -65,7 +65,12 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const isStopping = () => stopping.signal.aborted;
   /** The name servers whose last pass failed. They use at most half of the concurrent passes. */
   const failing = new Set<string>();
-  const bursts = newBursts();
+  /** The name servers whose next pass waits for the end of a burst or of the minimum interval. */
+  const delayed = new Set<string>();
+  /** The name servers whose next pass has waited, or waits, for the end of a burst. */
+  const calm = new Set<string>();
+  /** When the last pass of each name server began. Those that waited longest come first. */
+  const started = new Map<string, number>();
   const mayStart = (id: string) => {
     if (running.size >= concurrency) return false;
     const busy = [...running.keys()].filter((each) => failing.has(each)).length;
@@ -81,49 +86,61 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
     hasFailed = true;
   };
 
-  const run = async (server: ServedNameServer): Promise<void> => {
-    const { id, driver, minimumIntervalMs } = server;
+  const run = async ({ id, driver, minimumIntervalMs }: ServedNameServer): Promise<void> => {
     const memory = memories.get(id) ?? new Map<string, DesiredKey>();
+    const began = performance.now();
+    started.set(id, began);
     try {
-      while (!isStopping()) {
-        const began = performance.now();
-        const result = await makePass(
-          { ...dependencies, driver, memory, signal: ending.signal },
-          id,
-        );
-        if (result === undefined) return;
-        if (result.outcome === 'failed') failing.add(id);
-        else failing.delete(id);
-        dependencies.observe(result, (performance.now() - began) / 1000);
-        hasFailed = false;
-        if (result.outcome === 'failed' || result.outcome === 'lost') return;
-        if (result.outcome === 'changed' && minimumIntervalMs > 0)
-          await pause(minimumIntervalMs, undefined, { signal: stopping.signal }).catch(
-            () => undefined,
-          );
-        // A change may have committed during the pass, while no other process could claim the name
-        // server.
-        if ((await store.outbox(id)).length === 0) return;
-        await bursts.quiet(stopping.signal);
+      const result = await makePass({ ...dependencies, driver, memory, signal: ending.signal }, id);
+      if (result === undefined) return;
+      if (result.outcome === 'failed') failing.add(id);
+      else failing.delete(id);
+      dependencies.observe(result, (performance.now() - began) / 1000);
+      hasFailed = false;
+      if (result.outcome === 'changed' && minimumIntervalMs > 0) {
+        const interval = pause(minimumIntervalMs, undefined, { ref: false });
+        void delay(id, interval);
       }
     } catch (error) {
       report(error);
     }
   };
 
+  /** Starts no pass for the name server until `time` ends. */
+  const delay = async (id: string, time: Promise<void>): Promise<void> => {
+    delayed.add(id);
+    await time.catch(report);
+    delayed.delete(id);
+    wake();
+  };
+  const awaitCalm = async (id: string): Promise<void> => {
+    await delay(
+      id,
+      untilCalm(async () => (await store.outbox(id)).length, isStopping),
+    );
+  };
+
   const look = async (): Promise<void> => {
     while (isRequested && !isStopping()) {
-      await bursts.quiet(stopping.signal);
       isRequested = false;
       try {
-        for (const id of await store.due(ids.filter((each) => !running.has(each)))) {
+        const idle = ids.filter((each) => !running.has(each) && !delayed.has(each));
+        const startOf = (id: string) => started.get(id) ?? 0;
+        const due = await store.due(idle);
+        for (const id of due.toSorted((one, other) => startOf(one) - startOf(other))) {
           const server = byId.get(id);
-          if (server === undefined || !mayStart(id) || isStopping()) continue;
-          const pass = run(server).finally(() => {
-            running.delete(id);
-            wake();
-          });
-          running.set(id, pass);
+          if (server === undefined || isStopping()) continue;
+          if (!calm.has(id)) {
+            calm.add(id);
+            void awaitCalm(id);
+          } else if (mayStart(id)) {
+            calm.delete(id);
+            const pass = run(server).finally(() => {
+              running.delete(id);
+              wake();
+            });
+            running.set(id, pass);
+          }
         }
       } catch (error) {
         report(error);
@@ -143,10 +160,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   wake();
 
   return {
-    wake() {
-      bursts.changed();
-      wake();
-    },
+    wake,
     async close(graceMs) {
       for (const timer of timers) clearInterval(timer);
       stopping.abort();

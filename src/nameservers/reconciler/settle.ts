@@ -86,7 +86,7 @@ export async function settle(settlement: Settlement): Promise<{
   const redact =
     verdict.failures.size === 0
       ? (text: string) => text
-      : await redactor([...keys, ...memory.values()].map(({ secret }) => secret));
+      : await redactor([...all, ...memory.values()].map(({ secret }) => secret));
   const safe = ({ code, message }: Failure): Failure => ({ code, message: redact(message) });
   const changed: Delivery[] = [];
   const failures: Failure[] = [];

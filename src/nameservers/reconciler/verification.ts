@@ -7,7 +7,13 @@ import { parseDnsAddress } from '../../domain/text/dns-address.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
 import type { Requirement } from '../driver.ts';
-import { findOpenRights, verifyExpectations, type Expectation, type Outcome } from '../probe.ts';
+import {
+  findOpenRights,
+  findServedZone,
+  verifyExpectations,
+  type Expectation,
+  type Outcome,
+} from '../probe.ts';
 import { PROBES_PER_SECOND } from './schedule.ts';
 
 /** The keys that a name server is expected to accept and to refuse. */
@@ -87,7 +93,7 @@ export async function checkUnsigned(
     ...{ requirement, ok: false, problem, hint, responds },
   });
   const address = parseDnsAddress(server.address);
-  const zone = server.probe_zone ?? zones[0];
+  const zone = await probeZoneOf(server, zones);
   if (address === undefined || zone === undefined)
     return unmet(
       'The pool has no zone for a test query.',
@@ -107,6 +113,15 @@ export async function checkUnsigned(
   }
 }
 
+/** Returns the zone for the keys of all zones. Returns undefined if the pool has no zone. */
+async function probeZoneOf(
+  { address: given, probe_zone: chosen }: NameServer,
+  zones: readonly string[],
+): Promise<string | undefined> {
+  const address = parseDnsAddress(given);
+  return chosen ?? (address === undefined ? zones[0] : await findServedZone(address, zones));
+}
+
 /** Returns the rights that a name server grants to unsigned requests as a failure, if any. */
 async function findOpen(address: NameServerAddress, zone: string): Promise<Failure | undefined> {
   const rights = await findOpenRights({ server: address, zone });
@@ -123,7 +138,7 @@ const NO_ZONE: Failure = {
 /** Verifies a name server with DNS requests over the network. */
 export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
   const address = parseDnsAddress(server.address);
-  const zone = server.probe_zone ?? zones[0];
+  const zone = await probeZoneOf(server, zones);
   const failures = new Map<string, Failure>();
   const expectations: Expectation[] = [];
   const unknownSecrets = new Set<string>();
