@@ -9,9 +9,9 @@ export interface Deadline {
   readonly signal: AbortSignal;
 }
 
-/** Returns a deadline that starts now. */
-export function deadlineAfter(seconds: number): Deadline {
-  return { seconds, signal: AbortSignal.timeout(seconds * 1000) };
+/** Returns a deadline that starts now. The deadline also passes when one of `signals` aborts. */
+export function deadlineAfter(seconds: number, ...signals: readonly AbortSignal[]): Deadline {
+  return { seconds, signal: signalWithin(seconds * 1000, ...signals) };
 }
 
 /**

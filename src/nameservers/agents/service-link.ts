@@ -1,7 +1,7 @@
 import { readState, type StateHead } from '../../domain/delivery/agent-pass.ts';
 import type { DesiredForAgent, ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import { isObject } from '../../domain/model/field.ts';
-import { deadlineAfter, signalWithin, type Deadline } from '../../net/deadline.ts';
+import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
 import { NetError } from '../../net/faults.ts';
 import { readWholeFile } from '../../net/files.ts';
 import { createHttpClient, parseJson, type HttpResponse } from '../../net/http.ts';
@@ -92,7 +92,7 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
   };
   return {
     async nameServerId(signal) {
-      const { text } = await send('GET', '/v2/whoami', limit(REQUEST_SECONDS, signal));
+      const { text } = await send('GET', '/v2/whoami', deadlineAfter(REQUEST_SECONDS, signal));
       const caller = parseJson(text);
       const ids: unknown = isObject(caller) ? caller.nameservers : undefined;
       if (isList(ids) && typeof ids[0] === 'string' && ids.length === 1) return ids[0];
@@ -105,7 +105,7 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
       const { status, text } = await send(
         'GET',
         `/v2/nameservers/${id}/desired?agent=${encodeURIComponent(agent)}&wait=${WAIT_SECONDS}`,
-        limit(WAIT_SECONDS + REQUEST_SECONDS, signal),
+        deadlineAfter(WAIT_SECONDS + REQUEST_SECONDS, signal),
         { etag },
       );
       if (status === 304) return undefined;
@@ -131,11 +131,6 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
 
 function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
-}
-
-/** Returns a deadline that also passes when `signal` aborts. */
-function limit(seconds: number, signal: AbortSignal): Deadline {
-  return { seconds, signal: signalWithin(seconds * 1000, signal) };
 }
 
 function messageOf({ status, text }: HttpResponse): string {

@@ -91,10 +91,8 @@ function limitedSignals(ending: AbortSignal): () => AbortSignal {
   let latest: { readonly signal: AbortSignal; readonly since: number } | undefined;
   return () => {
     const now = performance.now();
-    if (latest === undefined || now - latest.since > 1000) {
-      const signal = signalWithin(REQUEST_MS, ending);
-      latest = { signal, since: now };
-    }
+    if (latest === undefined || now - latest.since > 1000)
+      latest = { signal: signalWithin(REQUEST_MS, ending), since: now };
     return latest.signal;
   };
 }

@@ -97,10 +97,8 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
       else failing.delete(id);
       dependencies.observe(result, (performance.now() - began) / 1000);
       hasFailed = false;
-      if (result.outcome === 'changed' && minimumIntervalMs > 0) {
-        const interval = pause(minimumIntervalMs, undefined, { ref: false });
-        void delay(id, interval);
-      }
+      if (result.outcome === 'changed' && minimumIntervalMs > 0)
+        void delay(id, pause(minimumIntervalMs, undefined, { ref: false }));
     } catch (error) {
       report(error);
     }
@@ -113,12 +111,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
     delayed.delete(id);
     wake();
   };
-  const awaitCalm = async (id: string): Promise<void> => {
-    await delay(
-      id,
-      untilCalm(async () => (await store.outbox(id)).length, isStopping),
-    );
-  };
+  const countChanges = async (id: string) => (await store.outbox(id)).length;
 
   const look = async (): Promise<void> => {
     while (isRequested && !isStopping()) {
@@ -132,7 +125,10 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
           if (server === undefined || isStopping()) continue;
           if (!calm.has(id)) {
             calm.add(id);
-            void awaitCalm(id);
+            void delay(
+              id,
+              untilCalm(() => countChanges(id), isStopping),
+            );
           } else if (mayStart(id)) {
             calm.delete(id);
             const pass = run(server).finally(() => {

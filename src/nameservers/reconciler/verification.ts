@@ -93,7 +93,7 @@ export async function checkUnsigned(
     ...{ requirement, ok: false, problem, hint, responds },
   });
   const address = parseDnsAddress(server.address);
-  const zone = await probeZoneOf(server, zones);
+  const zone = await probeZoneOf(server, address, zones);
   if (address === undefined || zone === undefined)
     return unmet(
       'The pool has no zone for a test query.',
@@ -115,10 +115,10 @@ export async function checkUnsigned(
 
 /** Returns the zone for the keys of all zones. Returns undefined if the pool has no zone. */
 async function probeZoneOf(
-  { address: given, probe_zone: chosen }: NameServer,
+  { probe_zone: chosen }: NameServer,
+  address: NameServerAddress | undefined,
   zones: readonly string[],
 ): Promise<string | undefined> {
-  const address = parseDnsAddress(given);
   return chosen ?? (address === undefined ? zones[0] : await findServedZone(address, zones));
 }
 
@@ -138,7 +138,7 @@ const NO_ZONE: Failure = {
 /** Verifies a name server with DNS requests over the network. */
 export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
   const address = parseDnsAddress(server.address);
-  const zone = await probeZoneOf(server, zones);
+  const zone = await probeZoneOf(server, address, zones);
   const failures = new Map<string, Failure>();
   const expectations: Expectation[] = [];
   const unknownSecrets = new Set<string>();
