@@ -107,7 +107,8 @@ export function differencesOf({
       if (!isEqual) differences.push({ kind: 'other', message });
     }
     // A pass ended between its changes to the keys and to the networks.
-    if (target.updateFrom.length !== grants.updateFrom.length)
+    const hasKeys = grants.update.length > 0;
+    if (hasKeys && grants.updateFrom.length === 0 && target.updateFrom.length > 0)
       differences.push({
         kind: 'other',
         message: `No network may update the zone '${zone}', although keys have this right.`,
