@@ -176,7 +176,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     atLeast: { answers: 100 },
   },
   {
-    name: 'Guess tokens of Keystone',
+    name: 'Guess Keystone tokens',
     bound:
       'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],

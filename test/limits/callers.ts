@@ -181,7 +181,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
-    cost: 'At most 1 s for a write, and the time of two slices for each other request.',
+    cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     heapMb: 256,
     writes: true,
     attack(target) {
@@ -226,7 +226,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
-    cost: 'At most 1 s for a write, and the time of two slices for each other request.',
+    cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     writes: true,
     attack(target) {
       const tlds = Array.from({ length: 20_000 }, () => ({
@@ -289,7 +289,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
-    cost: 'At most 1 s for a write, and the time of two slices for each other request.',
+    cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     writes: true,
     attack(target) {
       const createdAt = '2026-01-01T00:00:00.000000';
