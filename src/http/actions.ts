@@ -17,7 +17,7 @@ import { connectionSignal } from './sharing/connection-signal.ts';
 import { acceptsLines, sendLines } from './sharing/json-lines.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
-/** The dependencies of the routes of actions. */
+/** The dependencies of action routes. */
 export interface ActionSettings {
   readonly errors: ErrorSettings;
   /** The maximum body size of requests without their own limit. */

@@ -6,7 +6,7 @@ import { addDatabaseGauges, ageSeconds, type Metrics } from './metrics.ts';
 export interface TrailState {
   /** The number of records without a batch. */
   readonly unsealed: number;
-  /** The time of the oldest record without a batch, as a timestamp of the API. */
+  /** The API timestamp of the oldest record without a batch. */
   readonly oldest: string | undefined;
   readonly lastBatch: number;
 }
@@ -15,7 +15,7 @@ export interface TrailState {
 export interface AuditMetrics {
   /** Counts a record that this process has written. */
   count(entry: AuditEntry): void;
-  /** Counts a repair of the hash chain after another program deleted its end. */
+  /** Counts a repair of the hash chain whose end another program deleted. */
   repaired(): void;
   /** Counts dropped records of combined events. */
   dropped(records: number): void;

@@ -23,7 +23,7 @@ export interface CurrentSettings {
 
 /**
  * Creates the settings in force from `initial`. A limit whose rate and burst stay the same keeps
- * its counts. No caller therefore gets a further burst. `seconds` is a monotonic clock.
+ * its counts, so that no caller gets an extra burst. `seconds` is a monotonic clock.
  */
 export function createSettings(initial: LiveSettings, seconds: () => number): CurrentSettings {
   let settings = initial;

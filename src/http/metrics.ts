@@ -158,7 +158,7 @@ export interface MetricsSources {
   readonly store: Store;
   /** Resolves if the database responds. */
   readonly ping: () => Promise<void>;
-  /** Reads the metrics of all processes of the service. Undefined if there is one process. */
+  /** Reads the metrics of all the service's processes. Undefined if there is one process. */
   readonly readAll: (() => Promise<string>) | undefined;
 }
 
@@ -233,10 +233,7 @@ export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): 
   ]);
 }
 
-/**
- * Returns the age of a timestamp of the API in seconds. Returns 0 for a missing or future
- * timestamp.
- */
+/** Returns the age of an API timestamp in seconds. Returns 0 for a missing or future timestamp. */
 export function ageSeconds(timestamp: string | null | undefined): number {
   return timestamp == null ? 0 : Math.max(0, Date.now() - millisecondsOf(timestamp)) / 1000;
 }

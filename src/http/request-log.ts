@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
 }
 
-/** The log of requests, which also counts them. */
+/** The log and the counter of requests. */
 export interface RequestLog {
   /** Stores when a request began. Call it before any other work for the request. */
   begin(request: FastifyRequest): void;

@@ -7,7 +7,7 @@ import { shownMembers, type ResourceType, type Resource } from '../domain/model/
 export interface ResourceWriter {
   /** Returns one resource. `collectionUrl` is the URL of its collection. */
   write(resource: Resource, collectionUrl: string): string;
-  /** Returns one resource. The members `further` follow the usual members. */
+  /** Returns one resource. The members `further` follow all other members. */
   writeWith(resource: Resource, collectionUrl: string, further: readonly string[]): string;
   /** Returns an array of resources. */
   writeList(resources: readonly Resource[], collectionUrl: string): string;

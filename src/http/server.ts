@@ -39,7 +39,7 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
    */
   readonly databaseConnections: number | undefined;
   readonly metrics: Metrics;
-  /** Returns the metrics of all processes of the service. Undefined if there is one process. */
+  /** Returns the metrics of all the service's processes. Undefined if there is one process. */
   readonly readMetrics: (() => Promise<string>) | undefined;
   readonly log: Log;
   readonly version: string;
@@ -164,7 +164,7 @@ export function createServer(options: ServerOptions): HttpServer {
     unsent.count(request, reply, payload);
     requestLog.end(request, reply);
     // An idle connection would delay a shutdown, so the last response closes the connection.
-    // Fastify lets every response close the connection, which would drop the waiting requests.
+    // Fastify would close the connection after every response and drop the waiting requests.
     if (!app.server.listening) {
       if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
       else reply.header('connection', 'close');

@@ -10,8 +10,8 @@ import type { Key } from '../domain/key-formats/key.ts';
 /** The file that BIND includes: keys and named access lists. */
 
 /**
- * Which access lists of single zones the file has: all, only lists for transfers, or only lists
- * with keys. Lists of the former file always stay.
+ * Which access lists for single zones the file contains: all, only lists for transfers, or only
+ * lists with keys. Lists of the former file always stay.
  */
 export const ZONE_LISTS = ['all', 'transfer', 'keys'] as const;
 

@@ -33,7 +33,7 @@ const options = object({
   zoneLists: withDefault(
     described(
       enumeration(ZONE_LISTS),
-      'The access lists of single zones in the file: all, only lists for transfers, or only lists with keys.',
+      'Which access lists for single zones the file contains: all, only lists for transfers, or only lists with keys.',
     ),
     'all',
   ),
@@ -41,8 +41,8 @@ const options = object({
 
 /**
  * BIND 9: a file with the keys and with named access lists, loaded by `rndc reconfig`. The lists
- * for keys of all zones are `tsigil-transfer` and `tsigil-update`. The names of the lists for keys
- * of one zone end with the name of the zone: `tsigil-transfer-example.org`.
+ * for keys of all zones are `tsigil-transfer` and `tsigil-update`. For the keys of one zone, these
+ * names end with the zone's name: `tsigil-transfer-example.org`.
  */
 export const bind = defineDriver({
   options,
@@ -101,7 +101,7 @@ export const bind = defineDriver({
     const reason = async (signal: AbortSignal): Promise<string> => {
       const [line] = (await checkConfiguration(signal)).trim().split('\n');
       if (line === undefined || line === '') throw new Error('named-checkconf printed nothing');
-      // named-checkconf quotes the text at a syntax error, which can be a secret.
+      // At a syntax error, named-checkconf quotes text that can be a secret.
       return line
         .replaceAll(/((?:ACL|key|zone) )?'[^']*'?/g, (quoted, kind?: string) =>
           kind === undefined ? "'...'" : quoted,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A burst begins with this many changes in a short time. */
+/** A burst begins with this many changes in this time. */
 const FIRST = { changes: 4, ms: 10 };
 
 /**
@@ -13,10 +13,10 @@ const MAX_DELAY_MS = 1000;
 
 /**
  * Delays a pass until the burst of changes for its name server ends. A pass takes about as much CPU
- * time for one new key as for 1000, so requests can use the CPU meanwhile. `countChanges` returns
- * the number of changes that wait. Resolves after 10 ms if no burst has begun. Otherwise resolves
- * when fewer than 200 changes per second arrive, when `isStopping`, and after 1 s at the latest.
- * Throws what `countChanges` throws.
+ * time for one new key as for 1000. The delay therefore saves CPU time for requests. `countChanges`
+ * returns the number of changes that wait. Resolves after 10 ms if no burst has begun. Otherwise
+ * resolves when fewer than 200 changes per second arrive, when `isStopping` returns true, and after
+ * 1 s at the latest. Throws what `countChanges` throws.
  */
 export async function untilCalm(
   countChanges: () => Promise<number>,

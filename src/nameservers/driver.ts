@@ -10,9 +10,9 @@ export interface Driver {
    * Makes the server hold exactly the keys of `state`, with their rights. May be called again after
    * any failure and with the same state. `owned` are the names of keys, in comparison form, that
    * Tsigil may have put on the server before. Keys on the server with other names are not Tsigil's,
-   * and the driver never changes or removes them. If a key of `state` has the name of such a key,
-   * the driver leaves it out and reports it in `Applied.problems`. It applies the other keys. A key
-   * of `state.kept` that the server has from Tsigil keeps its algorithm and its secret. After a
+   * and the driver never changes or removes them. If a key of `state` has such a name, the driver
+   * leaves the key out and reports it in `Applied.problems`. The driver applies the other keys. A
+   * key of `state.kept` that the server has from Tsigil keeps its algorithm and its secret. After a
    * failure, the server has its former keys. A PowerDNS server may have some of the changes. The
    * call ends when the signal aborts. Throws `DriverError`.
    */

@@ -15,8 +15,9 @@ export interface FileServer {
    */
   readKeys(content: string): readonly Entry[];
   /**
-   * Returns the content of the file after its header, in many parts. The content must define again
-   * all names in `former`, the present content, to which the configuration may refer.
+   * Returns the new content of the file after the header, in many parts. `former` is the present
+   * content. The new content must define all names in `former` to which the configuration may
+   * refer.
    */
   render(state: DesiredState, former: string): Iterable<string>;
   /**
@@ -29,8 +30,8 @@ export interface FileServer {
   /** Returns what the running server has loaded. Throws `DriverError`. */
   inspect(signal: AbortSignal): Promise<Loaded>;
   /**
-   * Returns the names of keys that the configuration defines twice, in comparison form. For servers
-   * whose `inspect` returns no names.
+   * Returns the names of keys that the configuration defines twice, in comparison form. Servers
+   * need this function if `inspect` returns no names.
    */
   duplicates?(signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Checks further requirements. Throws nothing but `signal.reason`. */
@@ -53,8 +54,8 @@ export interface Loaded {
 const PART_LENGTH = 64 * 1024;
 
 /**
- * Reads the keys of a file, part by part. Reads a file that an operator has edited as a whole if it
- * does not consist of parts. Throws `KeyFileError`.
+ * Reads the keys of a file, part by part. If the text of a part is not valid, for example after an
+ * edit by an operator, reads the file as a whole. Throws `KeyFileError`.
  */
 export async function readKeysOf(
   { keyStart, readKeys }: Pick<FileServer, 'keyStart' | 'readKeys'>,

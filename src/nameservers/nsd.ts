@@ -19,7 +19,7 @@ const CONTROL_PORT = 8952;
 const options = object({
   ...FILE_MEMBERS,
   controlSocket: withDefault(
-    described(line(), 'The Unix socket of the control channel. Not used with `controlHost`.'),
+    described(line(), 'The Unix socket of the control channel. Ignored if `controlHost` is set.'),
     '/run/nsd/nsd.sock',
   ),
   controlHost: optional(described(line(), 'The address of a control channel with TLS.')),

@@ -32,7 +32,7 @@ export interface ProbeTarget {
   readonly serials?: Map<string, number> | undefined;
 }
 
-/** What a name server is expected to do with a key. */
+/** The expected behaviour of a name server for a key. */
 export interface Expectation {
   readonly key: Pick<DesiredKey, 'id' | 'name' | 'algorithm' | 'secret'>;
   readonly right: Right;
@@ -41,7 +41,7 @@ export interface Expectation {
   readonly accepted: boolean;
 }
 
-/** Whether a name server meets an expectation. */
+/** The result of checking an expectation. */
 export interface Outcome {
   readonly expectation: Expectation;
   readonly met: boolean;
@@ -134,7 +134,7 @@ async function verifyOne(
 /**
  * Returns whether a name server accepts a key for a right, and if not, why. Checks a transfer with
  * a request for the changes since the present serial number. Checks an update with a request that
- * changes nothing. Does not throw for any response, nor without a response.
+ * changes nothing. Does not throw if the response is invalid or missing.
  */
 export async function probeKey(
   key: Expectation['key'],
@@ -173,13 +173,13 @@ export async function probeKey(
   }
 }
 
-/** The number of zones in which the search for a served zone looks. */
+/** The maximum number of zones that `findServedZone` queries. */
 const ZONES_SEARCHED = 10;
 
 /**
  * Returns a zone that a name server serves: the first of `zones`, or one of nine random zones. The
- * name server may not serve a zone yet that a project has created. Returns the first zone if no
- * zone is found, and undefined without zones.
+ * name server may not serve a zone yet that a project has created. Returns the first zone if none
+ * of these zones is served, and undefined if `zones` is empty.
  */
 export async function findServedZone(
   server: NameServer,
@@ -201,8 +201,8 @@ export async function findServedZone(
 }
 
 /**
- * Returns the rights that a name server grants to unsigned requests about a zone. The list must be
- * empty. Throws `NetError` if the server does not respond.
+ * Returns the rights that a name server grants to unsigned requests about a zone. A name server
+ * that is configured correctly grants none. Throws `NetError` if the server does not respond.
  */
 export async function findOpenRights(
   { server, zone }: ProbeTarget,

@@ -20,8 +20,8 @@ export function clientAddress(
 }
 
 /**
- * Returns whether `clientAddress` returns the client's address. If the proxy's header contains no
- * valid address, `clientAddress` returns the proxy's address.
+ * Returns false if `X-Forwarded-For` of a trusted proxy contains no valid address. In this case,
+ * `clientAddress` returns the proxy's address.
  */
 export function isStatedAddress(
   { headers }: Pick<FastifyRequest, 'headers'>,

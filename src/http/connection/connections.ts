@@ -8,7 +8,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
   /** The limit for one address. Undefined for no limit. */
   readonly maxConnectionsPerAddress: number | undefined;
-  /** How long a client may read no byte of a response before the service closes the connection. */
+  /** How long a client may stop reading a response before the service closes the connection. */
   readonly responseTimeoutSeconds: number;
 }
 

@@ -38,8 +38,8 @@ export function createNodeServer(
   const { cert, key, handshakeTimeoutSeconds, hstsMaxAgeSeconds } = settings.tls;
   const options = {
     maxHeaderSize: settings.maxHeaderBytes,
-    // As an option, requestTimeout also limits the time for heads. Without that limit, Node.js does
-    // not limit slow bodies.
+    // As an option of the constructor, requestTimeout also lowers headersTimeout. If headersTimeout
+    // were longer, Node.js would not apply requestTimeout to slow bodies.
     requestTimeout: settings.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: KEEP_ALIVE_MS,

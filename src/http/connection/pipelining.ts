@@ -43,11 +43,11 @@ export type Refuse = (socket: Socket, refusal: string) => void;
 /**
  * Passes the requests of a server to `run`. Requests of one connection run in sequence. Each
  * request starts in a separate turn of the event loop, after the previous response is sent. Node.js
- * parses all input that it has read at once. If those requests ran together, they would block all
- * other connections, and their responses would fill memory. If more than `MAX_WAITING` requests
- * wait, the service closes the connection after their responses. The client repeats its other
- * requests (RFC 9112 section 9.3.2). `countExcess` counts the connections that are closed for this
- * reason. Call `runInOrder` before the server listens.
+ * parses all input that it has read at once. If all requests in this input ran together, they would
+ * block all other connections, and their responses would fill memory. If more than `MAX_WAITING`
+ * requests wait, the service closes the connection after their responses. The client repeats its
+ * other requests (RFC 9112 section 9.3.2). `countExcess` counts the connections that are closed for
+ * this reason. Call `runInOrder` before the server listens.
  */
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
   const order: Order = { server, run, countExcess, waiting: 0 };
@@ -82,8 +82,8 @@ function open(server: Server, socket: QueuedSocket): void {
 
 /**
  * Makes Node.js send the responses to waiting requests after the peer has ended its side of the
- * connection. By default Node.js ends its own side at once, which loses the responses. Node.js does
- * not document the property `httpAllowHalfOpen`.
+ * connection. By default Node.js ends its own side at once, and the responses are lost. Node.js
+ * does not document the property `httpAllowHalfOpen`.
  */
 function keepHalfOpen(server: Server): void {
   const halfOpen: Server & { httpAllowHalfOpen?: boolean } = server;

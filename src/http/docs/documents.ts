@@ -18,7 +18,7 @@ const PLACEHOLDER = 'https://base-url.invalid';
 
 /**
  * Serves the API description without a token: for programs at `/openapi.json`, for people at
- * `/docs`. Renders each of the two once, at its first request. `publicUrl` is the configured base
+ * `/docs`. Renders each document once, at its first request. `publicUrl` is the configured base
  * URL. Without one, the description shows the request's base URL.
  */
 export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>, publicUrl: string | undefined): void {
@@ -50,8 +50,8 @@ function describeService(settings: ApiSettings): ApiDocument {
 
 /**
  * Returns a function that returns the text of `render` with a base URL in place of the placeholder.
- * Calls `render` once. A request's base URL needs no escaping in JSON or HTML, because `baseUrl`
- * accepts only letters, digits and `. : - _ [ ]` in hosts.
+ * Calls `render` once. A request's base URL needs no escaping in JSON or HTML: `baseUrl` accepts
+ * only letters, digits and `. : - _ [ ]` in hosts.
  */
 function renderOnce(render: () => string): (base: string) => string {
   let parts: readonly string[] | undefined;

@@ -22,7 +22,7 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
 /** The members that a table marks: required members in requests, optional members in responses. */
 type Marked = 'required' | 'optional';
 
-/** Returns a table of the members of an object, including those of nested objects. */
+/** Returns a table of the members of an object, including the members of nested objects. */
 export function memberTable(caption: string, schema: JsonSchema, marked: Marked): Markup {
   const columns: Column[] = [
     ['Member', 'name'],

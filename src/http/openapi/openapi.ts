@@ -21,7 +21,7 @@ Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UT
 
 A path that does not exist returns 404 with the type \`not_found\`.
 
-The service checks rights before it reads a body or looks for a resource. A caller without a right therefore gets no other information.`;
+The service checks rights before it reads a body or looks for a resource. A caller who lacks the right therefore cannot find out whether a resource exists.`;
 
 /**
  * Returns the API description as an OpenAPI 3.1 document. It describes the collections of `types`,

@@ -84,7 +84,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
 const OWN =
   ' A caller sees only the resources of its project, unless the request covers all projects.';
 
-/** Returns the paths of the collection of `type`, with every operation of the type. */
+/** Returns the paths for the collection of `type`, with every operation that the type supports. */
 export function collectionPaths(settings: ApiSettings, type: ResourceType): Paths {
   const paths: Record<string, PathItem> = {};
   for (const operation of type.operations) {

@@ -134,7 +134,7 @@ export function sharedResponses(
 /**
  * Returns the responses by status to a request about `type` that may cause one of `codes`. A status
  * with exactly the errors of a shared response gets a reference to `sharedResponses`. The examples
- * in `own` replace the usual examples.
+ * in `own` replace the default examples.
  */
 export function errorResponses(
   settings: ApiSettings,
@@ -190,7 +190,7 @@ function describe(
   );
   const examples = new Map<string, Example>();
   for (const { code, body } of responses) {
-    // Under some settings, two errors have the same type.
+    // With status 403 for missing rights, two errors have the type `forbidden`.
     const type = body.type ?? typeOf(code);
     const same = examples.get(type);
     examples.set(type, {

@@ -102,7 +102,7 @@ export function schemaReference(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Returns the names of the schemas of an operation's request body and response body. */
+/** Returns the schema names of an operation's request body and response body. */
 export function schemaNames(
   type: ResourceType,
   operation: Operation,
@@ -158,7 +158,7 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
     [title]: object(type.description, members, always),
     [`${title}Create`]: creation(type, fields),
     [`${title}Created`]: object(
-      `The response to the creation of a ${title}.`,
+      `The response to a request that creates a ${title}.`,
       {
         ...members,
         ...once,

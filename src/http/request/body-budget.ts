@@ -40,9 +40,9 @@ declare module 'fastify' {
  * Limits the bytes of request bodies in memory. A request with a large body waits until its bytes
  * fit into the budget and into its caller's share. The service reads the body only then. Callers
  * are served in rotation. The bytes stay reserved until the response is sent or, if the caller has
- * disconnected, until the handler finishes. If too many requests wait, rejects further requests
- * with `unavailable`. Call `addBodyBudget` before the routes are added, so that its hooks run after
- * the guard.
+ * disconnected, until the handler finishes. At most 256 requests wait, and at most 64 of one
+ * caller. Further requests fail with `unavailable`. Call `addBodyBudget` before the routes are
+ * added, so that its hooks run after the guard.
  */
 export function addBodyBudget(
   app: FastifyInstance,

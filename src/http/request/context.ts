@@ -125,8 +125,8 @@ export function parametersOf(request: FastifyRequest): readonly Parameter[] {
 }
 
 /**
- * The names of all headers of the request context. They are longer than most header names, so most
- * names need no comparison.
+ * The names of all request context headers. They are longer than most header names, so most names
+ * need no comparison.
  */
 const CONTEXT_HEADERS = new Set(CONTEXT_OPTIONS.flatMap(({ headers }) => headers));
 const SHORTEST = Math.min(...[...CONTEXT_HEADERS].map((name) => name.length));
@@ -148,7 +148,7 @@ function hasContextHeader(rawHeaders: readonly string[]): boolean {
  * lacks the right to a given header or parameter.
  */
 export function applyContext(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
-  // An invalid query string has no request context. Lists and actions throw its error.
+  // An invalid query string sets no request context. `parametersOf` throws the error.
   const { contextParameters } = queryOf(request);
   if (contextParameters.length === 0 && !hasContextHeader(request.raw.rawHeaders)) return caller;
   let current = caller;

@@ -79,9 +79,11 @@ const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>>
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) =>
     new ServiceError('unsupported_content_type', undefined, { cause }),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) =>
-    new ServiceError('bad_request', 'The length of the request body differs from Content-Length', {
-      cause,
-    }),
+    new ServiceError(
+      'bad_request',
+      'The length of the request body differs from Content-Length. Send a body of this length.',
+      { cause },
+    ),
   FST_ERR_BAD_URL: (cause) =>
     new ServiceError(
       'bad_request',

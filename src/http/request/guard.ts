@@ -54,17 +54,17 @@ declare module 'fastify' {
 }
 
 /**
- * Whether a request passed the guard. False if the guard has sent the response. A promise if the
- * token must be checked first.
+ * The result of the guard: whether the request may continue. False if the guard has sent the
+ * response. A promise if the token must be checked first.
  */
 export type Passed = boolean | Promise<boolean>;
 
 /**
  * Creates the function that checks every request before its route. The cheapest checks run first.
  * The order is: cross-origin rules, address limit, size, token, rate limit, request context, route,
- * right. In this order, a caller without rights gets no other information. The service reads bodies
- * after these checks. A request whose token is cached passes without a promise. The function throws
- * the error of a rejected request.
+ * right. In this order, a caller who lacks a right cannot find out whether a resource exists. The
+ * service reads bodies after these checks. A request whose token is cached passes without a
+ * promise. The function throws the error of a rejected request.
  */
 export function createGuard(
   app: FastifyInstance,
@@ -229,8 +229,8 @@ function fromItsAddress(
 }
 
 /**
- * Admits a request to its route. Throws `too_many_requests` for a caller with too many requests.
- * Also throws the errors for an unknown path, an unknown method and a missing right. `caller` is
+ * Admits a request to its route. Throws `too_many_requests` for a caller above the rate limit. Also
+ * throws the errors for an unknown path, an unknown method and a missing right. `caller` is
  * undefined outside the API.
  */
 function admit(

@@ -27,7 +27,8 @@ export const LONG_BODY: ShapeLimits = {
 };
 
 /**
- * The limits for single resources, whose bodies are short. Their largest object has 100 members.
+ * The limits for single resources, whose bodies are short. The largest object in a valid body has
+ * 100 members.
  */
 export const ORDINARY_BODY: ShapeLimits = {
   ...LONG_BODY,

@@ -88,9 +88,10 @@ export interface AddressLimit {
    */
   take(address: string): void;
   /**
-   * Does the same for a request whose API token must be checked. Call the returned function with
-   * the result of the check. That function undoes the charge for a valid API token. An API token
-   * that was valid at its last check is admitted even if the bucket is empty.
+   * Takes one token from the bucket of `address` for a request whose API token must be checked.
+   * Call the returned function with the result of the check. For a valid API token, that function
+   * puts the token back into the bucket. An API token that was valid at its last check is admitted
+   * even if the bucket is empty.
    */
   beginCheck(address: string, token: string): EndCheck;
 }

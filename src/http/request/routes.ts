@@ -75,7 +75,7 @@ export function prepareRoutes(app: FastifyInstance): void {
 
 /**
  * Returns the route of a request. If its path supports only other methods, the route is `refused`.
- * Otherwise, Fastify would need a route for each of 30 methods on each path.
+ * Without this function, Fastify would need a route for each of 30 methods on each path.
  */
 export function routeOf({ routeOptions, url, server }: FastifyRequest): FastifyRequest['route'] {
   if (routeOptions.url !== undefined) return routeOptions;

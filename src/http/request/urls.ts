@@ -87,9 +87,11 @@ export function readParameters(url: string): Parameter[] {
           : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))];
       });
   } catch (cause) {
-    throw new ServiceError('bad_request', 'The query string is not properly encoded UTF-8', {
-      cause,
-    });
+    throw new ServiceError(
+      'bad_request',
+      'The query string is not properly encoded. Percent-encode it as UTF-8.',
+      { cause },
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 
 /**
- * How long the requests of one turn of the event loop may run before further requests wait, in
+ * How long requests may run in one turn of the event loop before further requests wait, in
  * milliseconds.
  */
 const TURN_MS = 5;
@@ -17,7 +17,7 @@ const STARTS_PER_TURN = 32;
 export interface Turns {
   /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
-  /** Calls `work` after the event loop has polled for input: `setImmediate`. */
+  /** Calls `work` after the event loop has polled for input, like `setImmediate`. */
   later(work: () => void): void;
   /** Returns the number of connections that the service has accepted so far. */
   connections(): number;
@@ -35,10 +35,10 @@ export interface FairTurns {
 }
 
 /**
- * Creates fair turns. Requests begin at once until the requests of one turn of the event loop have
- * run for 5 ms. Further requests wait, and their owners are served in rotation. All waiting
- * requests of one owner together delay a request of another owner by one request. A connection has
- * at most one waiting request, so the limits on connections bound the number of waiting requests.
+ * Creates fair turns. Requests begin at once until they have run for 5 ms in one turn of the event
+ * loop. Further requests wait, and their owners are served in rotation. All waiting requests of one
+ * owner together delay a request of another owner by one request. A connection has at most one
+ * waiting request, so the limits on connections bound the number of waiting requests.
  */
 export function createFairTurns({ now, later, connections }: Turns): FairTurns {
   // A Map iterates in the order in which keys were set. An owner that was served is set again and
@@ -53,8 +53,8 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
    */
   let servingSince = 0;
   /**
-   * The time since which turns served no request because connections arrived. 0 if the last turn
-   * served a request.
+   * The time at which turns stopped serving requests because connections arrived. 0 if the last
+   * turn served a request.
    */
   let acceptingSince = 0;
   let accepted = 0;
@@ -128,8 +128,8 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
 }
 
 /**
- * A function that calls `begin` when the request's owner is next, or `refuse` if the caller
- * disconnected while the request waited.
+ * A function that calls `begin` when the request's owner is next. It calls `refuse` instead if the
+ * caller has disconnected.
  */
 export type WaitForTurn = (
   request: FastifyRequest,

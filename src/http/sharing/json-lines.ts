@@ -17,8 +17,8 @@ export function acceptsLines({ method, headers }: FastifyRequest): boolean {
 
 /**
  * Sends values as JSON lines. Requests the next part once the caller has read the previous one, so
- * that memory holds two parts at most. Stops when the caller disconnects. Throws an error of the
- * first part. A later error ends the connection before the end of the response.
+ * that memory holds two parts at most. Stops when the caller disconnects. Throws the error of the
+ * first part, if any. A later error ends the connection before the end of the response.
  */
 export async function sendLines(
   request: FastifyRequest,
@@ -42,7 +42,8 @@ async function* linesOf(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   try {
-    // Many parts may be empty. Without the signal, the search would continue after a disconnect.
+    // Many parts may be empty. Without the signal, the loop would read all of them after a
+    // disconnect.
     for (let part = first; part.done !== true && !signal.aborted; part = await rest.next()) {
       const text = part.value.map((value) => `${JSON.stringify(value)}\n`).join('');
       if (text !== '') yield text;

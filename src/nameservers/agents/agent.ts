@@ -145,8 +145,8 @@ function assertFits({ nameServer, driver }: AgentDependencies, given: DesiredFor
 interface Contact {
   /**
    * Returns what `work` returns, or undefined once the agent stops. After a failure, calls `failed`
-   * and waits up to 5 s. The time is random, so that agents do not all return at once. If another
-   * agent has the lease, waits 0.5 to 1.5 s.
+   * and waits up to 5 s. The time is random, so that agents do not all send requests at once. If
+   * another agent has the lease, waits 0.5 to 1.5 s.
    */
   until<T>(work: () => Promise<T>, failed?: (error: unknown) => void): Promise<T | undefined>;
 }

@@ -7,7 +7,7 @@ import { RESUME_MS } from '../reconciler/schedule.ts';
 /** The members that every report of a pass has. */
 export type Result = Pick<ObservedByAgent, 'completed' | 'outcome' | 'state' | 'error' | 'next_ms'>;
 
-/** Returns what an agent reports of a successful pass. */
+/** Returns what an agent reports about a successful pass. */
 export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
   const { state, error, appliedAt, keysWanted, keysLive } = record;
   const applied = appliedAt !== undefined;

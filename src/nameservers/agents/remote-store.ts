@@ -13,7 +13,7 @@ import { reportOf, type Result } from './pass-report.ts';
 import { RefusedError } from './service-link.ts';
 import type { ServerState } from '../../domain/resources/name-server-status.ts';
 
-/** The dependencies of the delivery store of an agent. */
+/** The dependencies of an agent's delivery store. */
 export interface RemoteStoreDependencies {
   /** The id of the name server. */
   readonly id: string;
@@ -30,14 +30,14 @@ export interface RemoteStoreDependencies {
   renew(fence: number): Promise<number>;
 }
 
-/** The delivery store of an agent, which uses the service in place of the database. */
+/** The delivery store of an agent. It uses the service in place of the database. */
 export interface RemoteStore {
   readonly store: DeliveryStore;
-  /** Makes a pass that the service requests due. Resolves when the pass has ended. */
+  /** Schedules a pass that the service requests. Resolves when the pass has ended. */
   offer(pass: AgentPass): Promise<void>;
   /** Ends the pass in progress, if any. A pass that lost its lease may end without a record. */
   end(): void;
-  /** Starts or stops the agent's own passes, which it makes while the service does not respond. */
+  /** Sets whether the agent makes passes alone, because the service does not respond. */
   setAlone(isAlone: boolean): void;
 }
 
@@ -72,7 +72,7 @@ export function createRemoteStore({
   const isOwnDue = () => isAlone && last !== undefined && now() >= checkAt;
   /**
    * Extends the lease. Returns the number of changes that wait, or undefined if the lease was lost.
-   * While the service does not respond, the agent has its lease until the lease expires.
+   * While the service does not respond, the lease counts as lost after `LEASE_MS`.
    */
   const extend = async (): Promise<number | undefined> => {
     const asked = now();
@@ -188,7 +188,7 @@ interface CurrentPass {
   heldAt: number;
 }
 
-/** How long after the service stops responding an agent first compares the name server. */
+/** How long an agent waits for the service before it makes a pass alone. */
 const FIRST_CHECK_MS = 5000;
 
 /** Returns the claim of a pass, with the state of the name server after it. */

@@ -71,7 +71,8 @@ export function readReport(
 }
 
 /**
- * Returns since when a name server keeps a key whose secret is not known, or null for other keys.
+ * Returns the time since which a name server keeps a key with an unknown secret. Returns null for
+ * other keys.
  */
 function keptSince(row: Delivery, error: Delivery['error'], now: string): string | null {
   if (error?.code !== 'unreadable_secret') return null;

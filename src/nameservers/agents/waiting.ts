@@ -85,7 +85,7 @@ export function waitForWork({ due, countChanges, listen, failed }: WaitingDepend
           resolve(hasWork);
         };
         const abort = () => end(false);
-        // The function may not have searched yet, in particular if it waits for the end of a burst.
+        // `look` may not have found the work yet, or may wait for the end of a burst.
         const last = () => {
           setTimeout(abort, LAST_MS).unref(); // the database may not respond
           due([id]).then((found) => end(found.length > 0), abort);

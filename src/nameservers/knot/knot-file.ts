@@ -14,10 +14,10 @@ import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
 const KEY_START = '  - id: "';
 
 /**
- * Returns the interface of a Knot server with a text configuration. It reads keys and access rules
- * from a file, after `reload` over the control socket. The rules for keys of all zones are
- * `tsigil-transfer` and `tsigil-update`. The names of the rules for keys of one zone end with the
- * name of the zone: `tsigil-transfer-example.org`.
+ * Returns the interface of a Knot server with a text configuration. The server reads keys and
+ * access rules from a file, after `reload` over the control socket. The rules for keys of all zones
+ * are `tsigil-transfer` and `tsigil-update`. For the keys of one zone, these names end with the
+ * zone's name: `tsigil-transfer-example.org`.
  */
 export function knotFile(controlSocket: string): FileServer {
   const run = (command: KnotUnit, signal: AbortSignal) =>

@@ -48,7 +48,7 @@ export const knot = defineDriver({
       if (text !== undefined) return text;
       throw new DriverError(
         'not_included',
-        'Knot DNS runs with a text configuration, so the option `file` is missing.',
+        'Knot DNS runs with a text configuration, but the option `file` is not set.',
         'Set `file` in the options of the name server, and include the file in the configuration.',
       );
     };

@@ -154,8 +154,8 @@ async function reconcile(
   const gone = goneOf(desired, former);
   await nextIfOver(slicer);
   const present = former.filter(isOnServer);
-  // Do not count keys that a former pass removed. They came back by a late apply or were not
-  // verified.
+  // Do not count keys that a former pass removed. A late apply added them again, or their removal
+  // was not verified.
   const removals = gone.filter(({ state: of }) => of !== 'removing').length;
   if (!claim.isConfirmed && isMassRemoval(removals, present.length))
     throw new PassError(
@@ -253,5 +253,5 @@ function namesTaken(former: readonly Delivery[]): KeyProblem[] {
 }
 
 function removalMessage(gone: number, present: number, { name }: NameServer): string {
-  return `${gone} of ${present} keys would be removed. To confirm this, run: tsigil nameserver reconcile ${name} --confirm`;
+  return `The pass would remove ${gone} of ${present} keys. To confirm this, run: tsigil nameserver reconcile ${name} --confirm`;
 }

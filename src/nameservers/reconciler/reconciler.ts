@@ -69,7 +69,10 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const delayed = new Set<string>();
   /** The name servers whose next pass has waited, or waits, for the end of a burst. */
   const calm = new Set<string>();
-  /** When the last pass of each name server began. Those that waited longest come first. */
+  /**
+   * When the last pass of each name server began. The name servers that have waited longest come
+   * first.
+   */
   const started = new Map<string, number>();
   const mayStart = (id: string) => {
     if (running.size >= concurrency) return false;
@@ -104,7 +107,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
     }
   };
 
-  /** Starts no pass for the name server until `time` ends. */
+  /** Starts no pass for the name server until `time` resolves. */
   const delay = async (id: string, time: Promise<void>): Promise<void> => {
     delayed.add(id);
     await time.catch(report);

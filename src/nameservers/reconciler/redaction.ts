@@ -9,7 +9,7 @@ interface Form {
   read(text: string): string;
   /** The number of consecutive characters of a secret that the search always finds. */
   readonly run: number;
-  /** The length of the parts of secrets in the search index. */
+  /** The length of each part of a secret in the search index. */
   readonly part: number;
 }
 

@@ -65,7 +65,7 @@ function repeated(values: readonly string[], keyOf: (value: string) => string): 
   return values.filter((value, index) => keys.indexOf(keyOf(value)) < index);
 }
 
-/** The caller of changes that the configuration makes. */
+/** The caller in whose name the service applies the configuration. */
 const CONFIGURATION: Caller = {
   ...{ id: 'configuration', name: 'configuration', roles: ['admin'] },
   ...{ projectId: null, allProjects: true },
@@ -152,9 +152,7 @@ async function adopt(
   return current.id;
 }
 
-/**
- * Returns the id of the pool of a name server. Throws `ServiceError` if the pool does not exist.
- */
+/** Returns the id of a name server's pool. Throws `ServiceError` if the pool does not exist. */
 async function poolId({ store }: Dependencies, server: ConfiguredNameServer): Promise<string> {
   const { name, pool: text } = server;
   if (text === undefined) return DEFAULT_POOL_ID;

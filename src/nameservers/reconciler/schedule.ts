@@ -5,8 +5,8 @@ import { millisecondsOf } from '../../domain/text/timestamps.ts';
 const CHECK_INTERVAL_MS = 60_000;
 
 /**
- * How long until a new or changed name server is checked again. It may have missed a concurrent
- * change.
+ * How long until a new or changed name server is checked again. Its first pass may have missed a
+ * concurrent change.
  */
 const FIRST_CHECK_MS = 30_000;
 

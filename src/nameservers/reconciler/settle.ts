@@ -20,7 +20,7 @@ export interface SettleDependencies {
   readonly memory: Map<string, DesiredKey>;
 }
 
-/** The results of a pass after the apply. */
+/** The input of `settle`: the data of a pass after the apply. */
 export interface Settlement {
   readonly dependencies: SettleDependencies;
   readonly claim: Claim;
@@ -50,7 +50,7 @@ export async function settle(settlement: Settlement): Promise<{
   readonly removed: readonly string[];
   /** Whether the secret of a key could not be decrypted, for the first time. */
   readonly foundUnreadable: boolean;
-  /** Whether all keys that were due for a probe had one. */
+  /** Whether the scheduled verification was complete, was interrupted, or did not run. */
   readonly probed: 'all' | 'interrupted' | 'none';
 }> {
   const { dependencies, claim, desired, former, gone, problems, signal, slicer } = settlement;
@@ -194,7 +194,7 @@ function deliveredRow(
   };
 }
 
-/** Returns the rows of keys that are left out, if they changed. */
+/** Returns the changed rows of keys that are left out. */
 function undeliverableRows(
   { desired, problems }: Settlement,
   rows: ReadonlyMap<string, Delivery>,

@@ -113,7 +113,10 @@ export async function checkUnsigned(
   }
 }
 
-/** Returns the zone for the keys of all zones. Returns undefined if the pool has no zone. */
+/**
+ * Returns the zone in which to test keys that apply to all zones. Returns undefined if the pool has
+ * no zone.
+ */
 async function probeZoneOf(
   { probe_zone: chosen }: NameServer,
   address: NameServerAddress | undefined,
