@@ -13,7 +13,7 @@ function reasonOf(signal: AbortSignal): Promise<unknown> {
   });
 }
 
-test('aborts after its time, also if memory is collected meanwhile', async () => {
+test('aborts at its deadline, even if the garbage collector runs before', async () => {
   const collecting = setInterval(collectGarbage, 20);
   const outer = new AbortController();
   const reasons = await Promise.all([
@@ -26,7 +26,7 @@ test('aborts after its time, also if memory is collected meanwhile', async () =>
   expect(reasons.map((reason) => (reason as Error).name)).toEqual(Array(4).fill('TimeoutError'));
 });
 
-test('aborts as each of its signals, with the same reason', async () => {
+test('aborts when one of its signals aborts, with the same reason', async () => {
   const [one, other] = [new AbortController(), new AbortController()];
   const reason = reasonOf(signalWithin(10_000, one.signal, other.signal));
   collectGarbage();

@@ -23,7 +23,7 @@ function reasonOf(work: () => unknown): string | undefined {
 }
 
 describe('reading a file', () => {
-  test('returns its content, also through a symbolic link', () => {
+  test('returns its content, even through a symbolic link', () => {
     writeFileSync(join(folder, 'file'), 'text');
     symlinkSync('file', join(folder, 'link'));
     expect(readWholeFile(join(folder, 'link')).toString()).toBe('text');

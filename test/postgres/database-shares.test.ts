@@ -25,7 +25,8 @@ afterAll(async () => {
 
 /** Returns the number of statements that wait for a lock. */
 const blocked = async () => {
-  await locks.query('SELECT pg_stat_clear_snapshot()'); // else, all reads return the first numbers
+  // Without this statement, every read returns the numbers of the first read.
+  await locks.query('SELECT pg_stat_clear_snapshot()');
   const { rows } = await locks.query<{ count: string }>(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );

@@ -121,7 +121,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     },
   );
 
-  test('a service starts on the restored dump with the master key, and its response is the same', async () => {
+  test('a service starts on the restored dump with the master key, and returns the same list', async () => {
     const service = await start(await restore('restored', run('pg_dump', url)));
     expect(await list(service)).toBe(wanted);
     await service.close();
@@ -147,7 +147,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining(`master key ${rows[0]?.id}.`)]);
   });
 
-  test('a service starts on a dump from before a rotation of the master key if its file has the old key', async () => {
+  test('a service starts on a dump from before a master key rotation if the master key file has the old key', async () => {
     const dump = run('pg_dump', url);
     const service = await start(url);
     const { id } = addMasterKey(keyFile);

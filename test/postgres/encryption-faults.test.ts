@@ -71,7 +71,7 @@ const list = async (service: TestService) =>
 const CLEAR = 'SELECT count(*)::int AS n FROM tsigkeys WHERE secret_key IS NULL';
 
 test(
-  'no secret is lost if a process is killed while it encrypts clear secrets, and the next process completes this',
+  'no secret is lost if a process is killed while it encrypts clear secrets, and the next process completes the encryption',
   { timeout: 240_000 },
   async () => {
     const count = sizeOf('keysUpgraded');

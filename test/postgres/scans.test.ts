@@ -60,7 +60,7 @@ async function timed(
 describe.each([10, 2])(
   'with %d connections, while one caller requests forty slow lists',
   (connections) => {
-    test('responses to another caller with a median below 1 s, and 503 with a remedy for lists that take too long', async () => {
+    test('200 for another caller with a median below 1 s, and 503 with a remedy for lists above the time limit', async () => {
       await withService(connections, async (service, many, other) => {
         const zone = await createZone(other, primary(`mine-${connections}.example.`));
         const slow = Array.from({ length: 40 }, () =>

@@ -35,7 +35,7 @@ const listening = (service: ServiceProcess) =>
   [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid));
 
 describe.runIf(process.platform === 'linux')('the workers of a service', () => {
-  test('use all settings and secrets, which their environment does not contain, even after a restart', async () => {
+  test('use all settings and secrets even after a restart, and have none of them in their environment', async () => {
     const secrets = {
       PGPASSWORD: PASSWORD,
       TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'id',
@@ -66,7 +66,7 @@ describe.runIf(process.platform === 'linux')('the workers of a service', () => {
     expect((await service.with(TOKEN).get('/v2/tlds')).status).toBe(200);
   });
 
-  test('and their supervisor open no inspector after SIGUSR1 and continue after SIGHUP', async () => {
+  test('open no inspector after SIGUSR1 and continue after SIGHUP, like their supervisor', async () => {
     const service = await start();
     await vi.waitFor(() => expect(listening(service)).toHaveLength(2), { timeout: 30_000 });
     const pids = [service.process.pid ?? 0, ...listening(service)];

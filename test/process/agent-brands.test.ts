@@ -38,8 +38,8 @@ for (const brand of [knot, nsd, powerdns])
       await untilLive(service);
 
       /**
-       * Returns whether the server accepts each right of a key in each zone, or refuses each right
-       * if `accepted` is false.
+       * Returns whether the server accepts a key for each right in each zone. If `accepted` is
+       * false, returns whether it refuses the key for each right.
        */
       const isMet = async (key: CreatedKey, accepted: boolean) => {
         const expectations = ZONES.flatMap((zone) =>

@@ -92,7 +92,7 @@ describe('tsigil backup', () => {
   }, 120_000);
 
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s ends the command, which removes its files',
+    '%s ends the command, and the command removes its files',
     async (signal) => {
       const { process: backup, ended } = startBackup('stopped.db');
       await untilItWrites();

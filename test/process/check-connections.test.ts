@@ -113,7 +113,7 @@ describe('the check of Keystone', () => {
 });
 
 describe('tsigil check-config --connect', () => {
-  test('prints the configuration and, as comments, the checks that succeeded, also while the service runs', async () => {
+  test('prints the configuration and, as comments, the checks that succeeded, even while the service runs', async () => {
     const service = await startServiceProcess(folder, sqlite('running.db'));
     const { status, out, err } = await tsigil(
       folder,

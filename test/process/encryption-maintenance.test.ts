@@ -64,7 +64,7 @@ describe('encryption reset', () => {
     for (const [index, { secret }] of after.entries())
       expect(secret).not.toBe(before[index]?.secret);
     expect(await lost()).toEqual(NAMES);
-    // A change of the name encrypts the secret again, but does not remove the mark.
+    // Renaming the key encrypts the secret again, but does not remove the mark.
     await service.patch(`/v2/tsigkeys/${ids[1]}`, { name: 'three.example' });
     await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret: before[0]?.secret });
     expect(await lost()).toEqual(['three.example']);
@@ -74,7 +74,7 @@ describe('encryption reset', () => {
     const [kept] = await keys();
     await service.stop('SIGTERM');
     const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
-    // Not a prepared statement, which would keep the file open until the garbage collection.
+    // A prepared statement would keep the file open until the garbage collector runs.
     database.exec("UPDATE tsigkeys SET secret = '' WHERE name = 'two.example'");
     database.close();
     expect(run('reset', '--yes').stdout).toContain(`New random secret: two.example (${ids[1]})`);
@@ -85,7 +85,7 @@ describe('encryption reset', () => {
     expect(run('reset', '--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
   });
 
-  test('marks the keys, also in a copy of the database', async () => {
+  test('marks the keys, even in a copy of the database', async () => {
     await service.stop('SIGTERM');
     rmSync(join(folder, 'var/master.key'));
     expect(run('reset', '--yes').status).toBe(0);

@@ -129,7 +129,7 @@ describe('the first start with SQLite', () => {
   });
 });
 
-test('no secret is in any file after the creation of keys, and the change and deletion of half of these keys', async () => {
+test('no secret is in any file after keys are created and half of them are changed and deleted', async () => {
   const service = await startServiceProcess(folder);
   const count = sizeOf('keysSearched');
   const secrets: string[] = [];
@@ -251,7 +251,7 @@ describe('a start without the right master key', () => {
   });
 });
 
-test('a service starts on a backup from before a rotation of the master key if its file has the old key', async () => {
+test('a service starts on a backup from before a master key rotation if the master key file has the old key', async () => {
   const service = await startServiceProcess(folder);
   const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: 'transfer' });
   const run = (...argv: string[]) =>
@@ -272,7 +272,7 @@ test('a service starts on a backup from before a rotation of the master key if i
   const again = await startServiceProcess(folder, both);
   expect(await secretOf(again, body.id as string)).toBe(body.secret);
   await again.stop('SIGTERM');
-  // Without the line of the old key, the message names this key.
+  // If the master key file lacks the old key, the message names the old key.
   const [newest = ''] = readFileSync(keyFile(), 'utf8').split('\n');
   writeFileSync(keyFile(), `${newest}\n`);
   expect(serveInVain(both).stderr).toContain(`Secrets are encrypted with master key ${id}.`);
@@ -334,15 +334,14 @@ describe('an upgrade', () => {
     await service.stop('SIGTERM');
   });
 
-  test('loses nothing if the service is killed at any point, and the next start completes it', async () => {
+  test('loses nothing if the service is killed at any point, and the next start completes the upgrade', async () => {
     const { secrets, list } = await createOld(sizeOf('keysUpgraded'));
     cpSync(join(folder, 'var'), join(folder, 'old'), { recursive: true });
     const rounds = sizeOf('killRounds');
     for (let round = 0; round < rounds; round += 1) {
       rmSync(join(folder, 'var'), { recursive: true });
       cpSync(join(folder, 'old'), join(folder, 'var'), { recursive: true });
-      // The kill comes during the start. A process runs for a few hundred milliseconds before it
-      // listens.
+      // The kill comes during the start, 150 to 600 ms after the process begins.
       const timeout = Math.ceil(150 + (round * 450) / rounds);
       spawnSync(process.execPath, [PROGRAM, 'serve'], {
         cwd: folder,

@@ -31,7 +31,7 @@ function serve(database: string) {
   });
 }
 
-test('a second process exits with a one-line message, also through a symbolic link; kill -9 releases the lock', async () => {
+test('a second process exits with a one-line message, even through a symbolic link; kill -9 releases the lock', async () => {
   const settings = { TSIGIL_DATABASE_URL: `sqlite:${path}` };
   const first = await startServiceProcess(folder, settings);
   const link = join(folder, 'link.db');

@@ -36,7 +36,7 @@ async function undisturbed(): Promise<number> {
   return took;
 }
 
-test('after kill -9 during a replacement, the old or the new list is complete; the new list if it was acknowledged', async () => {
+test('kill -9 during a replacement leaves the complete old or new list, and always the new list after an acknowledgement', async () => {
   const whole = await undisturbed();
   let before = numbered(ENTRIES, 'second').map(({ name }) => name);
   let withoutResponse = 0;

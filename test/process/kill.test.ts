@@ -12,10 +12,7 @@ const WORKERS = 24;
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/**
- * Checks the database while the service runs, so that the service has recovered the database
- * before.
- */
+/** Checks the database while the service runs, so that the service recovers the database first. */
 function checkIntegrity(): unknown {
   return queryByAnotherProgram(join(folder, 'var/tsigil.db'), 'PRAGMA integrity_check')[0];
 }

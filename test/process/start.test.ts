@@ -156,7 +156,7 @@ describe('the first administrator token', () => {
     expect((await second.with(token).get('/v2/tlds')).status).toBe(401);
   });
 
-  test('is not created if TSIGIL_ADMIN_TOKEN is set, which is valid only while it is set', async () => {
+  test('is not created if TSIGIL_ADMIN_TOKEN is set; that token is valid only while the variable is set', async () => {
     const token = 'a-token-for-the-test-of-containers';
     const service = await start({ TSIGIL_ADMIN_TOKEN: token });
     expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);

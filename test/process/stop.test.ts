@@ -20,8 +20,8 @@ afterEach(async () => {
 const BODY = JSON.stringify({ name: 'com', description: 'sent while the service was stopping' });
 
 /**
- * Begins a creation. Its head has reached its route: the service has responded with 100 and waits
- * for the body.
+ * Begins a request with a part of its body. The service has responded with 100 and waits for the
+ * rest.
  */
 async function beginCreation(agent?: Agent): Promise<ClientRequest> {
   const headers = {
@@ -58,8 +58,8 @@ async function untilPrinted(message: string): Promise<void> {
 }
 
 /**
- * Waits until the service refuses connections, which begins shortly after it has logged that it
- * stops.
+ * Waits until the service refuses connections. The service logs that it stops before it refuses
+ * connections.
  */
 async function untilRefused(url: string): Promise<void> {
   while (!(await isRefused(url)));

@@ -149,7 +149,7 @@ test('the metrics contain no token', () => {
   expect(leaking(metrics.split('\n'))).toEqual([]);
 });
 
-test('400 for a token as a project id, which other callers could read', () => {
+test('400 for a token as a project id, because other callers could read the token', () => {
   const own = tokens.at(-1) ?? '';
   expect(own).toMatch(/^tsigil_/);
   expect(errors.some(({ text }) => text.includes('X-Auth-Sudo-Project-ID'))).toBe(true);

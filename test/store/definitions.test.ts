@@ -123,7 +123,7 @@ describe('a type without a unique field, a name and updated_at', () => {
   });
 });
 
-describe('a type that is unique per another field', () => {
+describe('a type whose names are unique within a zone', () => {
   const table = tableOf(record, dialect);
 
   test('has columns for its computed values', () => {

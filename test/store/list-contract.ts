@@ -103,7 +103,7 @@ export function listContract(engine: string, current: () => Store): void {
     );
 
     test.each(orders)(
-      '$sortField $direction: the other rows appear exactly once while rows are inserted and removed',
+      '$sortField $direction: unchanged rows appear exactly once while other rows are inserted and removed',
       async ({ sortField, descending }) => {
         const store = current();
         const stable = distinct(rows);

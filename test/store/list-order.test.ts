@@ -67,7 +67,7 @@ test.each(orders)(
   },
 );
 
-test('a step of a scan in the order of its list has ORDER BY inside its aggregate', () => {
+test('a scan step in list order has ORDER BY inside its JSON aggregate', () => {
   const connection = new DatabaseSync(path, { readOnly: true });
   const texts: string[] = [];
   const noting = Object.create(connection, {

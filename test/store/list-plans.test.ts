@@ -130,7 +130,7 @@ test.each(COLLECTIONS)(
 describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   const positions: Pick<PageQuery, 'after'>[] = [{}, { after: { sortValue: 'x', id: 'x' } }];
 
-  test('run on the event loop with an index or for the few resources with one name; all other lists are scans', async () => {
+  test('run on the event loop only if they use an index or select one name; otherwise they are scans', async () => {
     let read = 0;
     for (const conditions of conditionsOf(type)) {
       for (const sortField of Object.values(sortFields(type))) {

@@ -49,7 +49,7 @@ const ZONES = Array.from({ length: COUNT }, (_, index) =>
   }),
 );
 
-/** Keys for few resources. Their names contain characters with special meanings in patterns. */
+/** Keys for three resources. The key names contain characters with special meanings in patterns. */
 const KEYS = Array.from({ length: COUNT }, (_, index) =>
   sampleOf(tsigkey, {
     name: `${pick(['', 'a*', 'a[b', 'ä', '😀', '\uffee', 'a?'], index)}key-${index}`,
