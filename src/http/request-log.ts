@@ -45,7 +45,7 @@ export interface RequestLog {
 /**
  * Creates a request log. It writes a log line for each request and counts the request after the
  * response is sent. It handles all requests of one turn of the event loop together, at the end of
- * the turn. This halves the cost.
+ * the turn. Handling them together halves the CPU time of the request log.
  */
 export function createRequestLog(
   app: FastifyInstance,
@@ -74,8 +74,8 @@ export function createRequestLog(
       request.began = performance.now();
     },
     end(request, reply) {
-      // The response to a disconnected caller never finishes. It may already have emitted its
-      // 'close' event.
+      // The response to a disconnected caller never finishes. The response may already have emitted
+      // its 'close' event.
       if (request.raw.socket.destroyed) note(request, reply);
       else reply.raw.on('close', () => note(request, reply));
     },

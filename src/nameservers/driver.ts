@@ -79,7 +79,7 @@ export type DriverErrorCode =
   | 'timeout'
   /** The server refuses the control key, the API key, or access to the control socket. */
   | 'not_permitted'
-  /** The server refuses the new configuration or the request. It keeps its former keys. */
+  /** The server refuses the new configuration or the request, and keeps its former keys. */
   | 'refused_by_server'
   /** The file cannot be written: the disk is full, or its folder is missing or not writable. */
   | 'not_writable'

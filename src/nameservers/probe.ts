@@ -18,7 +18,7 @@ import type { DnsTimeouts, NameServer } from '../net/dns.ts';
 import { NetError } from '../net/faults.ts';
 import { failureOf, firstResponse, requestSigned } from '../net/signed-request.ts';
 
-/** Requests that show what a name server does with keys. None changes a zone. */
+/** Requests that show what a name server does with keys. No request changes a zone. */
 
 /** A name server and a zone that it serves. */
 export interface ProbeTarget {

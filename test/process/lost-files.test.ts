@@ -146,7 +146,7 @@ describe('a database file that is removed or replaced while the service runs', (
     expect(await names(client)).toEqual(['com', 'created-1', 'created-2']);
   });
 
-  test('503 for every change that arrives after the replacement of the file', async () => {
+  test('503 for every change that arrives after the file was replaced', async () => {
     const client = await start();
     const statuses = { before: new Set<number>(), after: new Set<number>() };
     let replaced = false;

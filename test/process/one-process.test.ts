@@ -77,7 +77,7 @@ describe('a second service on the same database', () => {
     expect(queryByAnotherProgram(database, 'SELECT name FROM tlds')).toEqual([{ name: 'com' }]);
   });
 
-  test('exits with 1, even after the removal of the lock file, and the first service continues', async () => {
+  test('exits with 1, even if the lock file was removed, and the first service continues', async () => {
     const first = await start();
     rmSync(`${database}-lock`);
     const second = await serveInVain(database);

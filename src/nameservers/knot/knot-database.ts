@@ -35,8 +35,8 @@ interface Plan {
 }
 
 /**
- * Creates the driver of a Knot server with a configuration database. It changes keys and rules in
- * one transaction. The rules have the same names as in a file. All keys in these rules are
+ * Creates the driver of a Knot server with a configuration database. The driver changes keys and
+ * rules in one transaction. The rules have the same names as in a file. All keys in these rules are
  * Tsigil's.
  */
 export function createKnotDatabase(controlSocket: string): Driver {
