@@ -49,7 +49,7 @@ export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
   });
   const delivered = new Histogram({
     name: 'tsigil_delivery_seconds',
-    help: 'Time from the oldest change in a pass until the pass has verified this change.',
+    help: 'Time from a change to its verification, for the oldest change of each pass.',
     labelNames: ['name_server'] as const,
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,

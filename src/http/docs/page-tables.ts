@@ -65,8 +65,8 @@ export function inline(text: string): Part {
 }
 
 /**
- * Returns text as paragraphs, which are separated by empty lines. Text between backticks becomes
- * code.
+ * Returns text as paragraphs. Empty lines in the text separate the paragraphs. Text between
+ * backticks becomes code.
  */
 export function prose(text: string): Part {
   return text.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`);
