@@ -13,7 +13,7 @@ function reasonOf(signal: AbortSignal): Promise<unknown> {
   });
 }
 
-test('aborts at its deadline, even if the garbage collector runs before', async () => {
+test('aborts at its deadline, even if the garbage collector runs before that time', async () => {
   const collecting = setInterval(collectGarbage, 20);
   const outer = new AbortController();
   const reasons = await Promise.all([

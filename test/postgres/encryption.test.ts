@@ -112,7 +112,7 @@ test('no request fails while four processes write and the data and master keys r
   expect((await first.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
 }, 120_000);
 
-test('409 for a rotation to a master key that another process lacks, and 200 once this process has it', async () => {
+test('409 for a rotation to a master key that another process lacks, and 200 once that process has the key', async () => {
   const [one, other] = [join(folder, 'one.key'), join(folder, 'other.key')];
   createMasterKeyFile(one);
   copyFileSync(one, other);

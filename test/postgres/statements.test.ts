@@ -99,7 +99,7 @@ const AT_A_TIME = 40;
 const lists = (start: number) =>
   Promise.all(Array.from({ length: AT_A_TIME }, (_, number) => list(start + number)));
 
-test('different lists cause less than 50 prepared statements and less than 4 MB of additional memory per connection', async () => {
+test('different lists cause fewer than 50 prepared statements and less than 4 MB of additional memory per connection', async () => {
   await lists(0);
   const before = await backends();
   for (let start = AT_A_TIME; start < sizeOf('differentLists'); start += AT_A_TIME)

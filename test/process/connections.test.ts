@@ -61,7 +61,7 @@ describe('with 64 open files', () => {
   });
 });
 
-describe('with settings', () => {
+describe('limits on connections', () => {
   test('the service closes connections above api.maxConnectionsPerAddress at once, but not those of other addresses', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS: '5' });
     expect(service.output()).not.toContain('LimitNOFILE');

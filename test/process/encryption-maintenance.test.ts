@@ -114,7 +114,7 @@ describe('encryption reset', () => {
   });
 });
 
-test('a service keeps its master key if the file is removed, and refuses to rotate it', async () => {
+test('a service keeps its master key if the file is removed, and refuses to rotate the key', async () => {
   const before = await keys();
   rmSync(join(folder, 'var/master.key'));
   const { status, body } = await service.post('/v2/encryption/rotate-master-key', undefined);

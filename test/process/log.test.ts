@@ -133,7 +133,7 @@ test('the log has the address of a request even if its connection is closed', ()
   expect(line).toMatchObject({ msg: 'request', status: 200, address: '127.0.0.1' });
 });
 
-test('the log has the start with the URL and the version, the stop with the signal, and the end', () => {
+test('the log reports the start with the URL and the version, the stop with its signal, and the end', () => {
   expect(lines.slice(0, 2)).toMatchObject([
     { level: 'info', msg: expect.stringContaining('master key') as string },
     {

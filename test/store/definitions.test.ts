@@ -109,7 +109,7 @@ describe('a type without a unique field, a name and updated_at', () => {
     expect(isLookup(event, { field: 'kind', test: '=', value: 'x' })).toBe(false);
   });
 
-  test('does not have these members in the OpenAPI document and in responses', () => {
+  test('has no name and no updated_at in the OpenAPI document and in responses', () => {
     expect(resourceSchemas(event).Event).toMatchObject({
       required: ['id', 'kind', 'size', 'created_at', 'links'],
     });

@@ -22,7 +22,7 @@ test('an asterisk matches any sequence of characters, and other characters match
   );
 });
 
-test('the middle segments do not overlap the last segment', () => {
+test('the middle segments of a pattern do not overlap its last segment', () => {
   expect(patternMatcher('a*ba*a')('aba')).toBe(false);
   expect(patternMatcher('a*ba*a')('abaa')).toBe(true);
 });
