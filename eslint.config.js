@@ -33,7 +33,7 @@ export default tseslint.config(
           object: 'AbortSignal',
           property: 'any',
           message:
-            'Node.js may collect a time limit inside it. Use signalWithin of net/deadline.ts.',
+            'Node.js may garbage-collect its time limits. Use signalWithin of net/deadline.ts.',
         },
       ],
     },

@@ -12,7 +12,7 @@ import {
 
 /**
  * Threads can run only JavaScript. Threads of the tests therefore use the program that `npm run
- * build` makes.
+ * build` creates.
  */
 const builtThreads: Plugin = {
   name: 'built-threads',
@@ -78,7 +78,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      // Attacks the service and measures how long other callers wait. Nothing else runs meanwhile.
+      // Attacks the service and measures how long other callers wait. No other test runs meanwhile.
       {
         extends: true,
         test: {
