@@ -54,7 +54,7 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly maxUnsentBytes: number;
 }
 
-/** The statuses of refused requests that the audit trail counts. */
+/** The statuses with which the audit trail counts a refused request. */
 const RECORDED_STATUSES: readonly number[] = [403, 409, 422];
 
 const NO_QUERY = Object.freeze({});

@@ -42,7 +42,7 @@ declare module 'fastify' {
     requestIdHeader: string;
   }
   interface FastifyRequest {
-    /** The settings of this request. Undefined until the server's first hook. */
+    /** The settings of this request. Undefined until the server's first hook runs. */
     settings: RequestSettings;
     /** The caller. Undefined outside the API and before the token is checked. */
     caller: Caller | undefined;

@@ -178,7 +178,6 @@ export function createRemoteStore({
   };
 }
 
-/** A pass in progress. */
 interface CurrentPass {
   readonly pass: AgentPass;
   /** Whether the agent makes the pass without the service. */

@@ -44,8 +44,9 @@ export interface LinkSettings {
 }
 
 /**
- * The requests of an agent to the service. They throw `RefusedError` if the service refuses the
- * request. They throw `NetError` if the service does not respond or is not available.
+ * The functions that send an agent's requests to the service. They throw `RefusedError` if the
+ * service refuses the request. They throw `NetError` if the service does not respond or is not
+ * available.
  */
 export interface ServiceLink {
   /** Returns the id of the name server to which the token is limited. */
@@ -65,7 +66,7 @@ export interface ServiceLink {
   close(): void;
 }
 
-/** Creates the requests of an agent. */
+/** Returns the functions that send an agent's requests to the service. */
 export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink {
   const client = createHttpClient({
     ...{ trust: { ca }, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1, maxConnections: 4 },

@@ -1,6 +1,6 @@
 import { untilCalm } from '../bursts.ts';
 
-/** How often waiting calls query for work without a notification. */
+/** How often waiting calls query for work if no notification arrives. */
 const POLL_MS = 1000;
 
 /** The time limit of the last query of a waiting call. */
@@ -10,7 +10,7 @@ const LAST_MS = 1000;
 export interface WaitingDependencies {
   /** Returns which of these name servers have work. */
   due(ids: readonly string[]): Promise<string[]>;
-  /** Returns the number of changes of a name server that wait. */
+  /** Returns the number of waiting changes of a name server. */
   countChanges(id: string): Promise<number>;
   /** Calls `wake` after changes. Returns a function that stops these calls. */
   listen(wake: () => void): () => Promise<void>;

@@ -11,7 +11,10 @@ const PASS_MS = 120_000;
 
 /** A claim that is renewed until it is stopped. */
 export interface Lease {
-  /** Aborts when the claim is lost, when the pass takes more than 2 minutes, or with `stopping`. */
+  /**
+   * Aborts when the claim is lost, when the pass takes more than 2 minutes, or when `stopping`
+   * aborts.
+   */
   readonly signal: AbortSignal;
   isLost(): boolean;
   stop(): void;

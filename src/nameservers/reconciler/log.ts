@@ -1,6 +1,6 @@
 import type { PassResult } from './pass.ts';
 
-/** The log of the service. */
+/** The log of the service or of an agent. */
 export interface DeliveryLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

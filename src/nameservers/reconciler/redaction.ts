@@ -47,7 +47,7 @@ function withoutEscapes(text: string): string {
   );
 }
 
-/** The text that replaces a message with a secret in another form than base64. */
+/** The text that replaces a message with a secret in a form other than base64. */
 const REMOVED = 'The message contained a secret, and was removed';
 
 /**

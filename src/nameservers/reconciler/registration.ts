@@ -71,10 +71,12 @@ const CONFIGURATION: Caller = {
   ...{ projectId: null, allProjects: true },
 };
 
-/** The shortest time between two changes of a BIND server: a reload delays queries. */
+/**
+ * The shortest time between two passes that change a BIND server, because a reload delays queries.
+ */
 const BIND_INTERVAL_MS = 200;
 
-/** Returns the shortest time between two changes of a name server. */
+/** Returns the shortest time between two passes that change a name server, in milliseconds. */
 export function minimumIntervalOf(driver: string): number {
   return driver === 'bind' ? BIND_INTERVAL_MS : 0;
 }

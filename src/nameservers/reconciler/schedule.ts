@@ -52,9 +52,9 @@ const CHEAP_FAILURES: readonly string[] = [
 const MAX_CHEAP_RETRY_SECONDS = 4;
 
 /**
- * Returns how long to wait after failures. The time is random, up to 2^`attempts` seconds. It is at
- * most 4 s after one of `CHEAP_FAILURES`, and otherwise at most 5 minutes. After three refusals, it
- * is 5 minutes.
+ * Returns how long to wait after failures, in milliseconds. The time is random, up to 2^`attempts`
+ * seconds. It is at most 4 s after one of `CHEAP_FAILURES`, and otherwise at most 5 minutes. After
+ * three refusals, it is 5 minutes.
  */
 export function retryMs(
   attempts: number,
@@ -70,7 +70,7 @@ export function retryMs(
   return Math.round(random() * Math.min(most, 2 ** Math.min(attempts, 20)) * 1000);
 }
 
-/** Returns the time until the next check, with 10 % of jitter. */
+/** Returns the time until the next check in milliseconds, with 10 % of jitter. */
 export function checkInterval(
   { created_at: createdAt, updated_at: updatedAt }: NameServer,
   now: string,

@@ -43,12 +43,12 @@ export type Decided = Pick<
   'state' | 'error' | 'keysWanted' | 'keysLive' | 'verifiedAt' | 'changed' | 'removed' | 'failed'
 >;
 
-/** Verifies the name server with signed queries, and returns what to record. */
+/** Verifies the name server with signed and unsigned requests, and returns what to record. */
 export async function settle(settlement: Settlement): Promise<{
   readonly record: Decided;
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Whether the secret of a key could not be decrypted, for the first time. */
+  /** Whether this pass is the first to find that a key's secret cannot be decrypted. */
   readonly foundUnreadable: boolean;
   /** Whether the scheduled verification was complete, was interrupted, or did not run. */
   readonly probed: 'all' | 'interrupted' | 'none';

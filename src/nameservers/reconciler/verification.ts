@@ -125,7 +125,10 @@ async function probeZoneOf(
   return chosen ?? (address === undefined ? zones[0] : await findServedZone(address, zones));
 }
 
-/** Returns the rights that a name server grants to unsigned requests as a failure, if any. */
+/**
+ * Returns a failure with the rights that a name server grants to unsigned requests. Returns
+ * undefined if it grants none.
+ */
 async function findOpen(address: NameServerAddress, zone: string): Promise<Failure | undefined> {
   const rights = await findOpenRights({ server: address, zone });
   if (rights.length === 0) return undefined;
