@@ -8,19 +8,19 @@ import type { Clock } from './domain/model/ports.ts';
 const TOLERANCE = 2000;
 
 /**
- * How far this clock may be ahead after the system clock was set back, in microseconds. Two seconds
- * cover a leap second and the usual steps of an NTP daemon. Timestamps increase through these
- * steps. After a larger step, this clock follows the system clock.
+ * How far this clock may be ahead of a system clock that was set back, in microseconds. Two seconds
+ * cover a leap second and the usual steps of an NTP daemon. After these steps, timestamps still
+ * increase. After a larger step, this clock follows the system clock.
  */
 const MAX_AHEAD = 2_000_000;
 
 /**
- * Returns a clock with microseconds whose time increases with each call. The system clock has only
- * milliseconds, so this clock adds monotonic time to one value of the system clock. After the
- * system clock was set, this clock restarts from the new value. The time of this clock goes back
- * only if the system clock was set back by more than two seconds. Then the clock calls `followed`
- * with the last time before the step and the first time after the step. `wall` and `monotonic` are
- * in milliseconds.
+ * Returns a clock with a resolution of one microsecond. Its time increases with each call. The
+ * system clock has a resolution of one millisecond. So this clock adds monotonic time to one value
+ * of the system clock. After the system clock was set, this clock restarts from the new value. This
+ * clock goes back only if the system clock was set back by more than two seconds. After such a
+ * step, this clock calls `followed` with the last time before and the first time after the step.
+ * `wall` and `monotonic` are in milliseconds.
  */
 export function createClock(
   wall: () => number = () => Date.now(),

@@ -70,7 +70,7 @@ export function configReader(
     environment ??= { ...process.env };
     const file = path ?? environment.TSIGIL_CONFIG ?? '';
     if (isRepeated && isBlank(file))
-      throw new ConfigError([`${file} is empty. Send SIGHUP again when the file is complete`]);
+      throw new ConfigError([`'${file}' is empty. Send SIGHUP again when the file is complete`]);
     const config = readConfig(path, environment, (read) => [
       ...startFileProblems(read),
       ...furtherProblems(read),

@@ -55,12 +55,12 @@ async function checkDatabase({ database, databasePool }: Config): Promise<string
   if (schema !== undefined && schema > NEWEST_SCHEMA)
     throw new ServiceError(
       'bad_request',
-      `The database has schema ${schema}, which is newer than ${NEWEST_SCHEMA}, the newest of this version. Start the newer version.`,
+      `The database has schema ${schema}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Start the newer version.`,
     );
   const state =
     schema === NEWEST_SCHEMA
       ? `has schema ${schema}`
-      : `needs schema ${NEWEST_SCHEMA}, which the service creates at its start`;
+      : `needs schema ${NEWEST_SCHEMA}. The service updates the schema at startup`;
   return `The database '${withoutPassword(database)}' responds and ${state}.`;
 }
 
@@ -74,7 +74,7 @@ function checkFile(path: string): Promise<string> {
   if (!existsSync(path)) {
     const folder = nearestFolder(dirname(path));
     accessSync(folder, constants.W_OK | constants.X_OK);
-    return Promise.resolve(`The service creates the database file '${path}' at its start.`);
+    return Promise.resolve(`The service creates the database file '${path}' at startup.`);
   }
   if (!statSync(path).isFile()) throw new ServiceError('bad_request', `'${path}' is not a file`);
   accessSync(path, constants.R_OK | constants.W_OK);
@@ -100,8 +100,8 @@ function readStart(path: string, length: number): string {
 }
 
 /**
- * A token that Keystone does not know. Keystone returns another error if the service may not
- * validate tokens.
+ * An invalid token. Keystone returns one error for this token, and another error if the service may
+ * not validate tokens.
  */
 const UNKNOWN_TOKEN = 'check-of-the-configuration';
 

@@ -21,7 +21,7 @@ import { insertRecord } from './store/sql/audit-records.ts';
 import { assertMasterKey } from './store/secrets/start.ts';
 import type { Database } from './store/sql/sql.ts';
 
-/** The time limit of a statement, which may rewrite a table. */
+/** The time limit of a statement. A statement may rewrite a table. */
 const STATEMENT_TIMEOUT_SECONDS = 3600;
 
 /** The maximum number of names in the record of a reset. */

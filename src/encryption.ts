@@ -25,28 +25,26 @@ import type { Database } from './store/sql/sql.ts';
 export interface OpenedKeyring extends MasterKeySource {
   readonly keyring: Keyring;
   readonly required: boolean;
-  /** The file with the master keys, or the file in which the service creates the first key. */
+  /** The master key file, or the file in which the service creates the first key. */
   readonly file: string | undefined;
   /** Whether every user of the machine can read the file. */
   readonly isReadable: boolean;
-  /** The id of the user who owns the file, unless that is root or the user of this process. */
+  /** The id of the file's owner, unless the owner is root or the user of this process. */
   readonly otherOwner: number | undefined;
   readonly createMasterKey: (() => MasterKey) | undefined;
   /** Reads the master keys again. */
   readMasterKeys(): Pick<FoundMasterKeys, 'keys' | 'problem'>;
 }
 
-/**
- * Returns the file with the master key beside an embedded database; undefined for other databases.
- */
+/** Returns the master key file beside an embedded database; undefined for other databases. */
 function defaultFile(database: string): string | undefined {
   const { kind, location } = parseDatabase(database);
   return kind.shared ? undefined : join(kind.folder(location), 'master.key');
 }
 
 /**
- * Finds the master keys for the database of a setting. Throws `unavailable` if the file of the keys
- * cannot be used and the database does not exist yet.
+ * Finds the master keys for `database`, the value of the setting `database`. Throws `unavailable`
+ * if the master key file cannot be used and the database does not exist yet.
  */
 export function openKeyring(database: string, settings: Config['encryption']): OpenedKeyring {
   const { kind, location } = parseDatabase(database);
@@ -105,9 +103,9 @@ function createAt(file: string): MasterKey {
 }
 
 /**
- * Prepares the secrets of an open database. Calls `updateSchema` after it has checked the master
- * key. `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot
- * be used.
+ * Prepares the secrets of an open database. Checks the master key, and then calls `updateSchema`.
+ * `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot be
+ * used.
  */
 export async function prepareSecrets(
   database: Database,
@@ -122,7 +120,8 @@ export async function prepareSecrets(
 }
 
 /**
- * Logs what the start did with secrets, and warns about secrets and master keys without protection.
+ * Logs what the service did with secrets at startup. Warns about secrets in clear, and about a
+ * master key file that other users can read or change.
  */
 export function logSecrets(
   log: Log,
@@ -132,14 +131,14 @@ export function logSecrets(
   if (createdMasterKey !== undefined)
     log.info(
       { file, masterKey: createdMasterKey.id },
-      'Created the master key, which encrypts secrets in the database. A backup without this file reveals no secret, but a copy of the whole folder reveals all secrets. Store a copy of the file in another place than the backups. Without this file, the secrets are lost.',
+      'Created the master key. This key encrypts the secrets in the database. A backup without this file reveals no secret, but a copy of the whole folder reveals all secrets. Store a copy of the file separately from the backups. Without this file, the secrets are lost.',
     );
   if (encrypted > 0)
     log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear');
   if (notScrubbed !== undefined)
     log.warn(
       { err: notScrubbed },
-      'Former secrets may remain in clear in the files of the database. The next start tries again to remove these remains.',
+      'Former secrets may remain in clear in the files of the database. The service tries to remove these secrets again at the next start.',
     );
   if (keyring.masterKeys.length === 0)
     log.warn(
@@ -151,6 +150,6 @@ export function logSecrets(
   if (otherOwner !== undefined)
     log.warn(
       { file, owner: otherOwner },
-      'The master key belongs to another user, who can read and change it. Run: chown root FILE',
+      'Another user owns the master key file, and can read and change it. Run: chown root FILE',
     );
 }

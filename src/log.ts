@@ -3,7 +3,7 @@ import { destination, pino, type DestinationStream } from 'pino';
 import { withoutTokens } from './domain/text/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
-/** The service's log, whose level may change. */
+/** The service's log. Its level may change. */
 export interface ServiceLog extends Log {
   /** Changes the lowest level that is logged. */
   setLevel(level: string): void;
@@ -33,8 +33,9 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
   let isOn = log.isLevelEnabled('info');
   const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
   return {
-    // Each request logs one line. JSON.stringify formats the line in less than half the time of
-    // pino. Warnings and errors use pino, because JSON.stringify does not format an `Error`.
+    // The service logs one line for each request. JSON.stringify formats the line in less than half
+    // the time of pino. Warnings and errors use pino, because JSON.stringify does not format an
+    // `Error`.
     info(given, message) {
       if (!isOn) return;
       const members = JSON.stringify(given).slice(1, -1);
@@ -70,7 +71,8 @@ function isoTime(): () => string {
 
 /**
  * Returns a stream that writes the lines of one turn of the event loop to standard output in one
- * write. After lost lines, it calls `reportLost` with their number once a write succeeds.
+ * write. After lost lines, the stream calls `reportLost` with the number of lost lines once a write
+ * succeeds.
  */
 function standardOutput(reportLost: (lines: number) => void): DestinationStream {
   let lines: string[] = [];

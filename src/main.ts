@@ -26,8 +26,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).reason}\n`);
   process.exit(EXIT.refused);
 });
-// Without a listener, SIGUSR1 opens Node's inspector, through which anyone on this machine can run
-// code in this process.
+// Without a listener, SIGUSR1 opens Node's inspector. Any user of this machine can run code in this
+// process through the inspector.
 process.on('SIGUSR1', () => undefined);
 process.stderr.on('error', () => {
   // Errors on standard error cannot be reported.
@@ -152,13 +152,13 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
   }
   if (masterKeys.length > 0)
     process.stdout.write(
-      `The backup needs master key ${masterKeys.join(', ')}, which it does not contain.\n`,
+      `The backup needs master key ${masterKeys.join(', ')}, but does not contain this key.\n`,
     );
 }
 
 /**
- * Runs `work` with an abort signal, which SIGINT and SIGTERM trigger. After `work` has cleaned up,
- * the process ends by the signal that it received.
+ * Runs `work` with a signal that aborts on SIGINT or SIGTERM. After `work` has cleaned up, the
+ * process ends by the signal that it received.
  */
 async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -253,7 +253,11 @@ async function copyDatabase(
       EXIT.usage,
       `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`,
     );
-  if (from === to) throw new CommandError(EXIT.usage, '--from and --to are the same database');
+  if (from === to)
+    throw new CommandError(
+      EXIT.usage,
+      `--from and --to are the same database '${withoutPassword(from)}'. Use two different databases.`,
+    );
   await forOperator(async () => {
     const sourceKeys = openSourceKeyring(from, config, fromMasterKeyFile);
     const source = await openSource(from, databasePool, sourceKeys);

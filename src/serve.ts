@@ -151,8 +151,8 @@ function endAtNextSignal(): void {
 }
 
 /**
- * Runs workers until `stopRequested` resolves, and replaces workers that exit. The configuration
- * that `current` returns states their number. Ends the service if no worker can start.
+ * Runs workers until `stopRequested` resolves, and replaces workers that exit. Reads the number of
+ * workers from the configuration that `current` returns. Ends the service if no worker can start.
  */
 async function superviseWorkers(
   current: () => Config,

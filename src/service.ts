@@ -35,7 +35,10 @@ import { VERSION } from './version.ts';
 export interface Service {
   /** The URL at which the service listens. */
   readonly url: string;
-  /** The file that contains the first administrator token, if this start created one. */
+  /**
+   * The file that contains the first administrator token, if the service created this token at
+   * startup.
+   */
   readonly tokenFile: string | undefined;
   /**
    * Applies a changed configuration to later requests, and `certificate` to later connections.
@@ -69,8 +72,8 @@ const FEW_FILES =
   'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
 
 /**
- * Opens the database of a setting, updates its schema, and returns the store. Throws `ServiceError`
- * `unavailable` if the database cannot be used.
+ * Opens the database that `setting` names, updates its schema, and returns the store. Throws
+ * `ServiceError` `unavailable` if the database cannot be used.
  */
 export async function openStore(
   setting: string,
@@ -217,7 +220,8 @@ export async function startService(config: Config, given: ServiceDependencies): 
     });
     const { host, port } = splitAddress(config.listen);
     const url = await listen(app, await listenAddresses(host), port);
-    // Create the token last, so that only a successful start creates a token and reports its file.
+    // Create the token last, so that a service that fails to start creates no token and reports no
+    // file.
     const tokenFile = join(kind.folder(location), 'admin.token');
     const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
     const createdToken = needsToken && (await createFirstToken(settings.dependencies, tokenFile));
@@ -248,7 +252,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       close: () => closeAll(closers),
     };
   } catch (error) {
-    // report the error of the start, not of the cleanup
+    // throw the startup error, not an error of the cleanup
     await closeAll(closers).catch(() => undefined);
     throw error;
   }

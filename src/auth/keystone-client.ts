@@ -157,7 +157,7 @@ async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Pro
 }
 
 /**
- * Returns the `auth` member of a request for the service's own token; undefined without
+ * Returns the `auth` member of a request for the service's Keystone token; undefined without
  * credentials.
  */
 function serviceAuth(credentials: KeystoneCredentials): object | undefined {

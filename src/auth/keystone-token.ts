@@ -33,7 +33,7 @@ const DESCRIPTION = responseObject({
 });
 const RESPONSE = responseObject({ token: DESCRIPTION });
 
-/** The issue time and expiry time of a token in a response of Keystone. */
+/** The issue time and expiry time of a token in a Keystone response. */
 const TIMES = responseObject({
   token: responseObject({ issued_at: anyText(), expires_at: anyText() }),
 });
@@ -69,7 +69,7 @@ export function readToken(body: unknown): ValidToken | undefined {
 }
 
 /**
- * Returns the time from the issue of a token to its expiry; undefined if `body` lacks a valid time.
+ * Returns the lifetime of a token; undefined if `body` lacks a valid issue time or expiry time.
  * Both times are from Keystone's clock, so clock skew has no effect.
  */
 export function readLifetimeSeconds(body: unknown): number | undefined {

@@ -10,7 +10,8 @@ import { configuredToken, ownTokens } from './tokens.ts';
 export interface AuthDependencies {
   readonly store: Store;
   /**
-   * The clock that decides whether a token has expired. This clock must follow the system clock.
+   * The clock that expiry times of tokens are compared with. This clock must follow the system
+   * clock.
    */
   readonly clock: Clock;
   /**

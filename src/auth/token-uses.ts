@@ -20,7 +20,7 @@ export interface TokenUses {
   close(): Promise<void>;
 }
 
-/** The time between two writes of uses, and the minimum time between two writes for one token. */
+/** How often uses are written, and the minimum time between two writes for one token. */
 const INTERVAL_MS = 60_000;
 
 /**
@@ -29,8 +29,9 @@ const INTERVAL_MS = 60_000;
 const MAX_TOKENS = 10_000;
 
 /**
- * Stores when tokens were last used. A request only sets an entry of a map, and a timer writes all
- * entries. The database changes at most once a minute for each token, also with several processes.
+ * Stores when tokens were last used. For each request, the service only sets an entry of a map. A
+ * timer writes all entries. The database changes at most once a minute for each token, also with
+ * several processes.
  */
 export function createTokenUses({
   store,
@@ -47,7 +48,10 @@ export function createTokenUses({
     try {
       await store.noteUses(stamps, timestampOf(now() - intervalMs));
     } catch (error) {
-      log.warn({ err: error }, 'The last use of tokens could not be stored');
+      log.warn(
+        { err: error },
+        'Cannot store when tokens were last used. The service tries again with the next write.',
+      );
       for (const [id, at] of written) if (!uses.has(id) && uses.size < MAX_TOKENS) uses.set(id, at);
     }
   };

@@ -33,7 +33,7 @@ export const API_SECTIONS = {
     maxHeaderBytes: option(integer(KIB, MIB), {
       default: 16 * KIB,
       meaning:
-        'The maximum size of the request line and headers, in bytes. The service returns 431 for a larger head.',
+        'The maximum size of the request line and headers, in bytes. If they are larger, the service returns 431.',
     }),
     requestTimeoutSeconds: option(integer(1, 3600), {
       default: 30,
@@ -52,18 +52,18 @@ export const API_SECTIONS = {
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
-        'How long a list without an index, such as one with a pattern, may take, in seconds. The service then returns 503.',
+        'How long a list that needs a full scan may take, in seconds. For example, a filter with a pattern may need a full scan. After this time, the service returns 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
       reload: 'yes',
       default: MIB,
       meaning:
-        'How many bytes of items a page may have. A page ends before the item that would exceed this size, and the next page begins with that item.',
+        'The maximum size of the items of a page, in bytes. A page ends before the item that would exceed this size, and the next page begins with that item.',
     }),
     maxConnections: option(integer(1, 1_000_000), {
       default: 4096,
       meaning:
-        'How many connections one process accepts from callers. The process closes further connections on arrival. The limit of open files may allow fewer: see [operations](operations.md#limits-of-connections).',
+        'How many connections one process accepts from callers. The process closes further connections on arrival. The limit of open files may allow fewer connections: see [operations](operations.md#limits-of-connections).',
     }),
     maxConnectionsPerAddress: option(integer(1, 1_000_000), {
       default: 1024,
@@ -73,7 +73,7 @@ export const API_SECTIONS = {
     trustProxyHeaders: option(boolean(), {
       default: false,
       meaning:
-        "Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`. Read the caller's address from the last element of `X-Forwarded-For`. Set this only behind a proxy that sets all three headers.",
+        "Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`. Read the caller's address from the last element of `X-Forwarded-For`. Use this setting only behind a proxy that sets all three headers.",
     }),
   },
   cors: {

@@ -49,7 +49,7 @@ const KEYSTONE = {
     reload: 'yes',
     default: 90,
     meaning:
-      'How many days a token of the service may be valid if a Keystone user creates it. A token that is created with such a token expires no later than that token. 0 sets no limit.',
+      'How many days a token of this service may be valid if a Keystone user creates it. A caller who uses this token can create only tokens that expire no later. 0 sets no limit.',
   }),
   cacheSeconds: option(integer(0, 86_400), {
     default: 300,
@@ -59,7 +59,7 @@ const KEYSTONE = {
   cacheEntries: option(integer(1, 10_000_000), {
     default: 10_000,
     meaning:
-      'The maximum number of cached tokens. Beyond it, the service evicts the least recently used token.',
+      'The maximum number of cached tokens. When the cache is full, the service evicts the least recently used token.',
   }),
 };
 

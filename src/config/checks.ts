@@ -42,12 +42,14 @@ export function combinationProblems({ auth, database, tls, workers }: Config): s
   }
   const url = parseDatabaseUrl(database);
   if (workers > 1 && url !== undefined && !DATABASE_FORMS[url.scheme].shared) {
-    problems.push("'workers' above 1 needs a database that processes can share: postgres");
+    problems.push("'workers' above 1 needs a PostgreSQL database in 'database'");
   }
   return problems;
 }
 
-/** Returns a problem if only some of these settings are set; otherwise undefined. */
+/**
+ * Returns a problem if some settings of `values` are set and others are not; otherwise undefined.
+ */
 function togetherProblem(values: Readonly<Record<string, unknown>>): string | undefined {
   const set = Object.values(values).filter((value) => value !== undefined).length;
   if (set === 0 || set === Object.keys(values).length) return undefined;
@@ -96,8 +98,9 @@ export function fileProblems(config: Config): string[] {
 }
 
 /**
- * Returns the problems of the files that a starting service needs, except the file of master keys.
- * The start itself reports problems of that file, with the ids of the keys that the database needs.
+ * Returns the problems of the files that a starting service needs, except the master key file. The
+ * service reports problems of the master key file later, with the ids of the keys that the database
+ * needs.
  */
 export function startFileProblems(config: Config): string[] {
   const encryption = { ...config.encryption, masterKeyFile: undefined };

@@ -17,7 +17,7 @@ export class ConfigError extends Error {
 }
 
 /**
- * Returns the frozen configuration. The environment overrides the YAML file at `path`, which
+ * Returns the frozen configuration. The environment overrides the YAML file at `path`. The file
  * overrides systemd credentials and defaults. Throws `ConfigError` with all problems: unknown keys
  * and variables, invalid values, unreadable files, and what `furtherProblems` returns.
  */

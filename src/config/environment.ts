@@ -8,7 +8,7 @@ import { OPTIONS } from './options.ts';
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A value as the operator gave it, and how messages name its source. */
+/** The value of a setting before it is parsed, and the name of its source in messages. */
 export interface Given {
   readonly value: unknown;
   readonly source: string;
@@ -82,8 +82,8 @@ export function readCredential(
 const MAX_SECRET_BYTES = 65_536;
 
 /**
- * Returns the variable with the path of its file. Omits a value without a slash, which may be a
- * secret that the operator set by mistake.
+ * Returns the name of a variable and the path of its file, for messages. Omits a path without a
+ * slash, because the operator may have set the secret itself by mistake.
  */
 function sourceOf(variable: string, file: string): string {
   return file.includes('/') ? `${variable}: '${file}'` : variable;
@@ -117,8 +117,8 @@ function readSecretFile(
 }
 
 /**
- * Returns the value that the text of a variable states. For a setting that is not text, parses the
- * text as YAML, as in the file.
+ * Returns the value of a setting from the text of its variable. For a setting that is not text,
+ * parses `text` as YAML, as in the configuration file.
  */
 function valueOf(option: Option, text: string): unknown {
   if (option.kind.schema.type === 'string') return text;

@@ -11,7 +11,7 @@ const load = createRequire(import.meta.url);
  * configuration file does not load them.
  */
 export function yaml(): typeof import('yaml') {
-  return load('yaml') as typeof import('yaml'); // the same module as an import
+  return load('yaml') as typeof import('yaml'); // `require` returns the same module as `import`
 }
 
 /**
@@ -55,15 +55,15 @@ export function readTree(path: string, problems: string[]): object {
   try {
     text = readWholeFile(path).toString();
   } catch (error) {
-    problems.push(`${path} cannot be read: ${faultOf(error).reason}`);
+    problems.push(`'${path}' cannot be read: ${faultOf(error).reason}`);
     return {};
   }
   return parseTree(path, text, problems);
 }
 
 /**
- * Parses a YAML text. Reports only codes and positions of errors, because the parser's messages
- * quote the file, which may contain a secret.
+ * Parses a YAML text. Reports only codes and positions of errors, because the parser's messages may
+ * quote a secret in the file.
  */
 function parseTree(path: string, text: string, problems: string[]): object {
   const { LineCounter, parseDocument } = yaml();
@@ -87,8 +87,8 @@ function parseTree(path: string, text: string, problems: string[]): object {
 }
 
 /**
- * Returns dotted keys and their values. A map that is a setting's value stays whole; an empty
- * section sets nothing.
+ * Returns dotted keys and their values. Does not flatten a map that is the value of a setting.
+ * Omits empty sections.
  */
 function flatten(tree: object, prefix = ''): [key: string, value: unknown][] {
   return Object.entries(tree).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {

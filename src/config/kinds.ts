@@ -42,7 +42,7 @@ export function line(): Kind<string> {
   return matching('1 to 255 characters without control characters', /^\P{Cc}{1,255}$/u);
 }
 
-/** A password for another server, whose rules for passwords are unknown. */
+/** A password for another server. The service does not know that server's rules for passwords. */
 export function password(): Kind<string> {
   return matching('text without control characters', /^\P{Cc}+$/u);
 }
@@ -58,7 +58,7 @@ export function tokenText(): Kind<string> {
   return matching(values, /^[\x21-\x7e]{32,512}$/, '. Create one with: openssl rand -hex 32');
 }
 
-/** The text of a file of master keys. */
+/** The text of a master key file. */
 export function masterKeys(): Kind<string> {
   const values = 'a master key';
   const hint = '. Create one with: tsigil encryption new-master-key --file FILE';
@@ -101,7 +101,7 @@ function asciiUrl(value: string): string | undefined {
   return value.endsWith('/') ? href : href.replace(/\/$/, '');
 }
 
-/** A base URL. The value is its ASCII form, which any header and response can contain. */
+/** A base URL. The parsed value is in ASCII, so every header and response can contain it. */
 export function url(): Kind<string> {
   return textOf(
     'an http or https URL with a host name or address, without query, fragment or user',

@@ -76,8 +76,8 @@ function readInstalled(
 }
 
 /**
- * Returns `INSTALLED_VARIABLES` from a file for systemd's `EnvironmentFile`; none if the caller
- * cannot read the file.
+ * Returns `INSTALLED_VARIABLES` from a file for systemd's `EnvironmentFile`. Returns no variable if
+ * the caller cannot read the file.
  */
 function readVariables(file: string): Environment {
   let text: string;

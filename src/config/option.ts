@@ -55,8 +55,8 @@ interface Details<T> {
 }
 
 /**
- * Returns the definition of a setting of the kind `kind`. Without a default, the value of a setting
- * that is not set is undefined.
+ * Returns the definition of a setting with values of `kind`. Without a default, the value of a
+ * setting that is not set is undefined.
  */
 export function option<T>(
   kind: Kind<T>,
@@ -119,7 +119,7 @@ export function listOptions(section: Section): readonly Option[] {
 }
 
 /**
- * Returns the environment variable of an option. By default, this is `TSIGIL_` and the key's words
+ * Returns the environment variable of an option. The default name is `TSIGIL_` and the key's words
  * in capitals, joined by underscores.
  */
 export function variableOf({ key, variable }: Pick<Option, 'key' | 'variable'>): string {
@@ -134,13 +134,13 @@ export function fileVariableOf(option: Option): string | undefined {
   return option.secret && !option.hasFileSetting ? `${variableOf(option)}_FILE` : undefined;
 }
 
-/** Every definition has a `meaning`, which is text. All members of a section are objects. */
+/** The `meaning` of a definition is text. All members of a section are objects. */
 function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
 }
 
 /**
- * The defaults that settings have: the service's own (`none`), or the defaults of OpenStack
+ * The sets of defaults: the service's own defaults (`none`), or the defaults of OpenStack
  * Designate.
  */
 export const COMPATIBILITIES = ['none', 'designate'] as const;

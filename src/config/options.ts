@@ -24,7 +24,7 @@ export const TABLE = {
   }),
   publicUrl: option(url(), {
     meaning:
-      'The URL by which callers reach the service, for links. The service converts a Unicode host name to ASCII. If unset, links use the `Host` header of each request.',
+      'The URL by which callers reach the service. Links in responses begin with this URL. The service converts a Unicode host name to ASCII. If unset, links use the `Host` header of each request.',
   }),
   database: option(databaseUrl(), {
     default: 'sqlite:var/tsigil.db',
@@ -48,13 +48,13 @@ export const TABLE = {
     password: option(password(), {
       variable: 'PGPASSWORD',
       secret: true,
-      meaning: 'The password for a PostgreSQL database whose URL has none.',
+      meaning: 'The password for a PostgreSQL database whose URL contains no password.',
     }),
   },
   workers: option(integer(1, 256), {
     default: 1,
     meaning:
-      'How many processes serve requests, to use several cores of one machine. More than one process needs a PostgreSQL database.',
+      'How many processes serve requests. Several processes can use several cores of one machine. More than one process needs a PostgreSQL database.',
   }),
   adminToken: ADMIN_TOKEN,
   tls: {
@@ -88,7 +88,7 @@ export const TABLE = {
     masterKeyFile: option(path(), {
       credential: 'tsigil-master-key',
       meaning:
-        'The file with the master key. If unset, the service uses the systemd credential `tsigil-master-key`. With an embedded database and no credential, it uses `master.key` beside the database, and creates this file at the first start.',
+        'The master key file. If unset, the service uses the systemd credential `tsigil-master-key`. With an embedded database and no credential, the service uses `master.key` beside the database. It creates this file at the first start.',
     }),
     required: option(boolean(), {
       default: false,
@@ -120,7 +120,7 @@ export const TABLE = {
     strict: option(boolean(), {
       designate: false,
       meaning:
-        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. If unset, the value is true for a new database, and false for a database that a version without this default created.',
+        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. If unset, the value is true for a new database. For a database from a version whose default was false, the value stays false.',
     }),
     requireResource: option(boolean(), {
       default: false,
@@ -165,14 +165,15 @@ export const TABLE = {
 };
 
 /**
- * The service's configuration, which `check-config` prints and `docs/configuration.md` explains.
+ * The service's configuration. `check-config` prints the values, and `docs/configuration.md`
+ * explains the settings.
  */
 export type Config = ValuesOf<typeof TABLE>;
 
-/** Every setting in a list. */
+/** All settings, in the order of the documentation. */
 export const OPTIONS = listOptions(TABLE);
 
-/** Returns the value of the setting with the key `key`. */
+/** Returns the value of the setting whose dotted key is `key`. */
 export function valueAt(config: Config, key: string): unknown {
   return key
     .split('.')

@@ -39,14 +39,14 @@ export interface FoundMasterKeys {
   readonly problem?: string;
   /** True if every user of the machine can read the file. */
   readonly isReadable?: boolean;
-  /** The id of the user who owns the file, unless that is root or the user of this process. */
+  /** The id of the file's owner, unless the owner is root or the user of this process. */
   readonly otherOwner?: number | undefined;
 }
 
-/** The maximum size of a file of master keys. */
+/** The maximum size of a master key file. */
 const MAX_BYTES = 65_536;
 
-const USE_A_FILE = 'Use the path of the file with the master keys';
+const USE_A_FILE = 'Use the path of the master key file';
 
 /** The mode bits that let other users replace a key in a file. */
 const WRITABLE_BY_OTHERS = 0o022;
@@ -85,7 +85,7 @@ export function findMasterKeys(
   return undefined;
 }
 
-/** Reads a file of master keys. Refuses a file that other users can change. */
+/** Reads a master key file. Refuses a file that other users can change. */
 export function readMasterKeyFile(file: string): FoundMasterKeys {
   const source = `'${file}'`;
   const subject = `The master key file ${source}`;
@@ -123,9 +123,9 @@ export function createMasterKeyFile(file: string): MasterKey {
 }
 
 /**
- * Creates a master key, and adds it to the file as its first line. Keeps the other lines, the owner
- * and the mode. After a crash, the file has either its old or its new content. Throws Node's
- * errors.
+ * Creates a master key, and adds it as the first line of `file`. Does not change the other lines,
+ * the owner or the mode. After a crash, the file has either the old or the new content. Throws
+ * Node's errors.
  */
 export function addMasterKey(file: string): MasterKey {
   if (!existsSync(file)) return createMasterKeyFile(file);

@@ -25,7 +25,7 @@ export function open(key: Buffer, context: string, sealed: string): Buffer {
   const decipher = createDecipheriv(ALGORITHM, key, octets.subarray(0, NONCE_OCTETS), TAG);
   decipher.setAAD(Buffer.from(context));
   decipher.setAuthTag(octets.subarray(end));
-  // Nothing before final() is used, because only final() checks the tag.
+  // The plaintext must not be used before final(), because only final() checks the tag.
   const content = decipher.update(octets.subarray(NONCE_OCTETS, end));
   decipher.final();
   return content;

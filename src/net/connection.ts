@@ -3,7 +3,10 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { faultOf, NetError } from './faults.ts';
 
-/** Where a program accepts connections: a Unix socket, a TCP port, or a TCP port with TLS. */
+/**
+ * An address at which a program accepts connections: a Unix socket, or a TCP port with or without
+ * TLS.
+ */
 export type Endpoint =
   | { readonly path: string }
   | { readonly host: string; readonly port: number; readonly tls?: ConnectionOptions };
@@ -14,7 +17,7 @@ export interface Connection {
   send(octets: Buffer): void;
   /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends earlier. */
   read(size: number): Promise<Buffer>;
-  /** Returns everything up to the end of the connection. */
+  /** Returns all further octets once the server closes the connection. */
   readToEnd(): Promise<Buffer>;
 }
 

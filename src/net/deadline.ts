@@ -15,18 +15,18 @@ export function deadlineAfter(seconds: number, ...signals: readonly AbortSignal[
 }
 
 /**
- * Returns a signal that aborts after `ms` milliseconds with a `TimeoutError`, or as the first of
- * `signals`. `AbortSignal.any` is not used: Node.js may collect a time limit inside it, which then
- * never aborts.
+ * Returns a signal that aborts after `ms` milliseconds with a `TimeoutError`. The signal also
+ * aborts when one of `signals` aborts, with the same reason. Does not use `AbortSignal.any`,
+ * because Node.js may garbage-collect a timeout signal inside it. The time limit then never passes.
  */
 export function signalWithin(ms: number, ...signals: readonly AbortSignal[]): AbortSignal {
   const ending = new AbortController();
   const { signal } = ending;
-  setMaxListeners(0, signal, ...signals); // many requests may share one
+  setMaxListeners(0, signal, ...signals); // many requests may share a signal
   const timer = setTimeout(() => {
     ending.abort(new DOMException('The time limit has passed', 'TimeoutError'));
   }, ms);
-  timer.unref(); // it also keeps the controller in memory
+  timer.unref(); // the timer also keeps the controller in memory
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   for (const each of signals) {
     const abort = () => ending.abort(each.reason);

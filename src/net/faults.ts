@@ -151,7 +151,7 @@ export function faultOf(error: unknown): Fault {
   if (error instanceof NetError) return error.fault;
   if (!(error instanceof Error)) return { reason: String(error) };
   const code = codeOf(error);
-  // A host with several addresses fails with one error for each address.
+  // A connection to a host with several addresses fails with one error for each address.
   if (error instanceof AggregateError && error.errors.length > 0) {
     const faults = error.errors.map(faultOf);
     return { ...faults[0], reason: [...new Set(faults.map(({ reason }) => reason))].join(', ') };
@@ -197,7 +197,10 @@ export function systemFault(error: unknown): SystemFault | undefined {
   return { sentence: `${failure}: ${reason}`, hint };
 }
 
-/** Describes any error in text for a message, with the path or address of the error if known. */
+/**
+ * Returns the description of any error for a message, with the path or address of the error if
+ * known.
+ */
 export function describeFault(error: unknown): string {
   return systemFault(error)?.sentence ?? faultOf(error).reason;
 }

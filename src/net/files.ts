@@ -14,8 +14,8 @@ const OWN_FILE = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
 /**
  * Returns the content of a file. Throws Node's errors. For a pipe or a device, throws an error with
- * the code `ENOTREG`, because a read could wait without end. Reads a pipe or a device only if this
- * process has opened it already.
+ * the code `ENOTREG`, because a read could block indefinitely. Reads a pipe or a device only if
+ * this process has opened it already.
  */
 export function readWholeFile(path: string): Buffer {
   if (OWN_FILE.test(path) || path === '/dev/null') return readFileSync(path);

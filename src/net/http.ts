@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { within, type Deadline } from './deadline.ts';
 import { faultOf, NetError } from './faults.ts';
 
-/** How a client validates certificates. */
+/** The settings by which a client validates certificates. */
 export interface Trust {
   /** PEM certificates of the trusted CAs. These certificates replace the CAs of Node.js. */
   readonly ca?: string | undefined;
@@ -68,7 +68,10 @@ export interface HttpClient {
 /** The pause before the first retry. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 100;
 
-/** Creates a client, which has its own connections if `maxConnections` is set. */
+/**
+ * Creates a client. If `maxConnections` is set, the client shares no connections with other
+ * clients.
+ */
 export function createHttpClient({
   trust,
   maxResponseBytes,

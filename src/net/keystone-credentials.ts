@@ -1,4 +1,4 @@
-/** How a client identifies itself to Keystone. */
+/** The kinds of credentials with which a client requests a Keystone token. */
 export type CredentialKind = 'password' | 'application_credential' | 'token';
 
 /**
@@ -76,7 +76,7 @@ function scopeOf(credentials: Credentials): object {
 
 /**
  * Returns the domain that `prefix` names, or the default domain. The id of the default domain is
- * `default` unless the credentials state another.
+ * `default` unless the credentials contain another id.
  */
 function domainOf(credentials: Credentials, prefix: 'user_domain' | 'project_domain'): object {
   const id = credentials[`${prefix}_id`];

@@ -26,7 +26,10 @@ export interface KeystoneApi {
   close(): void;
 }
 
-/** Keystone processes few requests concurrently. Further requests wait in the client. */
+/**
+ * The maximum number of concurrent requests, because Keystone can become overloaded. Further
+ * requests wait in the client.
+ */
 const MAX_CONNECTIONS = 32;
 const ATTEMPTS = 3;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -66,7 +69,7 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
         'x-auth-token': authority,
         'x-subject-token': token,
       };
-      // The response omits the service catalogue, which is long and unused.
+      // `nocatalog` omits the service catalogue, because the client does not use this long list.
       return send({ method: 'GET', url: `${base}/auth/tokens?nocatalog`, headers }, deadline);
     },
     close: client.close,

@@ -13,8 +13,7 @@ import { dirname } from 'node:path';
 import { createFolder } from './files.ts';
 
 /**
- * The access rights of a file: its mode, and its owner and group if they differ from those of the
- * process.
+ * The access rights of a file: its mode, and its owner and group if these differ from the process.
  */
 interface FileAccess {
   readonly mode: number;

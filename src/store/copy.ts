@@ -46,7 +46,7 @@ async function assertNoOtherResources(type: ResourceType, from: Reader, to: Read
     if (other !== undefined) {
       throw new ServiceError(
         'bad_request',
-        `The target contains ${type.collection} that the source does not, such as '${other.id}'. Use an empty target. Nothing was copied.`,
+        `The target contains ${type.collection} that the source does not contain, such as '${other.id}'. Use an empty target. Nothing was copied.`,
       );
     }
   }

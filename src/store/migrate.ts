@@ -66,7 +66,7 @@ export async function migrate(database: Database, now: string): Promise<number[]
     if (applied > NEWEST_SCHEMA) {
       throw new ServiceError(
         'unavailable',
-        `The database has schema ${applied}, which is newer than ${NEWEST_SCHEMA}, the newest of this version. Start the newer version, or restore a backup from before the upgrade.`,
+        `The database has schema ${applied}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Start the newer version, or restore a backup from before the upgrade.`,
       );
     }
     for (const migration of MIGRATIONS.filter(({ number }) => number > applied)) {

@@ -34,14 +34,14 @@ export interface OpenedDatabase {
   copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
   /** Writes a record about a command on this machine. */
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
-  /** What the start of encryption did. */
+  /** The report of `CommandSecrets.prepare`; undefined without `secrets`. */
   readonly report?: EncryptionReport;
 }
 
 /**
- * Opens the database of a setting for a command, and updates its schema. With `secrets`, also
- * prepares its encryption. Otherwise, the database stores secrets in clear. Throws `ServiceError`
- * `unavailable` if the database cannot be used.
+ * Opens the database that `setting` names for a command, and updates its schema. With `secrets`,
+ * also prepares its encryption. Otherwise, the database stores secrets in clear. Throws
+ * `ServiceError` `unavailable` if the database cannot be used.
  */
 export async function openDatabase(
   setting: string,

@@ -55,7 +55,7 @@ export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
   };
 }
 
-/** Rejects with the signal's reason when it aborts. */
+/** Rejects when `signal` aborts, with the reason of `signal`. */
 function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(asError(signal.reason)));

@@ -21,9 +21,9 @@ export interface Source {
 }
 
 /**
- * Opens the database of a setting read-only. Throws `bad_request` unless it exists and has the
- * schema of this version. Throws `unavailable` if the database cannot be read, or if no master key
- * of `secrets` fits.
+ * Opens the database that `setting` names read-only. Throws `bad_request` unless the database
+ * exists and has the schema of this version. Throws `unavailable` if the database cannot be read,
+ * or if `secrets` lacks a master key.
  */
 export async function openSource(
   setting: string,
@@ -52,6 +52,6 @@ function assertSchema(name: string, schema: number | undefined): void {
       ? `is not a database of this service. Check --from.`
       : schema < NEWEST_SCHEMA
         ? `has schema ${schema}, and this version needs ${NEWEST_SCHEMA}. Run 'tsigil migrate' with this database in the configuration first.`
-        : `has schema ${schema}, which is newer than ${NEWEST_SCHEMA}, the newest of this version. Run the newer version of tsigil.`;
+        : `has schema ${schema}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Run the newer version of tsigil.`;
   throw new ServiceError('bad_request', `The source '${name}' ${problem}`);
 }

@@ -73,6 +73,6 @@ test('logs a warning if the write fails, and closes', async () => {
   expect(written).toEqual([]);
   expect(warn).toHaveBeenCalledExactlyOnceWith(
     { err: new Error('The disk is full') },
-    'The last use of tokens could not be stored',
+    'Cannot store when tokens were last used. The service tries again with the next write.',
   );
 });

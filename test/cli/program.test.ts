@@ -249,7 +249,7 @@ describe('backup', () => {
     expect(await run('backup', '--to', 'copy.db')).toEqual({
       status: 0,
       out: expect.stringMatching(
-        /^The backup needs master key [A-Z2-7]{8}, which it does not contain\.\n$/,
+        /^The backup needs master key [A-Z2-7]{8}, but does not contain this key\.\n$/,
       ) as string,
       err: '',
     });

@@ -156,7 +156,7 @@ describe('the file', () => {
 
   test('the error for a missing file names the file', () => {
     expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(
-      /nosuch\.yaml cannot be read: no such file or folder$/,
+      /nosuch\.yaml' cannot be read: no such file or folder$/,
     );
   });
 
@@ -261,7 +261,7 @@ describe('problems', () => {
 
   test('several worker processes on SQLite are a problem', () => {
     expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual([
-      "'workers' above 1 needs a database that processes can share: postgres",
+      "'workers' above 1 needs a PostgreSQL database in 'database'",
     ]);
     expect(problemsOf('workers: 2\ndatabase: postgresql://db.example/tsigil\n')).toEqual([]);
   });

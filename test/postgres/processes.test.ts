@@ -169,6 +169,6 @@ describe('worker processes', () => {
   test('a service on SQLite with two workers exits with 2', async () => {
     await expect(
       start({ TSIGIL_WORKERS: '2', TSIGIL_DATABASE_URL: `sqlite:${folder}/x.db` }),
-    ).rejects.toThrow(/ended with 2.*needs a database that processes can share/s);
+    ).rejects.toThrow(/ended with 2.*needs a PostgreSQL database in 'database'/s);
   });
 });

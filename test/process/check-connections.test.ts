@@ -52,7 +52,7 @@ async function keystone(login: number, validation: number): Promise<Record<strin
 describe('the check of the database', () => {
   test('accepts a file that does not exist, and does not create it', async () => {
     expect(await check(sqlite('var/deep/new.db'))).toEqual([
-      expect.stringMatching(/^The service creates the database file '.*new\.db' at its start\.$/),
+      expect.stringMatching(/^The service creates the database file '.*new\.db' at startup\.$/),
     ]);
   });
 

@@ -130,7 +130,9 @@ describe('copy-database', () => {
       'source.db',
       `INSERT INTO schema_migrations (number, applied_at) VALUES (${NEWEST_SCHEMA + 1}, 'now')`,
     );
-    expectRefusal(/has schema \d+, which is newer than \d+.*Run the newer version of tsigil\.\n$/);
+    expectRefusal(
+      /has schema \d+, but this version supports only schemas up to \d+.*Run the newer version of tsigil\.\n$/,
+    );
     await change('source.db', `DELETE FROM schema_migrations WHERE number >= ${NEWEST_SCHEMA}`);
     expectRefusal(
       /has schema \d+, and this version needs \d+\. Run 'tsigil migrate' with this database in the configuration first\.\n$/,
@@ -193,7 +195,10 @@ describe('copy-database', () => {
   });
 
   test.each([
-    [['--from', 'sqlite:a.db', '--to', 'sqlite:a.db'], '--from and --to are the same database'],
+    [
+      ['--from', 'sqlite:a.db', '--to', 'sqlite:a.db'],
+      "--from and --to are the same database 'sqlite:a.db'. Use two different databases.",
+    ],
     [
       ['--from', 'a.db', '--to', 'sqlite:a.db'],
       "Invalid database 'a.db'. Use sqlite:PATH or postgres://USER@HOST/NAME.",

@@ -183,7 +183,7 @@ describe('a start without the right master key', () => {
         rmSync(keyFile());
         mkdirSync(keyFile());
       },
-      "The master key file 'FILE' is a folder, not a file. Use the path of the file with the master keys",
+      "The master key file 'FILE' is a folder, not a file. Use the path of the master key file",
     ],
     [
       'a named pipe',
@@ -262,7 +262,7 @@ test('a service starts on a backup from before a master key rotation if the mast
     });
   const id = masterKeyId();
   const { stdout } = run('backup', '--to', 'old.db');
-  expect(stdout).toBe(`The backup needs master key ${id}, which it does not contain.\n`);
+  expect(stdout).toBe(`The backup needs master key ${id}, but does not contain this key.\n`);
   expect(run('encryption', 'new-master-key', '--file', keyFile()).status).toBe(0);
   expect((await service.post('/v2/encryption/rotate-master-key', undefined)).status).toBe(200);
   await service.stop('SIGTERM');

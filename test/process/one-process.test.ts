@@ -63,7 +63,7 @@ async function serveInVain(
 }
 
 const refusal = (path: string) =>
-  `tsigil: Another program has the database '${path}' open, perhaps by another name. End that service, backup or SQLite shell, then start this service again`;
+  `tsigil: Another program has the database '${path}' open, perhaps under another name. End that service, backup or SQLite shell, then start this service again`;
 
 describe('a second service on the same database', () => {
   test('exits with 1, even with a hard link to the database, and the first service continues', async () => {

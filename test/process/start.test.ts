@@ -211,7 +211,7 @@ describe('a failed start', () => {
     const { status, stderr } = serveInVain({});
     expect(status).toBe(1);
     expect(stderr).toMatch(
-      /^tsigil: The database has schema 999, which is newer than \d+, the newest of this version\. Start the newer version, or restore .*\n$/,
+      /^tsigil: The database has schema 999, but this version supports only schemas up to \d+\. Start the newer version, or restore .*\n$/,
     );
   });
 

@@ -62,7 +62,7 @@ export async function firstBatch(sql: Sql, after: string | undefined): Promise<n
 
 /**
  * Returns the range of the first batches with at most `size` records in total. The range contains
- * at least one batch. Returns undefined without batches.
+ * at least one batch. Returns undefined if `batches` is empty.
  */
 export function rangeOf(batches: readonly AuditBatch[], size: number): Range | undefined {
   const [first] = batches;

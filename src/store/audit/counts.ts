@@ -24,7 +24,7 @@ export async function writeCounts(
   { current, finished }: Pick<TallyChanges, 'current' | 'finished'>,
 ): Promise<void> {
   for (let at = 0; at < current.length;) {
-    // A statement has one of two sizes, so that few statements are prepared.
+    // A statement writes 1 or 64 rows, so that only two statements are prepared.
     const some = current.slice(at, at + (current.length - at < LINES ? 1 : LINES));
     await sql.run(
       INSERT + some.map(() => '(?, ?, ?)').join(', ') + REPLACE,
@@ -41,8 +41,8 @@ export async function writeCounts(
 }
 
 /**
- * Turns combined events from before `minute`, whose processes have ended, into records. Returns the
- * records.
+ * Converts combined events from before `minute` to records. The processes of these events must have
+ * ended. Returns the records.
  */
 export async function recoverCounts(sql: Sql, minute: string): Promise<AuditEntry[]> {
   const rows = await sql.all(

@@ -5,7 +5,8 @@ import { rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
 import { IN_BATCHES, SELECT_RECORDS, storedRecord } from './read.ts';
 
 /**
- * The maximum number of batches in one part of a verification, which bounds the time of a request.
+ * The maximum number of batches in one part of a verification. This limit bounds the time of a
+ * request.
  */
 const MAX_BATCHES = 1000;
 /** The maximum number of records in one part of a verification. */
@@ -26,7 +27,7 @@ export async function nextBatches(sql: Sql, after: number): Promise<AuditBatch[]
   return end === -1 ? batches : batches.slice(0, Math.max(1, end));
 }
 
-/** The number of the records of a batch in the database, and the hash of these records. */
+/** The number of records that the database contains for a batch, and their hash. */
 export interface FoundBatch {
   count: number;
   readonly hash: { readonly end: string };

@@ -1,6 +1,6 @@
 import type { Dialect, Sql } from '../sql/sql.ts';
 
-/** The right of one process to run a job, which no other process runs at the same time. */
+/** The exclusive right of one process to run a job. */
 export interface Lease {
   readonly name: string;
   /** The id of this process. */
@@ -12,7 +12,7 @@ export interface Lease {
 /**
  * Claims or renews a lease with the clock of the database. Returns false if another process holds
  * the lease. Until the transaction of `sql` ends, no other process can claim the lease. The column
- * `fence` counts the changes of the holder.
+ * `fence` counts how often the holder changed.
  */
 export async function claimLease(
   sql: Sql,

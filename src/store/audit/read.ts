@@ -16,7 +16,7 @@ export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE
 
 /**
  * Selects the records of two batches and of all batches between them. The plus prevents SQLite from
- * using the index by batch, because the primary key finds a range of `seq` faster.
+ * using the index by batch. The primary key finds a range of `seq` faster.
  */
 export const IN_BATCHES = '+batch >= ? AND +batch <= ?';
 
@@ -41,7 +41,7 @@ const UNSEALED_PER_STEP = 5000;
 /** The maximum number of batches that one step reads. */
 const BATCHES_PER_STEP = 1000;
 
-/** The maximum number of steps of a page, which bounds the time of a request. */
+/** The maximum number of steps of a page. This limit bounds the time of a request. */
 const STEPS_PER_PAGE = 100;
 
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
@@ -152,7 +152,7 @@ async function readSealed(
 }
 
 /**
- * Returns the number of records that one step searches, which takes a few milliseconds. Without
+ * Returns the number of records that one step searches. A step takes a few milliseconds. Without
  * filters, the list contains all of these records. An index finds the records of a `resource_id`.
  */
 function stepSize(filters: RecordFilters, wanted: number): number {

@@ -20,7 +20,7 @@ const PURGE_INTERVALS = 3600;
 /** After this time, combined events in the database belong to a process that has ended. */
 const LOST_AFTER_MS = 300_000;
 
-/** The maximum number of batches that a stop seals. */
+/** The maximum number of batches that the service seals when it stops. */
 const MAX_FINAL_BATCHES = 20;
 
 const DAY_MS = 86_400_000;

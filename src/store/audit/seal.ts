@@ -33,7 +33,7 @@ export interface Head {
 export interface Sealed extends Head {
   /** The number of records in the batch. */
   readonly count: number;
-  /** The record about the loss of the end of the chain. Undefined if nothing was lost. */
+  /** The record that the end of the chain was lost. Undefined if nothing was lost. */
   readonly repair: AuditEntry | undefined;
 }
 
@@ -49,8 +49,9 @@ const FIRST = 'SELECT seq FROM audit_records WHERE batch IS NULL ORDER BY seq LI
  * the MAC of the batch. Records that are committed meanwhile belong to a later batch. Returns the
  * new end of the chain; undefined if there is no record, or if another process seals.
  *
- * Another program may have deleted the end of the chain or set it back. In this case, the new batch
- * follows the last batch in the database. The trail also gets a record of this event.
+ * Another program may have deleted the end of the chain, or set it back to an earlier batch. In
+ * this case, the new batch follows the last batch in the database. The trail also gets a record of
+ * this event.
  */
 export async function sealBatch({
   database,
@@ -108,7 +109,7 @@ export async function sealBatch({
 
 /**
  * Returns the end of the chain; number 0 before the first batch. `isLost` is true if the database
- * has batches after the stored end. Then the last batch is the end.
+ * has batches after the stored end. In this case, the last batch is the end.
  */
 export async function readHead(sql: Sql): Promise<Head & { readonly isLost: boolean }> {
   const stored = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);

@@ -87,7 +87,7 @@ async function verifyBatches(
     else if (key.hmac(macText(batch)) !== batch.mac) note('The MAC is wrong.');
     if (batch.mac !== null) hasMac = true;
     if (Number(head?.number) === number && head?.hash !== batch.hash)
-      note('The batch is not the one that the service sealed last.');
+      note('The hash differs from the hash of the batch that the service sealed last.');
     previous = batch.hash;
     expected = number + 1;
   }

@@ -13,7 +13,7 @@ const MAX_IDS = 100;
 /** The minimum time between two extensions of a lease. */
 const RENEW_MS = 2000;
 
-/** Creates the leases of agents in an open database. */
+/** Returns the operations on the leases of agents in an open database. */
 export function createAgentStore(database: Database): AgentStore {
   const now = database.dialect.nowMs;
   const table = tablesIn(database.dialect, database.keyring)(nameServer);

@@ -20,7 +20,7 @@ export function isDue(now: string): string {
         OR (failed_at <= ${now} - ${RETRY_AFTER_CHANGE_MS} AND ${OUTBOX_ROWS} > failed_rows))))`;
 }
 
-/** The columns of name servers, and how to read their rows. */
+/** The columns of name servers, and the function that decodes their rows. */
 interface ServerTable {
   readonly columns: readonly string[];
   decode(row: SqlRow): NameServer;

@@ -27,7 +27,7 @@ export function openDelivery(database: Database, store: Store, clock: Clock) {
   };
 }
 
-/** Creates the status of delivery in an open database. */
+/** Returns the operations that read the status of delivery or request a pass. */
 export function createDeliveryStatus(
   database: Database,
   store: Store,
@@ -107,7 +107,8 @@ function statusOf({ served, pending }: SqlRow): ServerStatus {
 }
 
 /**
- * Returns the id of the pool whose name servers get a key; empty if the key's zone does not exist.
+ * Returns the id of the pool whose name servers get a key. Returns an empty text if the key's zone
+ * does not exist.
  */
 async function poolOf({ reads }: Database, { scope, resource_id: id }: Tsigkey): Promise<string> {
   if (scope === 'POOL') return id;

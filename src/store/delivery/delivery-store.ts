@@ -27,7 +27,7 @@ import {
 /** The number of deliveries that one statement reads. */
 const ROWS_PER_PAGE = 1000;
 
-/** Creates the state of delivery in an open database. */
+/** Returns the operations on the state of delivery in an open database. */
 export function createDeliveryStore(database: Database, store: Store, clock: Clock): DeliveryStore {
   const now = database.dialect.nowMs;
   const table = tablesIn(database.dialect, database.keyring)(nameServer);

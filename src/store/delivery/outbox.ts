@@ -24,7 +24,7 @@ export interface OutboxDependencies {
 export interface Outbox {
   /**
    * Adds a row for each affected name server, in the transaction of the change. Returns whether it
-   * added a row. Returns undefined without a statement if no name server exists.
+   * added a row. If no name server exists, runs no statement and returns undefined.
    */
   announce(sql: Sql, affected: Affected): Promise<boolean> | undefined;
 }
@@ -32,8 +32,8 @@ export interface Outbox {
 /**
  * Creates the outbox of a database. Without name servers, a change runs no statement. The process
  * caches that no name server exists until it changes name servers itself. If other processes may
- * add a name server, the process caches this for 5 s. A new name server gets a second pass after 30
- * s, so it misses no change.
+ * add a name server, this cached result expires after 5 s. A new name server gets a second pass
+ * after 30 s, so it misses no change.
  */
 export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDependencies): Outbox {
   let absentSince: number | undefined;

@@ -104,9 +104,9 @@ export async function recordFailure(
 }
 
 /**
- * Adds deliveries of keys that the name server `id` may have but should not have, and a row of the
- * outbox. Ignores keys that have deliveries. Does nothing if the service does not deliver to this
- * name server.
+ * Adds deliveries of keys that the name server `id` may have but should not have. Also adds a row
+ * to the outbox. Ignores keys that have deliveries. Does nothing if the service does not deliver to
+ * this name server.
  */
 export async function recordLeftovers(
   sql: Sql,

@@ -64,8 +64,8 @@ function unavailable(reason: string | undefined, cause: unknown): ServiceError {
 
 /**
  * Returns the parts of a server error that may be logged. The parts are the code, the message, and
- * the names of table, column and constraint. DETAIL, WHERE and similar members quote rows, which
- * contain secrets. Messages of data exceptions (class 22) quote values after a colon.
+ * the names of table, column and constraint. DETAIL, WHERE and similar members quote rows with
+ * secrets. Messages of data exceptions (class 22) quote values after a colon.
  */
 function withoutValues({
   code = '',

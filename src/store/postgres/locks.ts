@@ -11,8 +11,8 @@ const MAX_KEYS = 32;
 /** The locks that one transaction holds. */
 export interface Locks {
   /**
-   * Returns the statement that acquires those of `locks` that the transaction does not hold yet;
-   * undefined if it holds all of them.
+   * Returns the statement that acquires the locks that the transaction lacks; undefined if the
+   * transaction holds all `locks`.
    */
   acquire(locks: readonly Lock[]): string | undefined;
 }
@@ -26,7 +26,7 @@ interface Held {
 }
 
 /**
- * Creates the locks of one transaction: advisory locks of PostgreSQL, which end with the
+ * Creates the locks of one transaction. PostgreSQL releases these advisory locks at the end of the
  * transaction. Each key belongs to a resource type. While a transaction holds a key, it also holds
  * a shared lock on the type. So a transaction with an exclusive lock on the type needs no keys. One
  * statement acquires locks in the order of their numbers, so two such statements cannot deadlock.
@@ -86,7 +86,7 @@ function inOrder(locks: ReadonlyMap<bigint, boolean>): string[] {
 
 /**
  * Returns the number of an advisory lock. Two subjects with the same number are still safe, but
- * transactions wait for each other without need.
+ * their transactions wait for each other unnecessarily.
  */
 function numberOf(subject: string): bigint {
   return createHash('sha256').update(subject).digest().readBigInt64BE();

@@ -14,9 +14,9 @@ const [TEST_MS, RESPONSE_MS] = [30_000, 5000];
 
 /**
  * Creates notifications between the processes of a database. `send` uses a connection of `pool`
- * after the commit. A notification inside a transaction would serialise all commits.
- * Each listener has a separate connection. Behind a transaction pooler such as PgBouncer, no
- * notification arrives. Then the regular poll finds the changes.
+ * after the commit. A notification inside a transaction would serialise all commits. Each listener
+ * has a separate connection. Behind a transaction pooler such as PgBouncer, no notification
+ * arrives. In this case, the regular poll finds the changes.
  */
 export function createNotifications(
   options: pg.ClientConfig,

@@ -22,16 +22,17 @@ const OLDER = `
         WHERE greatest(age(xmin), age(catalog_xmin)) >= horizon.age) AS count`;
 
 /**
- * Rewrites the files of `tables` and of PostgreSQL's statistics, without rows that were replaced
- * before. Waits up to `waitMs` for earlier transactions, because a rewrite copies every row that an
- * earlier transaction may still read. Locks each table while it is rewritten. Throws `unavailable`
- * if the transactions do not end in time.
+ * Rewrites the files of `tables` and of PostgreSQL's statistics, and omits former versions of rows.
+ * Waits up to `waitMs` for earlier transactions, because a rewrite copies every row that an earlier
+ * transaction may still read. Locks each table while it is rewritten. Throws `unavailable` if the
+ * transactions do not end in time.
  */
 export async function scrub(sql: Sql, tables: readonly string[], waitMs = WAIT_MS): Promise<void> {
   await waitForEarlierTransactions(sql, waitMs);
   // Each table needs its own statement, because VACUUM cannot run in a transaction.
   for (const table of tables) await sql.run(`VACUUM (FULL, ANALYZE) ${table}`, []);
-  // The statistics of columns contain samples of their former values, which ANALYZE has replaced.
+  // Former rows of the column statistics contain samples of former values. ANALYZE has replaced
+  // these rows.
   await waitForEarlierTransactions(sql, waitMs);
   await sql.run('VACUUM FULL pg_catalog.pg_statistic', []);
 }

@@ -36,9 +36,9 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 
 /**
  * Runs `work` in a read-committed transaction on a connection of `pool`. Each statement sees the
- * changes that were committed before the statement began. So the statement sees the changes for
- * which the transaction's locks waited. The transaction begins with the first statement. After an
- * error, rolls back and throws `unavailable` or what `work` threw.
+ * changes that were committed before the statement began. So the statement sees the changes of
+ * every transaction that this transaction waited for at a lock. The transaction begins with the
+ * first statement. After an error, rolls back and throws `unavailable` or what `work` threw.
  */
 export async function transaction<T>(
   pool: pg.Pool,
@@ -80,11 +80,11 @@ export async function transaction<T>(
 }
 
 /**
- * Returns an `Sql` for a transaction, which begins with the first statement. Sends locks, and
+ * Returns an `Sql` for a transaction that begins with the first statement. Sends locks, and
  * statements whose result is not needed, together with the next statement. The server runs
- * statements in the order in which they arrive, and refuses all statements after a failed one. The
- * server would not refuse statements after a failed BEGIN, so only SELECT is sent before the
- * response to BEGIN.
+ * statements in the order in which they arrive, and refuses all statements after a failed
+ * statement. The server would not refuse statements after a failed BEGIN. So only SELECT is sent
+ * before the response to BEGIN.
  */
 function pipelinedSql(plain: Sql): {
   sql: TransactionSql;

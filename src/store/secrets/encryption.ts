@@ -66,7 +66,7 @@ export function runEncryption({
 
   const follow = masterKeyFollower(keyring, readMasterKeys, failed);
 
-  /** Uses the current master keys if they fit, and loads the data keys. */
+  /** Uses the current master keys if they unwrap every data key. Loads the data keys. */
   const reload = async (): Promise<readonly WrappedKey[]> => {
     const dataKeys = await readDataKeys(database.reads);
     follow(dataKeys);
@@ -75,7 +75,7 @@ export function runEncryption({
   };
 
   /**
-   * Encrypts secrets under former data keys again with the active data key, and retires data keys
+   * Re-encrypts secrets under former data keys with the active data key, and retires data keys
    * without secrets.
    */
   const drain = async (): Promise<void> => {

@@ -30,8 +30,8 @@ interface SecretRow {
 }
 
 /**
- * Encrypts all secrets under the data key `from` again with the active data key, in batches. `from`
- * is null for secrets that are not encrypted. Changes only the stored form: no timestamp and no
+ * Re-encrypts all secrets under the data key `from` with the active data key, in batches. `from` is
+ * null for secrets that are not encrypted. Changes only the stored form: no timestamp and no
  * version. A row that changes meanwhile keeps its new secret. Skips rows that cannot be decrypted.
  * Returns the number of encrypted rows.
  */
@@ -46,7 +46,8 @@ export async function reEncrypt(
     const cipher = keyring.cipherOf(place.table, place.column);
     let after = '';
     for (let last = ''; !stop(); after = last) {
-      // A transaction of `migrate` sees the newest rows, and only one runs at a time.
+      // A transaction of `migrate` sees the newest rows, and only one such transaction runs at a
+      // time.
       await database.migrate(async (sql) => {
         const rows = await rowsAfter(sql, place, from, after);
         last = rows.at(-1)?.id ?? '';
@@ -113,7 +114,10 @@ async function encryptRow(
   );
 }
 
-/** Returns the condition that a secret is encrypted with a data key; null for secrets in clear. */
+/**
+ * Returns the condition that a secret is encrypted with the data key `number`, or in clear if
+ * `number` is null.
+ */
 export function isKey(
   column: string,
   number: number | null,

@@ -58,8 +58,8 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
 
 /**
  * Gives each key with an unreadable secret a new random secret, and marks it as lost. Deletes the
- * data keys that no master key unwraps. Runs in one transaction, which does not change readable
- * secrets. No service may use the database.
+ * data keys that no master key unwraps. Runs in one transaction. Does not change readable secrets.
+ * No service may use the database.
  */
 export async function resetSecrets({
   database,
@@ -132,7 +132,7 @@ export async function readLostSecrets(sql: Sql): Promise<LostSecret[]> {
   }));
 }
 
-/** Stores marks from another database, whose keys were copied. */
+/** Stores the marks of keys that were copied from another database. */
 export async function copyLostSecrets(
   database: Pick<Database, 'write'>,
   marks: readonly LostSecret[],

@@ -15,30 +15,33 @@ export interface MasterKeySource {
    * is set.
    */
   readonly source?: string | undefined;
-  /** Why the source cannot be used: a sentence that names it, and what to do next. */
+  /**
+   * A sentence that names the source and its problem, and what to do next. Undefined if the source
+   * can be used.
+   */
   readonly problem?: string | undefined;
-  /** What the operator should do if the master keys do not fit. The default is for a service. */
+  /** What the operator should do if a master key is missing. The default is for a service. */
   readonly remedy?: string | undefined;
 }
 
-/** The parameters of the start of encryption. */
+/** The parameters of `startEncryption`. */
 export interface EncryptionStart extends MasterKeySource {
   readonly required: boolean;
   /** Creates a master key beside an embedded database, and returns the key once it is on disk. */
   readonly createMasterKey?: (() => MasterKey) | undefined;
   /**
-   * Whether this start created the schema of the database, so that its files contain no former
-   * secrets.
+   * Whether the service created the schema at this start. The files of a new database contain no
+   * former secrets.
    */
   readonly isNew: boolean;
   /** The current time, as a timestamp of the API. */
   readonly now: string;
 }
 
-/** The outcome of the start of encryption. */
+/** The result of `startEncryption`. */
 export interface EncryptionReport {
   readonly createdMasterKey?: MasterKey;
-  /** The number of secrets in clear that this start encrypted. */
+  /** The number of secrets in clear that `startEncryption` encrypted. */
   readonly encrypted: number;
   /** Why the files may still contain former secrets. */
   readonly notScrubbed?: unknown;
@@ -50,9 +53,9 @@ type Step = 'encrypted' | 'scrubbed';
 const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains this key';
 
 /**
- * Checks that the master keys of `keyring` fit a database, and loads its data keys. Changes
- * nothing. Throws `unavailable` with the ids of master keys if one is missing or its file cannot be
- * used.
+ * Checks that the master keys of `keyring` unwrap every data key of a database, and loads the data
+ * keys. Changes nothing. Throws `unavailable` if a master key is missing or its file cannot be
+ * used. The message contains the ids of the needed master keys.
  */
 export async function assertMasterKey(
   { dialect, reads }: Pick<Snapshot, 'dialect' | 'reads'>,
@@ -128,8 +131,8 @@ export async function startEncryption(
 }
 
 /**
- * Creates the first data key, unless another process has created it. Returns the master key that it
- * created for the data key.
+ * Creates the first data key, unless another process has created it. Returns the master key that
+ * the function created for the data key.
  */
 async function createFirstKey(
   sql: Sql,

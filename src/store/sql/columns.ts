@@ -3,9 +3,9 @@ import type { SqlValue } from './sql.ts';
 import { type Fields, type ResourceType } from '../../domain/model/resource.ts';
 
 /**
- * The columns of the domain's fields and lookups. A field has the column of its name. A derived
- * value has a separate column: `name_key` for the comparison form of the unique field `name`,
- * `tree_key` for the lookup `tree`.
+ * The columns of the domain's fields and lookups. The column of a field has the name of the field.
+ * A derived value has a separate column: `name_key` for the comparison form of the unique field
+ * `name`, `tree_key` for the lookup `tree`.
  */
 
 /** Returns the column of a lookup. Throws `Error` if the type has no such lookup. */

@@ -3,13 +3,13 @@ import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 import { columnOf } from './columns.ts';
 import type { Dialect, SqlCondition, SqlValue } from './sql.ts';
 
-/** A function that returns whether a condition may influence the choice of the index. */
+/** A function that returns whether a condition may influence which index the database uses. */
 export type Decider = (condition: Condition) => boolean;
 
 /**
  * Returns the texts of conditions and their parameters. Sorts the conditions by column, so that the
- * order of filters in a request creates no further statements. Conditions for which `mayDecide` is
- * false do not influence the choice of the index.
+ * same filters in another order need no further statement. Conditions for which `mayDecide` is
+ * false do not influence which index the database uses.
  */
 export function conditionsText<F extends Fields>(
   type: ResourceType<F>,
@@ -49,7 +49,7 @@ function conditionSql<F extends Fields>(
   }
 }
 
-/** Returns alternatives as SQL, which does not influence the choice of the index. */
+/** Returns alternatives as SQL that does not influence which index the database uses. */
 function anyOfSql<F extends Fields>(
   type: ResourceType<F>,
   { alternatives }: AnyOf,

@@ -31,8 +31,8 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns true if a condition requires one id or one unique value, so that few rows match it. A
- * value that is unique per another field also counts if an index begins with its column. Such an
- * index contains one row per value of the other field.
+ * field that is unique only per value of another field also counts if an index begins with its
+ * column. For each value, such an index contains one row per value of the other field.
  */
 export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Condition): boolean {
   if (condition.test !== '=') return false;
@@ -43,8 +43,8 @@ export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Con
 }
 
 /**
- * Returns whether an index contains the rows of a list in its order. The cost of a page then does
- * not depend on the number of rows.
+ * Returns whether an index contains the rows of a list in the order of the list. If so, the cost of
+ * a page does not depend on the number of rows.
  */
 export function isReadOffIndex<F extends Fields>(
   type: ResourceType<F>,
@@ -71,9 +71,7 @@ export function orderIndex<F extends Fields>(
   return equal !== undefined || hasIndex(type.collection, order) ? { equal } : undefined;
 }
 
-/**
- * Returns the first column of which a condition requires one value, and for which `fits` is true.
- */
+/** Returns the first column for which a condition requires one value and `fits` is true. */
 export function equalColumn<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],

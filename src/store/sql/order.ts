@@ -14,8 +14,8 @@ const ASCII_FIELDS: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_
 
 /**
  * Returns the rows of a page in the order of its list. SQLite returns a page as the JSON text of an
- * aggregate. SQLite guarantees the order only for ORDER BY inside the aggregate, which costs 28 µs
- * for 100 rows. Comparing rows that are already in order costs 1 to 5 µs.
+ * aggregate. SQLite guarantees the order only with ORDER BY inside the aggregate. This clause costs
+ * 28 µs for 100 rows. Comparing rows that are already in order costs 1 to 5 µs.
  */
 export function inListOrder<F extends Fields>(
   type: ResourceType<F>,

@@ -29,14 +29,15 @@ export interface Sql {
 /** Access to a database within one transaction. */
 export interface TransactionSql extends Sql {
   /**
-   * Acquires locks before the next statement, and holds them until the end of the transaction. A
-   * later statement or the commit reports an error. Absent if transactions run one after another.
+   * Acquires locks before the next statement, and holds them until the end of the transaction. If a
+   * lock cannot be acquired, a later statement or the commit throws the error. Absent if
+   * transactions run one after another.
    */
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
    * Runs a statement whose result is not needed before the next statement. Resolves when the
-   * statement is sent. A later statement or the commit throws its error, or what `failed` throws
-   * for that error. Absent if a statement needs no round trip.
+   * statement is sent. If the statement fails, a later statement or the commit throws the error, or
+   * what `failed` throws for the error. Absent if a statement needs no round trip.
    */
   readonly runLater?:
     | ((
@@ -70,7 +71,7 @@ export interface Dialect {
    * The clock of the database in milliseconds since 1970. The clock advances within a transaction.
    */
   readonly nowMs: string;
-  /** Returns `column` for a condition that must not influence the choice of the index. */
+  /** Returns `column` for a condition that must not influence which index the database uses. */
   aside(column: string): string;
   /**
    * The end of a SELECT that locks its row until the end of the transaction. Empty if transactions
@@ -105,7 +106,7 @@ export interface DatabaseSettings {
   readonly maxConnections: number;
   readonly connectTimeoutSeconds: number;
   readonly statementTimeoutSeconds: number;
-  /** The password for a server whose URL has none. */
+  /** The password for a server whose URL contains no password. */
   readonly password?: string | undefined;
 }
 
@@ -172,7 +173,7 @@ export interface Database {
   readonly connections?: number;
   /**
    * Reads a page that may require reading many rows, without delaying other requests. After
-   * `signal` aborts, the scan stops soon, and its result is not used.
+   * `signal` aborts, no caller uses the result, so the scan may stop early.
    */
   scan(collection: string, query: PageQuery, signal: AbortSignal): Promise<Page>;
   /**

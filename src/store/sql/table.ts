@@ -41,7 +41,7 @@ export interface Table<F extends Fields = Fields> {
   removeAll(ids: readonly string[]): Statement;
   /** Selects the rows whose value of a lookup is one of `values`, at most `MAX_VALUES`. */
   find(lookup: string, values: readonly string[]): Statement;
-  /** Selects the existing values of a lookup, as `value`, among `values`. */
+  /** Selects those of `values` that exist in the column of a lookup, as `value`. */
   present(lookup: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** Returns the rows of `list` in the order of the list. */
@@ -211,8 +211,8 @@ export function among(statement: string, column: string, values: readonly string
 }
 
 /**
- * Returns the statement of a page with keyset paging. The page begins after a pair (sort value,
- * id), so its cost does not depend on its position.
+ * Returns the statement for a page, with keyset pagination. The page begins after a pair (sort
+ * value, id), so its cost does not depend on its position.
  */
 function listStatement<F extends Fields>(
   select: string,
@@ -271,8 +271,8 @@ export function existsStatement<F extends Fields>(
 }
 
 /**
- * Lets only the condition that requires one name or id choose the index, because no other index
- * leaves fewer rows.
+ * Returns a function that is true only for the condition that requires one name or id. No other
+ * index leaves fewer rows. Without such a condition, the function is always true.
  */
 function indexDecider<F extends Fields>(
   type: ResourceType<F>,
@@ -283,8 +283,8 @@ function indexDecider<F extends Fields>(
 }
 
 /**
- * Returns whether these conditions lead to one of a few dozen statement texts, so that the
- * statement may be prepared.
+ * Returns whether the conditions lead to one of a few dozen statement texts. Only such statements
+ * are prepared.
  */
 function isFixed<F extends Fields>(
   type: ResourceType<F>,

@@ -88,7 +88,9 @@ export function recordBackup(location: string): void {
   }
 }
 
-/** Returns the ids of the master keys of a database; none for a schema without encryption. */
+/**
+ * Returns the ids of the master keys of a database; an empty list for a schema without encryption.
+ */
 function masterKeysOf(path: string): readonly string[] {
   const connection = new DatabaseSync(path, { readOnly: true });
   try {

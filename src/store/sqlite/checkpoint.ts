@@ -45,21 +45,21 @@ function roomBeside(path: string): number {
 
 /**
  * Runs a checkpoint of the whole WAL and truncates it. Waits at most `LOCK_WAIT_MS` for programs
- * that read the WAL. Closing the connections does not truncate the WAL, because the driver keeps
- * each connection open until its statements are garbage-collected.
+ * that read the WAL. Closing the connections does not truncate the WAL. The driver keeps each
+ * connection open until its statements are garbage-collected.
  */
 export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
   try {
     await truncateWal(writer);
   } catch {
-    // No data is lost, because the next start reads the WAL.
+    // No data is lost, because SQLite reads the WAL at the next start.
   }
 }
 
 /**
- * Writes the whole database at `path` again, without the remains of deleted rows, and truncates the
- * WAL. Throws `unavailable` if another program reads the database, because the file then still has
- * its old pages.
+ * Rewrites the whole database at `path` without the remains of deleted rows, and truncates the WAL.
+ * Throws `unavailable` if another program reads the database, because the file then still has its
+ * old pages.
  */
 export async function rewriteFile(writer: DatabaseSyncInstance, path: string): Promise<void> {
   try {

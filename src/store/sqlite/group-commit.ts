@@ -47,7 +47,7 @@ export interface CommitHooks {
 
 /** A waiting write. */
 interface Pending {
-  /** The time of its arrival, in milliseconds of a monotonic clock. */
+  /** The time at which the write arrived, in milliseconds of a monotonic clock. */
   readonly since: number;
   run(sql: Sql): Promise<void>;
   /**
@@ -59,12 +59,12 @@ interface Pending {
 }
 
 /**
- * Creates a queue in which concurrent writes share one transaction, with one fsync. A transaction
- * contains all writes that arrive until a turn of the event loop brings none, or for 5 ms. A failed
- * write does not affect the other writes. If the failed write has changed something, the queue
- * rolls back the transaction. Then the queue runs all writes of the transaction again, each in a
- * savepoint. No caller gets a success before the commit has returned. While another program holds
- * the write lock of the database at `path`, each write waits for at most `LOCK_WAIT_MS`.
+ * Creates a queue in which concurrent writes share one transaction, with one fsync. The queue
+ * collects writes until a turn of the event loop brings no further write, for at most 5 ms. A
+ * failed write does not affect the other writes. If the failed write has changed something, the
+ * queue rolls back the transaction. Then the queue runs all writes of the transaction again, each
+ * in a savepoint. No caller gets a success before the commit has returned. While another program
+ * holds the write lock of the database at `path`, each write waits for at most `LOCK_WAIT_MS`.
  */
 export function startGroupCommit(
   writer: DatabaseSyncInstance,

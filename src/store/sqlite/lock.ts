@@ -20,13 +20,13 @@ export interface DatabaseLock {
 
 /**
  * Locks the existing database file at `path` against other processes, with two locks. The first
- * lock is on a file beside the database. This lock lasts until `close` or the exit of this process,
- * and decides between two concurrent starts. The second lock is SQLite's exclusive lock on the
- * database file itself. SQLite grants this lock only while no other connection is open. So the
- * second lock also works with hard links, and after the lock file was removed. The service releases
- * the second lock before it opens the file, so that backups are possible. Throws `unavailable` if
- * another process uses the database. Waits at most 5 s for a process that does not hold the first
- * lock.
+ * lock is on a file beside the database. This lock lasts until `close` or the exit of this process.
+ * Of two processes that start concurrently, only one acquires this lock. The second lock is
+ * SQLite's exclusive lock on the database file itself. SQLite grants this lock only while no other
+ * connection is open. So the second lock also works with hard links, and after the lock file was
+ * removed. The service releases the second lock before it opens the file, so that backups are
+ * possible. Throws `unavailable` if another process uses the database. Waits at most 5 s for a
+ * process that does not hold the first lock.
  */
 export async function lockDatabase(path: string): Promise<DatabaseLock> {
   const guard = lockFileBeside(path);
@@ -95,7 +95,7 @@ async function claim(path: string, hadOpen: boolean): Promise<number | undefined
     if (hadOpen) return undefined;
     throw new ServiceError(
       'unavailable',
-      `Another program has the database '${path}' open, perhaps by another name. End that service, backup or SQLite shell, then start this service again`,
+      `Another program has the database '${path}' open, perhaps under another name. End that service, backup or SQLite shell, then start this service again`,
       { cause: error },
     );
   }

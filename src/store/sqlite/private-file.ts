@@ -21,8 +21,8 @@ export function preparePrivateFile(path: string): string {
 }
 
 /**
- * Creates a file. Does not open an existing file, because closing that file would release the locks
- * of SQLite in this process (POSIX).
+ * Creates a file. Does not open an existing file, because closing it would release SQLite's locks
+ * in this process (POSIX).
  */
 function createFile(path: string): void {
   try {

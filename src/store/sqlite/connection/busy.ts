@@ -35,8 +35,8 @@ export async function retryWhileBusy<T>(work: () => T): Promise<T> {
 
 /**
  * Returns a function that runs `work` on the database at `path`. If another program holds a lock,
- * the function repeats `work` like `retryWhileBusy`. The function throws `unavailable` for a fault
- * of the machine, and any other error unchanged.
+ * the function repeats `work` as `retryWhileBusy` does. The function throws `unavailable` for a
+ * fault of the machine, and any other error unchanged.
  */
 export function retrying(path: string): <T>(work: () => T) => T | Promise<T> {
   return (work) => {

@@ -17,8 +17,8 @@ export const dialect: Dialect = {
 /**
  * Returns the condition for a pattern. The lengths of pattern and text bound the cost of this
  * condition. A GLOB with several asterisks would have no such bound, because it backtracks. The
- * most common patterns use built-in functions of SQLite. Other patterns use the function `matches`,
- * which only the connection for scans has.
+ * most common patterns use built-in functions of SQLite. Other patterns use the SQL function
+ * `matches`. Only the connection for scans has this function.
  */
 function matches(column: string, pattern: string): SqlCondition {
   const [first = '', middle = '', last] = pattern.split('*');

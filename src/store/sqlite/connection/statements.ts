@@ -54,8 +54,8 @@ function prepareRow(
 
 /**
  * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing this
- * text takes less than half the time of returning every value separately. Columns contain text,
- * integers and null, which JSON represents exactly.
+ * text takes less than half the time of returning every value separately. JSON represents all
+ * values of columns exactly, because the values are text, integers or null.
  */
 function preparePage(
   connection: DatabaseSyncInstance,

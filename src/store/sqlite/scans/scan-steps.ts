@@ -31,8 +31,8 @@ export interface RowsText {
  */
 export interface ScanSteps {
   /**
-   * Returns the end of a step that begins after `from` and reads `rows` rows; undefined if the
-   * table ends earlier.
+   * Returns the end of a step that begins after `from` and reads `rows` rows. Returns undefined if
+   * the table ends earlier.
    */
   end(scanned: Scanned, from: Position | undefined, rows: number): Position | undefined;
   /**

@@ -73,7 +73,7 @@ interface Running {
 }
 
 /**
- * Runs scans in a thread, which decrypts no secrets. `keyring` decrypts the secrets of the result.
+ * Runs scans in a thread that decrypts no secrets. `keyring` decrypts the secrets of the result.
  * Calls `start` for the first scan, and again for the next scan after the thread has exited.
  */
 export function createScanThread(

@@ -34,8 +34,8 @@ export type Scan = (type: ResourceType, query: PageQuery, pause: Pause) => Promi
 type Pause = () => Promise<void>;
 
 /**
- * The number of rows in the first step, and the limits for later steps, which take 4 to 12 ms. The
- * first step is short, because many pages are full after few rows.
+ * The number of rows in the first step, and the limits for later steps. Later steps take 4 to 12
+ * ms. The first step is short, because many pages are full after few rows.
  */
 const STEP_ROWS = { first: 512, least: 64, most: 16_384 };
 const STEP_MS = { least: 4, most: 12 };
@@ -63,7 +63,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return lists.filter(([id]) => ids.has(id));
   };
 
-  /** Reads the page by an index that has its order. */
+  /** Reads the page by an index in the order of the list. */
   const readInOrder = async (scanned: Scanned, pause: Pause): Promise<Found> => {
     const { type, query } = scanned;
     const { columns } = tableFor(type);
@@ -130,8 +130,8 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
 
   /**
    * Returns the rows with these keys, in the order of the keys. Omits a row that has moved since.
-   * As the last row of a page, it would be the marker of the next page. The next page would then
-   * omit the rows in between.
+   * As the last row of a page, such a row would be the marker of the next page. The next page would
+   * then omit the rows in between.
    */
   const atTheirPlaces = (
     scanned: Scanned,

@@ -14,7 +14,7 @@ export type Position = readonly SqlValue[];
 export interface Walk {
   /**
    * The columns that change from row to row. Together with the column for which `decides` is true,
-   * they are the columns of an index or of the table.
+   * these columns belong to an index or the table.
    */
   readonly columns: readonly string[];
   /** Returns whether the index serves a condition. */
@@ -27,9 +27,9 @@ export interface Walk {
 }
 
 /**
- * Returns the walk for a list. The walk follows an index in the order of the list, if one exists
- * and the query does not count rows. Otherwise, the walk visits all rows. If an index groups rows
- * by a required value, the walk visits only the rows with this value.
+ * Returns the walk for a list. If the query does not count rows, the walk follows an index in the
+ * order of the list. Without such an index, or with a count, the walk visits all rows. If an index
+ * groups rows by a required value, the walk visits only the rows with this value.
  */
 export function walkOf(
   type: ResourceType,
@@ -51,7 +51,7 @@ export function walkOf(
     hasIndex(collection, `${column}, created_at, id`),
   );
   if (byTime !== undefined) return { columns: ['created_at', 'id'], ...deciding(byTime), ...all };
-  // Counting all rows only needs an index, which is much smaller than the table.
+  // Counting all rows needs only an index. An index is much smaller than the table.
   if (limit === 0 && conditions.length === 0)
     return { columns: ['id'], ...deciding(undefined), ...all };
   const alone = equalColumn(type, conditions, (column) => hasIndex(collection, column));
