@@ -228,7 +228,7 @@ describe('imports', () => {
     expect({ others, packages }).toEqual({ others: [], packages: [] });
   });
 
-  test('each package is imported in one folder, apart from src itself and from yaml in config', () => {
+  test('each package is imported in one folder, but src may import every package, and config may import yaml', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
       for (const name of packages.filter(

@@ -64,7 +64,7 @@ const openssl = hasProgram('openssl', 'openssl');
 
 describe('deploy/debian/postinst', () => {
   /**
-   * Runs the script with fake programs, which only log their arguments. Returns the logged calls of
+   * Runs the script with fake programs that only log their arguments. Returns the logged calls of
    * deb-systemd-invoke.
    */
   function postinst(...parameters: string[]): string[] {

@@ -360,7 +360,7 @@ describe('names in documents', () => {
   });
 });
 
-/** Returns whether the file and the heading exist to which a relative link points. */
+/** Returns whether the target of a relative link exists: the file and, if given, the heading. */
 function leadsSomewhere(document: Document, target: string): boolean {
   const [path = '', heading] = target.split('#');
   const file = path === '' ? document.path : normalize(join(dirname(document.path), path));

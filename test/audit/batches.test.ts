@@ -35,7 +35,7 @@ async function sealed(count: number): Promise<AuditBatch[]> {
   return batches();
 }
 
-test('seals records in numbered batches, each with the hash of the one before', async () => {
+test('seals records in numbered batches, each with the hash of the previous batch', async () => {
   for (const name of ['com', 'net', 'org']) {
     expect((await service.post('/v2/tlds', { name })).status).toBe(201);
     await expect

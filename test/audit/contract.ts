@@ -103,7 +103,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await count("audit_records WHERE action = 'audit:purge'")).toBe(3);
     });
 
-    test('retention deletes no record of a batch that is not old enough', async () => {
+    test('retention deletes no record of a batch that is younger than the retention period', async () => {
       await add(10);
       await sealBatch(sealer());
       expect(await purgeExpired(sealer(), AT)).toBeUndefined();

@@ -8,7 +8,7 @@ import { seed, withDatabase } from '../harness/trail.ts';
 
 const VERIFIED = sizeOf('auditRecordsVerified');
 const STREAMED = 100_000;
-/** A filler of 2,000 characters: all streamed records have 200 MB. */
+/** A filler of 2,000 characters, so that the streamed records have 200 MB in total. */
 const FILLER = 'x'.repeat(2000);
 
 /** Starts a service whose trail has `count` records. */

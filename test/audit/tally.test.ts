@@ -51,7 +51,7 @@ test('returns the lines of an ended minute until they are written', () => {
   expect(tally.changes(NEXT).finished).toEqual([]);
 });
 
-test('one minute has a limited number of lines, and loses no event', () => {
+test('one minute has a limited number of lines, and every event is counted', () => {
   const { tally, count } = start(10);
   for (let index = 0; index < 1000; index += 1) count(`key-${index}`);
   const { current } = tally.changes(MINUTE);

@@ -17,7 +17,7 @@ export interface Issuer {
 
 /**
  * Returns the identity headers that the middleware of other OpenStack services sets. The middleware
- * first removes such headers of the caller.
+ * first removes the headers with these names that the caller sent.
  */
 function identityHeaders(project: string): Record<string, string> {
   return {
@@ -145,7 +145,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
 
     test('401 for a revoked token', async () => expectUnknown(await issuer.issueRevoked(service)));
 
-    test('404 for a zone of another project, which no list contains', async () => {
+    test('404 for a zone of another project, and no list contains the zone', async () => {
       const otherMember = await issuer.issue(service, 'member', 1);
       const { status, body } = await createZone(member, 'one.org.');
       expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);

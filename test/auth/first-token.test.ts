@@ -71,7 +71,7 @@ describe('the file of the first administrator token', () => {
         try {
           return [readlinkSync(join('/proc/self/fd', descriptor))];
         } catch {
-          return []; // the descriptor of the folder /proc/self/fd, which is closed by now
+          return []; // the closed descriptor of the folder /proc/self/fd
         }
       });
       expect(open.filter((path) => path.startsWith(place))).toEqual([]);

@@ -83,7 +83,7 @@ export async function startCloud(): Promise<Cloud> {
   };
 }
 
-/** Starts a service, which stops at the end of the test. */
+/** Starts a service that stops at the end of the test. */
 export async function start(variables: Record<string, string>): Promise<TestService> {
   const service = await startTestService(variables);
   onTestFinished(() => service.close());

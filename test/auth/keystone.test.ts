@@ -112,7 +112,7 @@ describe.runIf(installed)('keystone', () => {
       ).toBe(200);
     });
 
-    test('200 for an administrator if the policy requires a reader, because the role implies it', async () => {
+    test('200 for an administrator if the policy requires a reader, because admin implies reader', async () => {
       const service = await start({ ...variables(), TSIGIL_POLICY: '{"tlds:list": [reader]}' });
       expect(await statusOf(service, await issue('admin'))).toBe(200);
     });
@@ -225,7 +225,7 @@ describe.runIf(installed)('keystone', () => {
   });
 
   describe('the credentials of the service', () => {
-    test("200 after the service's token was revoked, because the service obtains a new one", async () => {
+    test("200 after the service's token was revoked, because the service obtains a new token", async () => {
       const [service, gateway] = await startBehind();
       expect(await statusOf(service, await issue())).toBe(200);
       await keystone.revoke(String(gateway.passed.at(-1)?.headers['x-auth-token']));

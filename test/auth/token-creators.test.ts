@@ -55,7 +55,7 @@ describe('a token that a Keystone user creates', () => {
     }
   });
 
-  test('201 with an earlier expiry, 400 with a later one', async () => {
+  test('201 with an earlier expiry, 400 with a later expiry', async () => {
     const ada = (await start({ TSIGIL_AUTH_KEYSTONE_MAX_TOKEN_DAYS: '2' })).with('a-token');
     const tomorrow = after(1);
     const early = await ada.post('/v2/tokens', admin('early', { expires_at: tomorrow }));

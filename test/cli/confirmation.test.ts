@@ -357,7 +357,7 @@ describe('token revoke', () => {
     expect(await names(other())).toEqual(['other']);
   });
 
-  test('warns about the last administrator token, which the service refuses to delete', async () => {
+  test('warns about the last administrator token, because the service refuses to delete it', async () => {
     await revoke({}, 'other');
     const { status, err } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine');
     expect(err).toContain(

@@ -160,7 +160,7 @@ async function respondingWith(...states: readonly (readonly string[])[]): Promis
 
 const ID = '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61';
 
-test('tsigkey status --wait waits while one name server is pending, even if another has failed', async () => {
+test('tsigkey status --wait waits while one name server is pending, even if another name server has failed', async () => {
   const url = await respondingWith(['failed', 'pending'], ['failed', 'delivered']);
   const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 'token' };
   const columns = ['-f', 'value', '-c', 'name_server', '-c', 'state'];

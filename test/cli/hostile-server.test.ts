@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
-/** Text that clears the screen in three ways, forges a line and reverses its direction. */
+/** Text that clears the screen in three ways, forges a line and reverses the text direction. */
 const NASTY = '\x1b[2J\u009b2J\x1bc\r\ntsigil: forged\u202e\u2066\x07=1';
 const NASTY_HEADER = Buffer.from('\u009b2J', 'latin1').toString('latin1');
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';

@@ -4,10 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runInside } from './session.ts';
 
-/**
- * Starts a server with two pages, of which the first links to `next`. Returns the URL of the
- * server.
- */
+/** Starts a server with two pages. The first page links to `next`. Returns the server's URL. */
 async function serverWith(next: unknown): Promise<string> {
   const server = createServer((request, response) => {
     const isFirst = request.url === '/v2/tlds';

@@ -86,7 +86,7 @@ describe('tsigil login', () => {
 });
 
 describe('profiles', () => {
-  test('--profile and TSIGIL_PROFILE select a profile, profile list hides tokens, and logout removes one', async () => {
+  test('--profile and TSIGIL_PROFILE select a profile, profile list hides tokens, and logout removes a profile', async () => {
     const user = newUser();
     await logIn(user);
     await logIn(user, undefined, '--profile', 'second');
@@ -133,7 +133,7 @@ describe('profiles', () => {
     expect([unused.status, unused.err]).toEqual([3, expect.stringContaining('No token')]);
   });
 
-  test('TSIGIL_TOKEN overrides the current profile, and a broken file of profiles is reported', async () => {
+  test('TSIGIL_TOKEN overrides the current profile, and an invalid file of profiles is reported', async () => {
     const user = newUser();
     await logIn(user);
     const variables = { ...user, TSIGIL_URL: service.url, TSIGIL_TOKEN: 'another-token' };
@@ -151,7 +151,7 @@ describe('profiles', () => {
   });
 });
 
-/** The limits in the representation of a token that has none. */
+/** The limits that the API shows for a token without limits. */
 const UNLIMITED = { pools: null, zones: null, keys: null, nameservers: null, addresses: null };
 
 describe('tsigil whoami and status', () => {
@@ -254,7 +254,7 @@ describe('flags before the command', () => {
     expect([status, out]).toEqual([0, 'default\n']);
   });
 
-  test('a flag before a command that does not have it is refused: exit code 2', async () => {
+  test('a flag before a command without this flag is refused: exit code 2', async () => {
     const { status, err } = await runInside({}, '--url', service.url, 'profile', 'list');
     expect([status, err]).toEqual([2, expect.stringContaining("'list' has no flag --url")]);
   });

@@ -122,7 +122,7 @@ describe('setting a secret', () => {
     expect(err).toMatch(message);
   });
 
-  test('--secret - does not read a terminal, which would show the secret', async () => {
+  test('--secret - does not read a terminal, because a terminal would show the secret', async () => {
     const input = Object.assign(Readable.from([]), { isTTY: true });
     const { status, err } = await run(
       { input },

@@ -14,7 +14,7 @@ export interface RunOptions {
   readonly input?: string | Terminal['input'];
   /** The width of the terminal for output, in characters. If undefined, output is a pipe. */
   readonly columns?: number;
-  /** Whether standard error is a terminal of 80 columns, also if standard output is a pipe. */
+  /** Whether standard error is a terminal of 80 columns, even if standard output is a pipe. */
   readonly errorTerminal?: boolean;
   readonly onInterrupt?: Terminal['onInterrupt'];
 }
@@ -24,8 +24,8 @@ function refuse(): never {
 }
 
 /**
- * Commands that throw, for the commands that work without HTTP. Tests run those as the built
- * program.
+ * Throwing replacements for the commands that work without HTTP. Tests run these commands in the
+ * built program.
  */
 export const NO_LOCAL_COMMANDS: LocalCommands = {
   serve: refuse,

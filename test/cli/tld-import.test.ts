@@ -173,7 +173,7 @@ describe('refused lines', () => {
     );
   });
 
-  test('of a file that is not a list, the first 10 lines are printed and the others are counted', async () => {
+  test('prints the first 10 lines of a file that is not a list, and counts the other lines', async () => {
     const page = file('page.html', ...Array.from({ length: 84 }, (_, n) => `<p>Line ${n}</p>`));
     for (const flags of [[], ['--dry-run'], ['--all-or-nothing']]) {
       const { status, err } = await tldImport([page, ...flags]);
@@ -282,7 +282,7 @@ describe('interruptions', () => {
   test('after Ctrl-C, the command stops before the next request and prints the completed changes', async () => {
     let requests = 0;
     const started: ChildProcess[] = [];
-    // A proxy in front of the service, which interrupts the command at the second request.
+    // A proxy that forwards requests, and interrupts the command at the second request.
     const proxy = createServer((request, outgoing) => {
       requests += 1;
       const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };

@@ -196,7 +196,7 @@ describe('psl', () => {
   const names = (options: Partial<ListOptions>) =>
     read('psl', SMALL, options).entries.map(({ line, name }) => `${line} ${name}`);
 
-  test('reads the rules of the selected section and of no section, and the parents of wildcards', () => {
+  test('reads the rules of the selected section, the rules outside sections, and the parents of wildcards', () => {
     expect(names({})).toEqual(['3 com', '4 ck', '6 xn--ciqpn.hk', '8 kw', '14 extra']);
     expect(names({ section: 'private' })).toEqual(['11 github.io', '14 extra']);
     expect(names({ section: 'all', wildcards: 'skip' })).toEqual([

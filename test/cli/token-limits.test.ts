@@ -62,7 +62,7 @@ test.each([
   expect(err).toMatch(message);
 });
 
-test('token list --unused lists the tokens that no one used within this time', async () => {
+test('token list --unused lists the tokens that no one used within the given time', async () => {
   await create('--expires', '90d');
   const { out } = await run('token', 'list', '--unused', '90d', '-f', 'json');
   expect(JSON.parse(out)).toEqual([]);

@@ -49,7 +49,7 @@ async function tokenNamed(name: string): Promise<Record<string, unknown> | undef
 }
 
 describe('token create', () => {
-  test('-f value prints only the token, which is valid', async () => {
+  test('-f value prints only the token, and the token is valid', async () => {
     const { status, out, err } = await run(
       'token',
       'create',

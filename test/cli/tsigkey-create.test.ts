@@ -62,7 +62,7 @@ describe('tsigkey create', () => {
     });
   });
 
-  test('a table is followed by the next commands on standard error; other formats are not', async () => {
+  test('prints the next commands on standard error after a table, but not after other formats', async () => {
     const { out, err } = await run('tsigkey', 'create', "it's new");
     expect(out).toContain("it's new");
     expect(err).toBe(

@@ -216,7 +216,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
       links: {},
     }));
 
-  test('exits with 0 and copies all resources with ids and timestamps, and the second time none', async () => {
+  test('exits with 0, copies all resources with ids and timestamps, and copies none the second time', async () => {
     for (let index = 0; index < 25; index += 1) await create(other, sample, `${noun}-${index}`);
     const changed = await create(other, sample, 'changed');
     await other.patch(`/v2/${collection}/${changed.id}`, sample.change);
@@ -402,7 +402,7 @@ describe('include statements', () => {
     ]);
   });
 
-  test('exits with 1 for relative paths in standard input, which has no folder', async () => {
+  test('exits with 1 for relative paths in standard input, because standard input has no folder', async () => {
     for (const text of [
       'include "keys.conf";\n',
       'include: keys.conf\nkey:\n  - id: ""\n',

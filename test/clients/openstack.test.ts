@@ -336,7 +336,7 @@ function testCommands(): void {
     ).toEqual([[]]);
   });
 
-  test('openstack zone creates, lists, shows, sets and deletes zones, also of other projects', async () => {
+  test('openstack zone creates, lists, shows, sets and deletes zones, even of other projects', async () => {
     const [created, secondary] = await openstack(
       'zone create a.example. --email a@example.org --ttl 300 --description Zone --attributes tier:gold',
       'zone create b.example. --type SECONDARY --masters 192.0.2.1 192.0.2.2:5300',

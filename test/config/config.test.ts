@@ -65,7 +65,7 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
     expect(valueOf(readConfig(fileWith(textOf(key, good)), {}), key)).toEqual(good);
   });
 
-  test('is read from its variable, which overrides the file', () => {
+  test('is read from its variable, and the variable overrides the file', () => {
     const companions = Object.entries(COMPANIONS[key] ?? {}).map(
       ([companion, value]) => [CASES[companion]?.[0] ?? '', value] as const,
     );

@@ -40,7 +40,7 @@ const SECRETS = OPTIONS.flatMap((option) => {
   return variable === undefined || !isText ? [] : [{ option, key: option.key, variable }];
 });
 
-test('nameServers, which contains secrets, can be read as YAML from a file', () => {
+test('nameServers can be read as YAML from a file, because it contains secrets', () => {
   const [, good] = CASES.nameServers ?? [];
   const file = secretFile(stringify(good));
   const config = readConfig(undefined, { TSIGIL_NAME_SERVERS_FILE: file });

@@ -67,14 +67,14 @@ const shown = async () => (await service.get(`/v2/nameservers/${id}`)).body;
 const stateOf = async (key: string) =>
   (await service.get(`/v2/tsigkeys/${key}/deliveries`)).body.state as string;
 
-/** Makes one pass, after which the name server has all keys. */
+/** Makes one pass, so that the name server has all keys. Returns the ETag of the state. */
 async function pass(): Promise<string> {
   const response = await desired();
   expect([response.status, (await observe(response)).status]).toEqual([200, 200]);
   return String(response.headers.get('etag'));
 }
 
-test('200 with the keys and their secrets, which a report marks as delivered', async () => {
+test('200 with the keys and their secrets, and a report marks the keys as delivered', async () => {
   const key = await createKey('key-1');
   expect(await stateOf(key)).toBe('failed');
   expect(await shown()).toMatchObject({ state: 'failed', error_code: 'no_agent' });
@@ -99,7 +99,7 @@ test('304 after the wait if nothing changed', async () => {
   expect(performance.now() - began).toBeGreaterThan(900);
 });
 
-test('200 less than 0.3 s after a commit, also by another process on the same database', async () => {
+test('200 less than 0.3 s after a commit, even by another process on the same database', async () => {
   const writers = [service];
   if (url.startsWith('postgres:')) {
     const variables = { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: service.token };
@@ -154,7 +154,7 @@ test('200 with a separate list of the keys that no name server can use', async (
   expect(await stateOf(bad)).toBe('undeliverable');
 });
 
-test('401 for a request whose token is deleted while it waits', async () => {
+test('401 for a request whose token is deleted while the request waits', async () => {
   const etag = await pass();
   const waiting = desired(etag, 20);
   await pause(100);
@@ -174,7 +174,7 @@ test('409 with the name of the holder for a second agent', async () => {
   expect((await desired(etag)).status).toBe(304);
 });
 
-test('409 for a report of an earlier pass, which changes nothing', async () => {
+test('409 for a report of an earlier pass, and nothing changes', async () => {
   const key = await createKey('key-1');
   const late = await desired();
   const present = await desired();
@@ -186,7 +186,7 @@ test('409 for a report of an earlier pass, which changes nothing', async () => {
   expect((await observe(present, { fence: 1 })).body.type).toBe('agent_conflict');
 });
 
-test('200 for a report removes only the changes that the agent received', async () => {
+test('200 for a report, and only the changes that the agent received are removed', async () => {
   await createKey('key-1');
   const first = await desired();
   const second = await createKey('key-2');
@@ -196,7 +196,7 @@ test('200 for a report removes only the changes that the agent received', async 
   expect([next.status, next.body.keys.length, next.body.changes.length]).toEqual([200, 2, 1]);
 });
 
-test('200 for a report that has keys the agent did not receive, which are ignored', async () => {
+test('200 for a report with keys that the agent did not receive, and the service ignores these keys', async () => {
   const pool = await created('/v2/pools', { name: 'other' });
   const foreign = await createKey('foreign', pool);
   const response = await desired();
@@ -207,7 +207,7 @@ test('200 for a report that has keys the agent did not receive, which are ignore
   expect((await desired()).body.deliveries).toEqual([]);
 });
 
-test('200 for a report that has a key more than once, of which the last state is stored', async () => {
+test('200 for a report with several states of one key, and the service stores the last state', async () => {
   const key = await createKey('key-1');
   const row = { key_id: key, delivered_version: 1, error: null };
   const states = ['failed', 'removing', 'failed', 'removing', 'failed', 'removing', 'failed'];
@@ -250,7 +250,7 @@ test('the metrics count at most 33 reasons for failures that an agent reports', 
   expect(lines.at(-1)).toContain('code="other"} 8');
 });
 
-test('200 for the report of a failure, which removes no changes, and a new change starts an attempt', async () => {
+test('200 for the report of a failure; no changes are removed, and a new change starts an attempt', async () => {
   const key = await createKey('key-1');
   const response = await desired();
   const error = { code: 'unreachable', message: 'connection refused' };
@@ -325,7 +325,7 @@ test('a request that waits for deliveries ends at once when the service stops', 
   service = await startTestService({ TSIGIL_DATABASE_URL: url });
 });
 
-test('200 for a report whose message has several lines, which are stored as one line', async () => {
+test('200 for a report whose message has several lines, and the service stores one line', async () => {
   const key = await createKey('key-1');
   const error = { code: 'refused', message: 'line 1\r\nline 2\u001b[2J\u2028line 3' };
   const response = await desired();

@@ -10,8 +10,8 @@ import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests } from './agent-requests.ts';
 import { folderServer } from './folder-driver.ts';
 
-// These documents follow format 1 and are written by hand. Never adapt them to the code: a service
-// and an agent of different versions exchange such documents.
+// These documents follow format 1 and are written by hand. Never adapt them to the code, because a
+// service and an agent of different versions exchange documents in this format.
 const ID = '5f2d6a9d-1c3b-4a5e-8f70-123456789abc';
 const ETAG = `"${'5f2d6a9d'.repeat(8)}.42"`;
 const KEY = {

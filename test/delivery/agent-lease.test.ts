@@ -10,7 +10,7 @@ import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
 import { folderServer, type FolderServer } from './folder-driver.ts';
 
-/** The time within which another agent takes over. */
+/** The time within which another agent takes over, in milliseconds. */
 const TAKEOVER_MS = 10_000;
 
 let requests: AgentRequests;
@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => requests.service.close());
 
 /**
- * Requests the name server for another agent until it gets a pass. Returns the wait and the
+ * Requests the name server for another agent until that agent gets a pass. Returns the wait and the
  * response.
  */
 async function takeover() {
@@ -73,7 +73,7 @@ test('200 for another agent within 10 s after the holder ended while it waited f
   expect((await takeover()).ms).toBeLessThan(TAKEOVER_MS);
 });
 
-test('200 for a request without a wait if a change waits', async () => {
+test('200, not 304, for a request with wait=0 if a change waits', async () => {
   const { createKey, desired, observe } = requests;
   const pass = await desired();
   await observe(pass);
@@ -138,7 +138,7 @@ function startAgent(link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>): 
   return folder;
 }
 
-/** Waits until the agent stops, as for a change that is never made. */
+/** Returns no state, and rejects when the agent stops. */
 const never: ServiceLink['desired'] = (_id, _etag, signal) =>
   new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
@@ -186,7 +186,7 @@ test('an agent renews the lease during a long pass, and ends the pass when it lo
     desired: (...parameters) =>
       (passes += 1) === 1 ? Promise.resolve(stateOf(3, 1, {})) : never(...parameters),
     observed: refused,
-    // The first renewal is before the apply, the next ones are during the apply.
+    // The first renewal is before the apply. Later renewals are during the apply.
     renew: () => ((renewals += 1) < 3 ? Promise.resolve(0) : refused()),
   });
   folder.onApply(() => pause(7000));

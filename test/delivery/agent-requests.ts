@@ -23,7 +23,7 @@ export interface AgentRequests {
   shown(): Promise<ApiResponse['body']>;
 }
 
-/** Starts a service with one name server, whose keys an agent delivers. */
+/** Starts a service with one name server, and returns the requests of its agent. */
 export async function startAgentRequests(): Promise<AgentRequests> {
   const service = await startTestService();
   const created = async (path: string, body: object): Promise<ApiResponse['body']> => {

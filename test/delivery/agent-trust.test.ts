@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => requests.service.close());
 
-test('409 for a report after the service took over the delivery, which changes nothing', async () => {
+test('409 for a report after the service took over the delivery, and nothing changes', async () => {
   const { service, id, createKey, desired, observe, shown } = requests;
   const key = await createKey('key-1');
   const response = await desired();
@@ -37,7 +37,7 @@ test('400 for a state that an agent cannot determine', async () => {
   expect(await shown()).toEqual(before);
 });
 
-test('200 for a report that quotes a secret, which no response or log line contains', async () => {
+test('200 for a report that quotes a secret, and no response or log line contains the secret', async () => {
   const { service, id, createKey, desired, observe } = requests;
   const secret = `+/${randomBytes(32).toString('base64').slice(2)}`;
   const key = await createKey('key-1', { secret });
@@ -54,7 +54,7 @@ test('200 for a report that quotes a secret, which no response or log line conta
     expect(shown).not.toContain(quoted);
 });
 
-test("200 for a report with a secret as its code, which the service replaces by 'internal'", async () => {
+test("200 for a report with a secret as its code, and the service replaces the code by 'internal'", async () => {
   const { createKey, desired, observe, shown } = requests;
   const secret = randomBytes(32);
   await createKey('key-1', { secret: secret.toString('base64') });
@@ -63,7 +63,7 @@ test("200 for a report with a secret as its code, which the service replaces by 
   expect(await shown()).toMatchObject({ error_code: 'internal', error: 'x' });
 });
 
-test('200 for a report without a secret, whose message is stored unchanged', async () => {
+test('200 for a report without a secret, and the service stores its message unchanged', async () => {
   const { createKey, desired, observe, shown } = requests;
   await createKey('key-1');
   const message =

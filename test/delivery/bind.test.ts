@@ -30,7 +30,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
     await bind.remove();
   });
 
-  test('registers the name server of its configuration, and verifies it', async () => {
+  test('registers and verifies the name server in its configuration', async () => {
     await expect
       .poll(() => shownServer(service), { timeout: 10_000 })
       .toMatchObject({ name: 'ns1', state: 'live', error: null, pending_since: null });

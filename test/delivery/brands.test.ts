@@ -33,8 +33,8 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
   });
 
   /**
-   * Waits until the server accepts or refuses each right of a key. Asks only the server, not the
-   * API.
+   * Waits until the server accepts or refuses each right of a key. Sends requests only to the
+   * server, not to the API.
    */
   const expectKey = async (key: CreatedKey, accepted: boolean) => {
     const expectations = server.rights.map((right) => ({ key, right, zone: 'a.test', accepted }));
@@ -74,7 +74,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
     },
   );
 
-  test('accepts the old or the new secret at any time during a change of secrets', async () => {
+  test('accepts the former or the new secret at any time while the secret changes', async () => {
     let key = await createKey(service, 'rotated');
     await deliveries(service, key.id);
     for (let round = 0; round < 3; round += 1) {

@@ -46,7 +46,7 @@ function endingAfter<T extends object>(parts: T, counter: { left: number }): T {
   });
 }
 
-test('after a process ends between any two steps of a pass, the next one completes the work', async () => {
+test('after a process ends between any two steps of a pass, the next pass completes the work', async () => {
   const store = createDeliveryStore(opened.database, opened.store, opened.clock);
   let hasEnded = true;
   for (let calls = 0; hasEnded; calls += 1) {

@@ -42,7 +42,7 @@ export interface DeliveryDatabase {
   update(collection: string, id: string, body: object): Promise<void>;
   remove(collection: string, id: string): Promise<void>;
   import(collection: string, items: readonly unknown[]): Promise<void>;
-  /** Returns the version of a key, which delivery compares. */
+  /** Returns the version of a key that delivery compares. */
   version(id: string): Promise<number>;
   close(): Promise<void>;
 }

@@ -92,7 +92,8 @@ const FAULTS: readonly Fault[] = [
 ];
 
 /**
- * The time limit in milliseconds for a key on the working server. Short runs share the processor.
+ * The time limit in milliseconds for a key on the working server. It is longer in short runs,
+ * because other tests use the processor at the same time.
  */
 const AT_ONCE_MS = IS_TIMED ? 1000 : 4000;
 

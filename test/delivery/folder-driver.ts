@@ -16,7 +16,7 @@ export interface FolderServer {
   applies(): number;
   /** Returns the versions of the keys on the name server, by the name of the key. */
   keys(): Readonly<Record<string, number>>;
-  /** Makes the next applies fail with this error, or succeed if it is undefined. */
+  /** Makes the next applies fail with this error, or succeed if the error is undefined. */
   fail(error: DriverError | undefined): void;
   /** Sets the work that each apply does before it changes a file. */
   onApply(work: () => Promise<void>): void;

@@ -331,7 +331,7 @@ describe('a pass', () => {
     expect([folder.keys(), await store.deliveries(server)]).toEqual([{}, []]);
   });
 
-  test('replaces a deleted key by a new key with the same name, even if it never read the old secret', async () => {
+  test('replaces a deleted key by a new key with the same name, even if it never read the former secret', async () => {
     await dependencies().store.seen([server]);
     const old = await opened.create('tsigkeys', opened.key('k'));
     await pass();
@@ -359,7 +359,7 @@ describe('a pass', () => {
     expect([Object.keys(folder.keys()).length, (await shownServer()).state]).toEqual([9, 'live']);
   });
 
-  test('repairs or only reports a change by another program, as onDrift sets', async () => {
+  test('repairs or only reports a change by another program, according to onDrift', async () => {
     await dependencies().store.seen([server]);
     await opened.create('tsigkeys', opened.key('k'));
     await pass();

@@ -42,7 +42,7 @@ test('a short secret is removed', async () => {
   expect(redact('secret "c2hvcnQ="')).toBe('secret "***"');
 });
 
-test('a text without a secret stays unchanged, and takes less than 25 ms with 10,000 keys', async () => {
+test('a text without a secret stays unchanged, and the search for 10,000 keys takes less than 25 ms', async () => {
   const secrets = Array.from({ length: 10_000 }, () => randomBytes(32).toString('base64'));
   const redact = await redactor(secrets);
   const text =

@@ -175,8 +175,8 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
       0,
     );
 
-    // The files of the name server contain the secrets of current keys only. This also tests the
-    // search.
+    // The files of the name server contain the secrets of current keys only. This match shows
+    // that the search finds secrets.
     const own = servers.map((server) =>
       brand.include === undefined
         ? join(server.folder, 'pdns.sqlite3')

@@ -14,7 +14,7 @@ import { folderServer, type FolderServer } from './folder-driver.ts';
 export const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 export const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
 
-/** A database with one name server, whose driver writes to a folder. */
+/** A database with one name server, and a driver that writes to a folder. */
 export interface FolderDelivery {
   readonly opened: DeliveryDatabase;
   readonly folder: FolderServer;
@@ -56,7 +56,7 @@ export function passDependencies(
   };
 }
 
-/** Starts a reconciler, which stops at the end of the test. */
+/** Starts a reconciler that stops at the end of the test. */
 export function startFolderReconciler(
   { opened, folder, server }: FolderDelivery,
   changes: Partial<ReconcilerDependencies> = {},

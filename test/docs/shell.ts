@@ -69,7 +69,7 @@ export function normalise(text: string): string {
 }
 
 /**
- * Creates the command `tsigil`, which runs the built program. Returns the folder to add to PATH.
+ * Creates a command `tsigil` that runs the built program. Returns the folder to add to PATH.
  */
 function installProgram(folder: string): string {
   const bin = join(folder, 'bin');

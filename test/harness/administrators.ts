@@ -10,8 +10,8 @@ export interface CreatedToken {
 }
 
 /**
- * Starts a service without `adminToken`, whose tokens are created from `bodies`. Returns the tokens
- * in the same order.
+ * Creates a token from each of `bodies`, and starts a service with these tokens and without
+ * `adminToken`. Returns the tokens in the same order.
  */
 export async function startWithTokens(
   bodies: readonly object[],

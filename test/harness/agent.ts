@@ -8,7 +8,7 @@ import { DEFAULT_POOL, type DeliveryServer } from './delivery.ts';
 import { recordShown } from './evidence.ts';
 import { cleanEnvironment, PROGRAM } from './service.ts';
 
-/** The agent of a name server, which runs as a process of the built program. */
+/** An agent that runs as a process of the built program. */
 export interface TestAgent {
   /** The id of the name server. */
   readonly id: string;

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { shownRecord, type AuditRecord, type StoredRecord } from '../../src/domain/audit/record.ts';
 import { queryByAnotherProgram } from './sqlite-programs.ts';
 
-/** Runs a query on the database at `url`, which a service may use at the same time. */
+/** Runs a query on the database at `url`, even while a service uses the database. */
 export async function queryDatabase(url: string, text: string): Promise<Record<string, unknown>[]> {
   if (url.startsWith('sqlite:'))
     return queryByAnotherProgram(url.slice('sqlite:'.length), text) as Record<string, unknown>[];

@@ -21,7 +21,7 @@ export function createAuthority(folder: string, name: string): string {
   return join(folder, `${name}.pem`);
 }
 
-/** Creates a certificate for 127.0.0.1, which an authority in the same folder issues. */
+/** Creates a certificate for 127.0.0.1, issued by an authority in the same folder. */
 export function createCertificate(folder: string, authority: string): Certificate {
   const openssl = (...words: string[]) =>
     execFileSync('openssl', words, { cwd: folder, stdio: 'ignore' });

@@ -69,8 +69,8 @@ export function createClient(url: string, token: string): Client {
 }
 
 /**
- * Waits for the end of the turn. By then, a service in this process has logged and counted the
- * request.
+ * Waits for the end of the current turn of the event loop. By then, a service in this process has
+ * logged and counted the request.
  */
 export function endOfTurn(): Promise<void> {
   return new Promise((resume) => setImmediate(resume));

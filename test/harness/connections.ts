@@ -52,10 +52,7 @@ export async function getOnce(
   return { headers: response.headers, text: await text(response) };
 }
 
-/**
- * Returns the value of a series in the metrics of the service at `url`, or 0 if the series is
- * missing.
- */
+/** Returns the value of a series in the metrics at `url`, or 0 if the series is missing. */
 export async function readMetric(url: string, series: string): Promise<number> {
   const { text: page } = await getOnce(`${url}/metrics`);
   const line = page.split('\n').find((each) => each.startsWith(`${series} `));

@@ -31,7 +31,7 @@ export function operationAt(document: ApiDocument, path: string, method: string)
 
 /**
  * Returns the response that the document describes for an operation and a status. Throws if the
- * document describes none.
+ * document describes no such response.
  */
 export function responseTo(
   document: ApiDocument,

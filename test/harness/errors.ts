@@ -1,4 +1,4 @@
 import { ERRORS, type ErrorCode } from '../../src/domain/model/errors.ts';
 
-/** All error codes, which are the keys of the table. */
+/** All error codes: the keys of the table. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** The maximum number of measurements. The fastest one counts. */
+/** The maximum number of measurements. The fastest measurement counts. */
 const TRIES = 6;
 
 /** The test passes if the large input takes less than this time in milliseconds. */
@@ -16,7 +16,7 @@ const HOPELESS_MS = 2000;
 const MAX_RATIO = 10;
 
 /**
- * Expects that the CPU time of `work` grows no faster than its input, which `make` creates. `work`
+ * Expects that the CPU time of `work` grows no faster than the input that `make` creates. `work`
  * may throw.
  */
 export async function expectLinear<T>(
@@ -75,7 +75,9 @@ function once<T>(make: (size: number) => T): (size: number) => T {
   };
 }
 
-/** Functions that return text of a given length that may be slow to match, convert or compare. */
+/**
+ * Functions that return text of a given length. The text may be slow to match, convert or compare.
+ */
 export const HARD_TEXTS: Readonly<Record<string, (size: number) => string>> = Object.fromEntries(
   Object.entries(hardTexts()).map(([kind, make]) => [kind, once(make)]),
 );
@@ -147,7 +149,9 @@ function hardTexts(): Record<string, (size: number) => string> {
   };
 }
 
-/** Functions that return a value other than text, of a given size, that may be slow to parse. */
+/**
+ * Functions that return a value of a given size, other than text. The value may be slow to parse.
+ */
 export const HARD_VALUES: Readonly<Record<string, (size: number) => unknown>> = Object.fromEntries(
   Object.entries(hardValues()).map(([kind, make]) => [kind, once(make)]),
 );

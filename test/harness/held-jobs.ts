@@ -1,6 +1,6 @@
 /**
- * Returns `job`, which creates jobs that run until `release`. `began` has the names of started jobs
- * in order.
+ * Returns the function `job`. Each job that `job` creates runs until `release`. `began` has the
+ * names of started jobs in order.
  */
 export function heldJobs() {
   const began: string[] = [];

@@ -69,7 +69,7 @@ export const keySecrets = fc
 export const keysWith = (algorithms: readonly string[]): fc.Arbitrary<Key> =>
   fc.record({ name: keyNames, algorithm: fc.constantFrom(...algorithms), secret: keySecrets });
 
-/** Texts that attempt an injection. Each one is harmful in at least one format. */
+/** Texts that attempt an injection. Each text is harmful in at least one format. */
 export const INJECTIONS = [
   ...[
     'a"; }; include "/etc/passwd',

@@ -13,7 +13,7 @@ del sys.path[0]  # this folder, because Python would import this file as keyston
 folder, port = sys.argv[1], int(sys.argv[2])
 sys.argv = sys.argv[:1]  # Keystone would parse the other arguments
 os.environ["OS_KEYSTONE_CONFIG_DIR"] = folder
-# The server's threads read while others write, which SQLite allows only in WAL mode.
+# Threads of the server read while other threads write. SQLite allows this only in WAL mode.
 sqlite3.connect(os.path.join(folder, "keystone.db")).execute("PRAGMA journal_mode = WAL")
 
 from keystone.server.wsgi import initialize_public_application  # noqa: E402

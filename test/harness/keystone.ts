@@ -241,8 +241,8 @@ function newPassword(): string {
 }
 
 /**
- * Returns a configuration with all files in one folder. It disables the cache, which would hide
- * revocations, and uses the fastest password hashes.
+ * Returns a configuration with all files in one folder. It uses the fastest password hashes. It
+ * disables the cache, because the cache would hide revocations.
  */
 function configuration(folder: string, tokenSeconds: number): string {
   return `[DEFAULT]

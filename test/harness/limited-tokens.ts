@@ -59,7 +59,7 @@ export async function createEstate(admin: Client): Promise<Estate> {
 }
 
 /**
- * Returns, for each kind of limit, the member of a token that limits it to the resources inside.
+ * Returns, for each kind of limit, the member that limits a token to the resources inside.
  */
 export function limitsTo({
   pools,

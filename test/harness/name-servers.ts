@@ -22,7 +22,7 @@ const ZONE_FILE = `$TTL 60
 ns A 192.0.2.1
 ${Array.from({ length: 1500 }, (_, index) => `t${index} TXT "${'text '.repeat(40)}"\n`).join('')}`;
 
-/** The number of records in the zone. The transfer of so many records takes several messages. */
+/** The number of records in the zone. A transfer of these records takes several messages. */
 export const ZONE_RECORDS = 1503;
 
 /** The keys in the configuration of a server. */
@@ -57,7 +57,10 @@ export interface NameServerKind {
 interface Recipe {
   readonly command: (folder: string) => [string, ...string[]];
   readonly configure: (folder: string, port: number, keys: ServerKeys) => void;
-  /** Completes the start once the server responds. Returns its API, if it has one. */
+  /**
+   * Completes the start once the server responds. Returns the server's API, if the server has an
+   * API.
+   */
   readonly finish?: (port: number, keys: ServerKeys) => Promise<NameServer['api']>;
 }
 

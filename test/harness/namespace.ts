@@ -11,7 +11,7 @@ export interface Namespace {
   /** The address of the namespace on the link. */
   readonly inside: string;
   /**
-   * The prefix of a command that runs inside the namespace. Such a command ends when the tests end.
+   * The prefix of a command that runs inside the namespace. The command ends when the tests end.
    */
   readonly wrapper: readonly string[];
   /** Runs a command inside the namespace and returns its output. Throws if the command fails. */
@@ -31,9 +31,9 @@ export interface Socket {
 }
 
 /**
- * Creates a network namespace. Returns undefined if this user may not create one, or if `unshare`
- * or `ip` is missing. The namespace and its link disappear when the tests end, even if a signal
- * kills the tests.
+ * Creates a network namespace. Returns undefined if this user may not create a namespace, or if
+ * `unshare` or `ip` is missing. The namespace and its link disappear when the tests end, even if a
+ * signal kills the tests.
  */
 export async function createNamespace(): Promise<Namespace | undefined> {
   // A namespace exists while a process is in it. `cat` ends when the tests end.

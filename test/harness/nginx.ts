@@ -9,8 +9,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 export interface Nginx {
   readonly url: string;
   /**
-   * Sends new requests to all upstreams apart from the one at this index. Resolves when the old
-   * requests have responses.
+   * Sends new requests to all upstreams apart from the upstream at this index. Resolves when the
+   * old requests have responses.
    */
   takeOut(index: number | undefined): Promise<void>;
   stop(): Promise<void>;

@@ -37,7 +37,10 @@ function childrenOf(pid: number): number[] {
 /** The time in milliseconds between two samples. */
 const SAMPLE_MS = 25;
 
-/** Samples of what any user of the machine, and root, can see of processes. */
+/**
+ * Samples of the arguments and the environments of processes. Every user of the machine can read
+ * the arguments, and root can read both.
+ */
 export interface ProcessSamples {
   /** Ends the sampling. Returns the arguments and environments of all sampled processes. */
   stop(): Promise<readonly string[]>;

@@ -11,7 +11,7 @@ export interface Sample {
   readonly required: readonly string[];
   /** Returns a body that creates a resource with this name. */
   body(name: string): Record<string, unknown>;
-  /** A change of other members than the name. */
+  /** New values for members other than the name. */
   readonly change: Readonly<Record<string, unknown>>;
 }
 

@@ -13,7 +13,7 @@ export interface Screen {
   close(): void;
 }
 
-/** Opens a terminal (tmux) of `columns` by `rows` in `folder`, which runs `command`. */
+/** Runs `command` in `folder`, in a new terminal (tmux) of `columns` by `rows`. */
 export function openScreen(
   folder: string,
   columns: number,

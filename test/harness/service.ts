@@ -22,8 +22,8 @@ export interface TestService extends Client {
 }
 
 /**
- * Returns the database URL of a test: a file in `folder`, or a database on the PostgreSQL server of
- * this run.
+ * Returns the database URL of a test: a file in `folder`, or a database on the run's PostgreSQL
+ * server.
  */
 export async function testDatabase(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL;

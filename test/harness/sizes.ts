@@ -8,8 +8,8 @@
 export const IS_LONG = process.env.TEST_LONG === '1';
 
 /**
- * Whether this run measures the delivery to name servers, which requires an otherwise idle machine.
- * Such a run uses the `timed` sizes, and fails if the delivery takes too long.
+ * Whether this run measures the delivery to name servers. The run requires an otherwise idle
+ * machine, uses the `timed` sizes, and fails if the delivery exceeds its time limits.
  */
 export const IS_TIMED = process.env.TEST_TIMED === '1';
 
@@ -29,7 +29,7 @@ export const NOT_QUICK = [
   'test/store/sqlite.test.ts',
 ];
 
-/** The size in a short run, with the size in a long run or in a run that measures the delivery. */
+/** The size in a short run, and the size in a long run or in a run that measures the delivery. */
 type Size = { short: number } & ({ long: number } | { timed: number });
 
 const SIZES = {
@@ -43,7 +43,7 @@ const SIZES = {
   keysSearched: { short: 200, long: 1000 },
   /** Keys that an upgrade encrypts while a test kills it. */
   keysUpgraded: { short: 300, long: 1000 },
-  /** The step between the points in time at which a test kills: 2 uses every second point. */
+  /** The step between the times at which a test kills a service: 2 uses every second time. */
   killTimeStep: { short: 2, long: 1 },
   /** Records of an audit trail that the service must verify within a time limit. */
   auditRecordsVerified: { short: 100_000, long: 1_000_000 },
@@ -71,7 +71,7 @@ const SIZES = {
   deliveryChaosSeconds: { short: 20, timed: 300 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
-  /** Lists with different filters, which must not fill the memory of PostgreSQL. */
+  /** Lists with different filters, to measure the memory of PostgreSQL. */
   differentLists: { short: 1000, long: 4000 },
   /** The length of a key file that a reader must parse in linear time, in bytes. */
   keyFileBytes: { short: 250_000, long: 1_000_000 },
@@ -94,7 +94,7 @@ export function randomCases(long: number): number {
   return IS_LONG ? long : Math.ceil(long / (IS_QUICK ? 20 : 5));
 }
 
-/** The attacks, which run alone on the machine and take minutes. Only a long run includes them. */
+/** The attacks. They run alone on the machine and take minutes. Only a long run includes them. */
 export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
 
 /** Suites of the delivery whose results do not depend on the database. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PROGRAM } from './service.ts';
 
 // Tests use a SQLite database from a separate process. In their own process, the driver would keep
-// the locks of a closed connection until the garbage collection of its statements.
+// the locks of a closed connection until its statements are garbage-collected.
 
 /** Another program that has a SQLite database open. */
 export interface ForeignProgram {

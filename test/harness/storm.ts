@@ -31,19 +31,19 @@ const COLLECTIONS = {
 } as const;
 type Collection = keyof typeof COLLECTIONS;
 
-/** Returns a resource's members without its links, which change with the port. */
+/** Returns a resource's members without its links, because links change with the port. */
 function comparable(resource: Record<string, unknown>): string {
   return JSON.stringify({ ...resource, links: undefined });
 }
 
-/** Returns the members without `updated_at`, which a caller knows only from a response. */
+/** Returns the members without `updated_at`, because a caller knows it only from a response. */
 function withoutUpdatedAt(json: string): string {
   return JSON.stringify({ ...(JSON.parse(json) as object), updated_at: undefined });
 }
 
 /**
- * Returns the response, or undefined if none arrived or the service could not determine whether it
- * applied the request.
+ * Returns the response. Returns undefined if no response arrived, or if the service could not
+ * determine whether it applied the request.
  */
 async function send(client: Client, method: string, path: string, body?: object) {
   try {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A network between a service and its database, which a test can interrupt. */
+/** A network that a test can interrupt, between a service and its database. */
 export interface TcpProxy {
   readonly port: number;
   /**

@@ -51,7 +51,7 @@ export async function sendRequest(
   );
 }
 
-/** Parses the last response in `text`, which may follow a `100 Continue`. */
+/** Parses the last response in `text`. A `100 Continue` may come before the response. */
 export function parseResponse(text: string): WireResponse {
   const final = text.replace(/^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n)+/, '');
   const [head = '', ...rest] = final.split('\r\n\r\n');

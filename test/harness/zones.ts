@@ -64,7 +64,7 @@ export function zoneNamesOf(response: ApiResponse): string[] {
 
 let tokens = 0;
 
-/** Returns a client with a new token, which has these roles in this project. */
+/** Creates a token with these roles in this project, and returns a client with the token. */
 export async function clientFor(
   admin: Client,
   roles: string[],

@@ -22,7 +22,7 @@ beforeAll(async () => {
   url = await testDatabase(folder);
   await withDatabase(url, async (database) => {
     await seed(database, 20, 6);
-    // Adds two more records, which the next batch seals.
+    // Adds two more records for the next batch.
     await addRecords(database, [
       entry('20', {
         actor_id: 'someone',

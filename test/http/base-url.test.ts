@@ -82,7 +82,7 @@ describe('the base URL of links, from the Host header', () => {
   });
 
   test.each([[[]], [['Host: h', 'Host: h']], [['Host: a b']]])(
-    '400 also for OPTIONS: %j',
+    '400 even for OPTIONS: %j',
     async (headers) => {
       expect(
         (await sendRequest(service.url, ['OPTIONS /v2/tlds HTTP/1.1', ...headers])).status,

@@ -193,7 +193,7 @@ describe('accepted requests', () => {
     }
   });
 
-  test('200 with the items of a list, whose members have the same order as in a single resource', async () => {
+  test('200 with list items whose members have the same order as in a single resource', async () => {
     await service.post('/v2/tlds', { name: 'ordered' });
     const [item] = (await service.get('/v2/tlds?name=ordered')).body.tlds;
     expect(Object.keys(item)).toEqual(tlds?.members);

@@ -13,7 +13,7 @@ let one: Client;
 let other: Client;
 let sockets: Socket[];
 
-// The share of a caller is 2 MiB, which is one list of the maximum size.
+// The share of a caller is 2 MiB: one list of the maximum size.
 beforeEach(async () => {
   sockets = [];
   service = await startTestService({
@@ -66,7 +66,7 @@ test('200 for a large body of another caller while a slow upload takes the whole
   expect((await service.post(PATH, largeList())).status).toBe(200);
 });
 
-test('201 for a small body of a caller whose whole share is taken', async () => {
+test('201 for a small body of a caller whose whole share is in use', async () => {
   await begin(one);
   await settle();
   expect((await one.post('/v2/tlds', { name: 'com' })).status).toBe(201);

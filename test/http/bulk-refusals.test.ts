@@ -83,7 +83,7 @@ describe('an invalid request', () => {
     expect(namesOf(await allEntries(service))).toEqual(['kept']);
   });
 
-  test('413 for a body above the limit of this path, which is higher than the limit of other paths', async () => {
+  test('413 for a body above the limit of this path, and other paths have a lower limit', async () => {
     const padded = (bytes: number) =>
       JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);
@@ -107,7 +107,7 @@ describe('an invalid request', () => {
     expect(response.status).toBe(413);
   });
 
-  test('405 with Allow for PUT, 400 for GET, which reads the path as an id', async () => {
+  test('405 with Allow for PUT, 400 for GET because the word bulk is not a valid id', async () => {
     expectError(await service.get(PATH), 400, 'invalid_uuid');
     const response = expectStatus(await service.call('PUT', PATH), 405);
     expect(response.headers.get('allow')).toBe('POST, OPTIONS');

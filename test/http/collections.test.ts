@@ -276,7 +276,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   describe('order of checks', () => {
-    test('400 for an invalid id comes before 415, then 400 for invalid JSON, then 404', async () => {
+    test('400 for an invalid id comes first, then 415, then 400 for invalid JSON, then 404', async () => {
       const text = { 'content-type': 'text/plain' };
       expectError(await service.call('PATCH', `${path}/foo`, '{bad', text), 400, 'invalid_uuid');
       expectError(
@@ -288,7 +288,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expectError(await service.patch(`${path}/${UNKNOWN_ID}`, ''), 400, 'empty_request_body');
     });
 
-    test('404 comes before 400 for invalid members, which comes before 409', async () => {
+    test('404 comes first, then 400 for invalid members, then 409', async () => {
       await create(service, sample, 'in-order');
       const other = await create(service, sample, 'in-order-too');
       expectError(

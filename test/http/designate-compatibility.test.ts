@@ -51,7 +51,7 @@ describe('a zone with compatibility: designate', () => {
     expectError(await service.get(`/v2/zones/${id}`), 404, 'zone_not_found');
   });
 
-  test('200 for lists with ACTIVE zones only, also for the filter by status', async () => {
+  test('200 for lists with ACTIVE zones only, even with the filter by status', async () => {
     await service.post('/v2/zones', primary('listed.example.'));
     const { body } = await service.get('/v2/zones?status=PENDING');
     expect(body.zones).toEqual([]);
@@ -103,7 +103,7 @@ describe('other resources with compatibility: designate', () => {
   });
 });
 
-test('200 for /openapi.json, which documents 202 and PENDING zones', async () => {
+test('200 for /openapi.json, with 202 and PENDING zones in the document', async () => {
   const api = await readDocument(service);
   for (const [path, method, action] of [
     ['/v2/zones', 'POST', 'CREATE'],

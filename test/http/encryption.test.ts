@@ -89,7 +89,7 @@ describe('/v2/encryption', () => {
     );
   });
 
-  test('200 for a rotation of the data key, after which the new key encrypts every secret', async () => {
+  test('200 for a rotation of the data key, and the new key then encrypts every secret', async () => {
     expect((await service.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
     const after = await until(({ data_keys: keys }) => keys[0]?.state === 'retired');
     expect(after.data_keys).toMatchObject([
@@ -105,7 +105,7 @@ describe('/v2/encryption', () => {
     await expectSameSecrets();
   });
 
-  test('200 for a rotation of the master key, after which the service starts without the old master key', async () => {
+  test('200 for a rotation of the master key, and the service then starts without the old master key', async () => {
     const { id } = addMasterKey(join(folder, 'own.key'));
     const rotated = await service.post('/v2/encryption/rotate-master-key', undefined);
     expect(rotated.body).toMatchObject({
@@ -119,7 +119,7 @@ describe('/v2/encryption', () => {
     await expectSameSecrets();
   });
 
-  test('200 for a verification of the audit trail after both rotations, which change no mark or MAC', async () => {
+  test('200 for a verification of the audit trail after both rotations, and no mark or MAC changes', async () => {
     const secret = Buffer.from('the same secret before and after').toString('base64');
     const marks: unknown[] = [];
     const mark = async (name: string) => {
@@ -181,7 +181,7 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), own);
   });
 
-  test('400 for a rotation after the file was removed, and the service continues to use its master key', async () => {
+  test('400 for a rotation after the file was removed, and the service continues to use the current master key', async () => {
     const own = readFileSync(join(folder, 'own.key'));
     rmSync(join(folder, 'own.key'));
     const response = await service.post('/v2/encryption/rotate-master-key', undefined);
@@ -191,7 +191,7 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), own);
   });
 
-  test('secrets stay readable and encrypted while the file has another master key, which the log reports', async () => {
+  test('secrets stay readable and encrypted while the file has another master key, and the log has one line about this key', async () => {
     const own = readFileSync(join(folder, 'own.key'));
     rmSync(join(folder, 'own.key'));
     createMasterKeyFile(join(folder, 'own.key'));
@@ -215,7 +215,7 @@ describe('/v2/encryption', () => {
     await expectSameSecrets();
   });
 
-  test('200 for a verification that lists the ids of unreadable secrets, which the metrics count', async () => {
+  test('200 for a verification that lists the ids of unreadable secrets, and the metrics count these secrets', async () => {
     const good = await service.post('/v2/encryption/verify', undefined);
     expect(good.body).toEqual({ checked: 20, unreadable_count: 0, unreadable: [] });
     if (process.env.TEST_DATABASE === 'postgres') return;

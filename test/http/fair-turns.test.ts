@@ -39,7 +39,7 @@ describe('the turns of the event loop', () => {
     };
   }
 
-  test('begin requests at once until they have used 5 ms', () => {
+  test('begin requests at once until the requests have used 5 ms', () => {
     const { mayBegin, pass, turn } = loop();
     expect(mayBegin()).toBe(true);
     pass(4.9);

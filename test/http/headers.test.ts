@@ -78,7 +78,7 @@ describe.each([
     ]);
   });
 
-  test('every request has a unique request id, which the log line contains', async () => {
+  test('every request has a unique request id, and its log line contains this id', async () => {
     const responses = [
       await service.get('/v2/tlds'),
       await service.get('/v2/nosuch'),

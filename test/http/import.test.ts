@@ -144,7 +144,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     expect(problemsOf(await restore(items))).toEqual([`${collection}: ${validator}`]);
   });
 
-  test('400 for other members besides the list', async () => {
+  test('400 for members besides the list', async () => {
     expect(
       problemsOf(
         await service.post(`/v2/${collection}/import`, { [collection]: [whole('a')], all: true }),

@@ -6,7 +6,7 @@ import type { TestService } from '../harness/service.ts';
 
 const ADA = { name: 'ada', roles: ['admin'] };
 const BOB = { name: 'bob', roles: ['member', 'Admin'] };
-/** A policy with the role `administrator`, which resembles `admin`. */
+/** A policy with the role `administrator`, a name similar to `admin`. */
 const POLICY = { TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'administrator'] }) };
 const READER = { name: 'reader', roles: ['reader', 'administrator'] };
 
@@ -36,7 +36,7 @@ async function open(
 }
 
 describe('DELETE of a token', () => {
-  test('409 for the last administrator token, which stays valid, with or without other tokens', async () => {
+  test('409 for the last administrator token, even if other tokens exist, and the token stays valid', async () => {
     const { admin, remove } = await open([
       READER,
       { ...BOB, expires_at: '2001-01-01T00:00:00' },
@@ -55,7 +55,7 @@ describe('DELETE of a token', () => {
     expectError(await remove('ada'), 409, 'last_administrator');
   });
 
-  test('204 for an administrator token while another one is valid, whose role is spelt Admin', async () => {
+  test('204 for an administrator token while another token with the role Admin is valid', async () => {
     const { clientOf, remove } = await open([ADA, BOB]);
     expect((await remove('ada')).status).toBe(204);
     expectError(await remove('bob', clientOf('bob')), 409, 'last_administrator');

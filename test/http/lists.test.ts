@@ -197,7 +197,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       ['?name', '?name='],
       ['?sort_key=&limit=max', '?sort_key=&limit=max'],
     ])(
-      '200 for the query %s, which links.self contains in canonical encoding',
+      '200 for the query %s, and links.self contains the query in canonical encoding',
       async (query, encoded) => {
         expect(await self(query)).toBe(encoded);
       },

@@ -16,7 +16,7 @@ function requestOf(
 }
 
 describe('requests with many resources', () => {
-  test('run two at a time, one for each caller, in rotation of the callers', async () => {
+  test('run two at a time, one for each caller, with the callers in rotation', async () => {
     const run = createLongWork();
     const { began, job, release } = heldJobs();
     const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) =>

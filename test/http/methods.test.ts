@@ -32,7 +32,7 @@ describe('the path of an action that looks like the path of an item', () => {
   );
 
   test.each(paths)(
-    '400 for GET, PATCH and DELETE of $path, which read the last segment as an id',
+    '400 for GET, PATCH and DELETE of $path, because the last segment is not a valid id',
     async (action) => {
       const { path, type } = action;
       const word = path.split('/').at(-1);
@@ -143,7 +143,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     }
   });
 
-  test('200 for paths other than lists, whose query is ignored', async () => {
+  test('2xx for any query in paths other than lists, because the service ignores the query', async () => {
     const { id } = await create(service, sample, 'no-list');
     const query = '?limit=0&junk=1&junk=2&name=%ff';
     expect((await service.get(`${path}/${id}${query}`)).body.links.self).toBe(
@@ -194,7 +194,7 @@ describe('paths', () => {
   });
 
   test.each([`/%762/%74lds`, `http://h/v2/tlds`, 'HTTP://other:1/v2/tlds/', 'https://h/v2/tlds'])(
-    '200 for %s, which is equivalent to /v2/tlds',
+    '200 for %s, as for /v2/tlds',
     async (target) => {
       const response = await send(`GET ${target} HTTP/1.1`);
       expect([response.status, (JSON.parse(response.body) as { links: object }).links]).toEqual([
@@ -345,7 +345,7 @@ describe('unusual requests', () => {
     );
   });
 
-  test('200 for an unsupported Upgrade or Expect header, which is ignored', async () => {
+  test('200 for an unsupported Upgrade or Expect header, because the service ignores the header', async () => {
     expect(
       (await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade'))
         .status,

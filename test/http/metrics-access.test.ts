@@ -57,7 +57,7 @@ describe('/metrics', () => {
     else expectError(response, 403, 'address_denied');
   });
 
-  test('behind a trusted proxy, X-Forwarded-For has the address that counts', async () => {
+  test('behind a trusted proxy, the service checks the address in X-Forwarded-For', async () => {
     service = await startTestService({
       TSIGIL_METRICS_ADDRESSES: '["2001:db8::/32"]',
       TSIGIL_API_TRUST_PROXY_HEADERS: 'true',

@@ -13,12 +13,12 @@ function resourceSeries(text: string): string[] {
   return text.split('\n').filter((line) => line.startsWith('tsigil_resources{'));
 }
 
-test('200 with all metrics for concurrent scrapes, which share a database query', async () => {
+test('200 with all metrics for concurrent scrapes, and the scrapes share a database query', async () => {
   const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/metrics')));
   for (const { status, text } of responses)
     expect([status, resourceSeries(text).length]).toEqual([200, RESOURCE_TYPES.length]);
   // SQLite completes each statement before the service reads the next request, so scrapes need not
-  // share.
+  // share a query.
   const mostRuns =
     process.env.TEST_DATABASE === 'postgres' ? responses.length - 1 : responses.length;
   expect(new Set(responses.map(({ text }) => text)).size).toBeLessThanOrEqual(mostRuns);
@@ -60,7 +60,7 @@ describe('gauges of the database', () => {
   }
   const SERIES = ['labelled{part="a"} 7', 'labelled{part="b"} 14', 'plain 7'];
 
-  test('share one query within 15 s, also in concurrent scrapes', async () => {
+  test('share one query within 15 s, even in concurrent scrapes', async () => {
     let reads = 0;
     const scrape = gaugesOf(async () => {
       reads += 1;

@@ -95,7 +95,7 @@ describe('a pool', () => {
     expect((await ofNoProject.post('/v2/pools', pool())).body.project_id).toBeNull();
   });
 
-  test('201 with the given project, which gets no rights and never changes', async () => {
+  test('201 with the given project; the project gets no rights, and cannot be changed', async () => {
     for (const [given, project] of [
       ['red', 'red'],
       [null, 'admin'],

@@ -209,7 +209,7 @@ describe('request-context headers', () => {
   ];
 
   test.each(asked)(
-    '401 without the right, 200 with it and the same list: %s %j',
+    '401 without the right; with the right, 200 and the same list as without the request context: %s %j',
     async (query, headers) => {
       expectError(await member.get(`/v2/tlds${query}`, headers), 401, 'access_denied');
       const response = await service.get(`/v2/tlds${query}`, headers);

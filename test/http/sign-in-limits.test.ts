@@ -173,7 +173,7 @@ describe.each([
 );
 
 describe('behind a trusted proxy', () => {
-  test('429 for addresses of one IPv6 /64, which share a bucket', async () => {
+  test('429 for addresses of one IPv6 /64, because these addresses share a bucket', async () => {
     const service = await start(true);
     const statuses = await flood(
       service,

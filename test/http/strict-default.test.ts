@@ -35,7 +35,7 @@ async function start(name: string, variables: Record<string, string> = {}): Prom
   return service;
 }
 
-/** Creates a database as a version before the default did. */
+/** Creates a database with the schema of a version that did not record the default. */
 async function createEarlierDatabase(name: string): Promise<void> {
   const { kind, location } = parseDatabase(`sqlite:${join(folder, name)}`);
   const database = await kind.open(
@@ -65,7 +65,7 @@ async function createEarlierDatabase(name: string): Promise<void> {
   await database.close();
 }
 
-/** Creates a key whose name DNS cannot carry, and returns the status. */
+/** Creates a key with a name that is invalid in DNS, and returns the status. */
 const create = async (target: TestService, name: string) =>
   (await target.post('/v2/tsigkeys', TSIGKEYS.body(name))).status;
 
@@ -85,7 +85,7 @@ test('201 for a key that no name server can use, with a database of an earlier v
   expect(await create(await start('earlier.db'), 'two names')).toBe(201);
 });
 
-test('201 or 400 as tsigkeys.strict states, if it is set', async () => {
+test('201 or 400 according to tsigkeys.strict, if the setting has a value', async () => {
   await createEarlierDatabase('earlier.db');
   expect(await create(await start('earlier.db', { TSIGIL_TSIGKEYS_STRICT: 'true' }), 'a b')).toBe(
     400,

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns a response without its date and request id, which differ between two requests. */
+/** Returns a response without its date and request id, because both differ between requests. */
 function shown({ status, text, headers }: ApiResponse) {
   const kept = [...headers].filter(([name]) => !/^date$|request-id$/.test(name));
   return { status, text, headers: kept };

@@ -302,7 +302,7 @@ describe('creation', () => {
       }
   });
 
-  test('403 for zones outside the limits, also by attribute, and 201 within the limits', async () => {
+  test('403 for zones outside the limits, even by attribute, and 201 within the limits', async () => {
     const zoneIn = (members: object) => ({
       name: `${randomUUID()}.example.`,
       email: 'hostmaster@example.org',

@@ -12,7 +12,7 @@ afterAll(() => service.close());
 const describeToken = async (token: string) =>
   (await service.get(`/v2/tokens/${(await service.with(token).get('/v2/whoami')).body.id}`)).body;
 
-test('200 with the time of the last use, which does not change updated_at', async () => {
+test('200 with the time of the last use, and the use does not change updated_at', async () => {
   const before = new Date().toISOString().slice(0, 23);
   const { body: created } = await service.post('/v2/tokens', { name: 'used', roles: ['reader'] });
   expect(created.last_used_at).toBeNull();

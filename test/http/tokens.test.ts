@@ -44,7 +44,7 @@ async function make(members: Record<string, unknown> = {}) {
 }
 
 describe('creation', () => {
-  test('201 with the token, which no other response contains', async () => {
+  test('201 with the token, and no other response contains the token', async () => {
     const { token, ...rest } = await make({
       name: 'shown-once',
       project_id: 'p',
@@ -68,7 +68,7 @@ describe('creation', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
-  test('200 for tokens with the id of the caller in X-Tsigil-Caller-Id, which other responses do not have', async () => {
+  test('200 for tokens with the id of the caller in X-Tsigil-Caller-Id; other responses do not have this header', async () => {
     const { id, token } = await make();
     const caller = service.with(token as string);
     const header = async (client: typeof caller, path: string) =>

@@ -29,7 +29,7 @@ describe('with tsigkeys.requireResource', () => {
   let zoneId: string;
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
-    // The zone and the caller are in different projects, which must have no effect.
+    // The zone and the caller are in different projects. This difference must have no effect.
     const response = await service.post('/v2/zones', primary('keyed.example.'), {
       'x-auth-sudo-project-id': 'red',
     });
@@ -68,7 +68,7 @@ describe('with tsigkeys.requireResource', () => {
     expectError(await service.post('/v2/tsigkeys', key('POOL', pool)), 400, 'invalid_tsigkey');
   });
 
-  test('200 or 400 for a change of scope or resource_id, as the resulting pair is valid or invalid', async () => {
+  test('200 for a change of scope or resource_id to a valid pair, 400 for a change to an invalid pair', async () => {
     const { id } = await keep(service, 'POOL', POOL_ID);
     const path = `/v2/tsigkeys/${id}`;
     for (const wrong of [
@@ -125,7 +125,7 @@ describe('with tsigkeys.requireResource', () => {
     );
   });
 
-  test('201 or 400 while another caller deletes the zone, as in one of the two orders', async () => {
+  test('201 or 400 while another caller deletes the zone, as if one request had come after the other', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createZone(service, primary(`race-${round}.example.`));
       const requests = [
@@ -182,7 +182,8 @@ describe('without tsigkeys.requireResource', () => {
     const [ofZone, ofDefault, ofPool, alsoOfZone, wrongPool, wrongZone] = keys.map(
       ({ name }) => name,
     );
-    // A key with scope ZONE and the id of a pool is orphaned, and so is the reverse.
+    // A key is also orphaned if it has scope ZONE and the id of a pool, or scope POOL and the id of
+    // a zone.
     expect([await orphans(), await others()]).toEqual([
       [wrongPool, wrongZone],
       [ofZone, ofDefault, ofPool, alsoOfZone],

@@ -302,7 +302,7 @@ describe('with tsigkeys.strict', () => {
     'ключ',
     'x'.repeat(64),
     `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(62)}`,
-  ])('400 for the name %s, which does not fit into a DNS message', async (name) => {
+  ])('400 for the name %s, because it is invalid in a DNS message', async (name) => {
     expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name })))).toEqual(['name: format']);
   });
 
@@ -321,7 +321,7 @@ describe('with tsigkeys.strict', () => {
     'c2VjcmV0cw===',
     '====',
     'c2-_',
-  ])('400 for the secret %s, which is not base64', async (secret) => {
+  ])('400 for the secret %s, because it is not base64', async (secret) => {
     expect(problemsOf(await strict.post('/v2/tsigkeys', key({ secret })))).toEqual([
       'secret: format',
     ]);

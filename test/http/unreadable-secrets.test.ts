@@ -77,7 +77,7 @@ describe('a secret whose ciphertext', () => {
 describe('a key with an unreadable secret', () => {
   beforeEach(() => tamper(`UPDATE tsigkeys SET secret = ${FLIP} WHERE name = 'one'`));
 
-  test('503 for a change of another member, which is not stored', async () => {
+  test('503 for a change of another member, and nothing changes', async () => {
     expectError(
       await service.patch(`/v2/tsigkeys/${ids[0]}`, { name: 'new' }),
       503,
@@ -86,7 +86,7 @@ describe('a key with an unreadable secret', () => {
     expect((await service.get('/v2/tsigkeys?name=new')).body.tsigkeys).toEqual([]);
   });
 
-  test('200 for a new secret, after which the secret is readable', async () => {
+  test('200 for a new secret, and the secret is then readable', async () => {
     const secret = 'bmV3IHNlY3JldA==';
     const changed = await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret });
     expect([changed.status, changed.body.secret]).toEqual([200, secret]);
@@ -123,7 +123,7 @@ describe('a key with an unreadable secret', () => {
     expect(shown.body.secret).toEqual(expect.any(String));
   });
 
-  test('200 for the filters name and orphaned, which need no secret', async () => {
+  test('200 for the filters name and orphaned, because they need no secret', async () => {
     expect((await service.get('/v2/tsigkeys?orphaned=true')).status).toBe(200);
     expect(
       (await service.get('/v2/tsigkeys?name=three&orphaned=false')).body.tsigkeys,

@@ -79,7 +79,7 @@ describe('filters', () => {
     'name_key=x',
     'orphaned=true',
     'all_projects_=1',
-  ])('400 for %s, which is not a filter', async (query) => {
+  ])('400 for %s, because it is not a filter', async (query) => {
     expectError(await service.get(`/v2/zones?${query}`), 400, 'bad_request');
   });
 });
@@ -210,7 +210,7 @@ describe('outside_tlds', () => {
     await service.delete(`/v2/tlds/${ids.get('nothing-here')}`);
   });
 
-  test('401 for a member and a reader, also for their own zones', async () => {
+  test('401 for a member and a reader, even for their own zones', async () => {
     const reader = await clientFor(service, ['reader'], 'red');
     for (const client of [red, reader]) {
       for (const value of ['true', 'false'])

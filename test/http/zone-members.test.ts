@@ -261,7 +261,7 @@ describe('members', () => {
       'additionalProperties',
     ]),
   ] as [string, string][])(
-    '400 for the member %s, which callers cannot set',
+    '400 for the member %s, because callers cannot set it',
     async (member, validator) => {
       const zone = await createZone(service, primary(fresh()));
       for (const value of [Object.hasOwn(zone, member) ? zone[member] : null, 'x']) {

@@ -62,7 +62,7 @@ describe("a project's zones", () => {
     ['a member of another project', ['member'], 'blue'],
     ['an administrator of another project', ['admin'], 'blue'],
     ['a member of no project', ['member'], null],
-  ])('404 for %s, whose lists do not contain the zones', async (_who, roles, project) => {
+  ])('404 for %s, and the lists of this caller contain no zones', async (_who, roles, project) => {
     const client = await clientFor(service, roles, project);
     for (const response of await Promise.all(requestsAbout(client, redZone))) {
       expect(expectError(response, 404, 'zone_not_found')).toBe('Could not find Zone');
@@ -192,7 +192,7 @@ describe('zones above and below zones of another project', () => {
   });
 
   test.each(['xaround.example.', 'around-x.example.', 'around.example.org.', 'example.around.'])(
-    '201 for %s, which is not above or below the zone',
+    '201 for %s, because it is neither above nor below the zone',
     async (name) => {
       const { id } = await createZone(blue, primary(name));
       await blue.delete(`/v2/zones/${id}`);

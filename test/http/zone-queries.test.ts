@@ -58,7 +58,7 @@ describe('the limits', () => {
     max_page_limit: 1000,
   };
 
-  test('200 with every limit, also for readers', async () => {
+  test('200 with every limit, even for readers', async () => {
     expect((await service.get('/v2/limits')).body).toEqual(withoutLimit);
     const reader = await clientFor(service, ['reader'], 'red');
     expect((await reader.get('/v2/limits')).body).toEqual(withoutLimit);

@@ -83,7 +83,7 @@ describe('zone creation', () => {
     expect(await attempt()).toBe('ok');
   });
 
-  test('400 for a name that only an entry would allow whose creation was refused', async () => {
+  test('400 for a name that only an entry with a refused creation would allow', async () => {
     await createTlds(service, 'org');
     expect((await service.post('/v2/tlds', { name: 'ORG' })).status).toBe(409);
     expect((await service.post('/v2/tlds', { name: 'example.' })).status).toBe(400);
@@ -164,7 +164,7 @@ describe('the name check', () => {
     ]);
   });
 
-  test('200 for a name of 30,000 different characters, which is not converted to ASCII', async () => {
+  test('200 for a name of 30,000 different characters, without a conversion to ASCII', async () => {
     const name = Array.from({ length: 30_000 }, (_, index) =>
       String.fromCharCode(index < 20_000 ? 0x4e00 + index : 0x5de0 + index),
     ).join('');

@@ -78,7 +78,7 @@ describe('a new zone', () => {
     expect((await service.get(`/v2/zones/${created.id}`)).body).toEqual(created);
   });
 
-  test('403 for a CATALOG zone, which callers cannot create', async () => {
+  test('403 for a CATALOG zone, because callers cannot create CATALOG zones', async () => {
     expectError(await post(primary(fresh(), { type: 'CATALOG' })), 403, 'forbidden');
   });
 });
@@ -142,7 +142,7 @@ describe('names', () => {
     [5, 'type'],
     [['example.com.'], 'type'],
     ['a\0.com.', 'format'],
-  ])('400 for the name %j, which violates the rule %s', async (name, validator) => {
+  ])('400 for the name %j, because it violates the rule %s', async (name, validator) => {
     expect(problemsOf(await post(primary(fresh(), { name })))).toEqual([`name: ${validator}`]);
   });
 

@@ -38,8 +38,8 @@ function run(job) {
 }
 
 /**
- * Opens a connection that sends and reads as the job describes. Opens a new one when it ends, if
- * `reopening` is true.
+ * Opens a connection that sends and reads as the job describes. If `reopening` is true, opens a new
+ * connection when this connection ends.
  */
 function open(job, sockets) {
   const receiving = {

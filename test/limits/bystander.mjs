@@ -69,11 +69,11 @@ function start(probe) {
       const request = (secure ? httpsRequest : httpRequest)(probe.url, settings, (response) => {
         response.resume();
         response.on('close', () =>
-          finish(response.complete ? response.statusCode : 0, 'the answer broke off'),
+          finish(response.complete ? response.statusCode : 0, 'the response was incomplete'),
         );
       });
       current = request;
-      // Retries as every client does if the service closed an idle connection, which is no fault.
+      // A service may close an idle connection. Every client then retries.
       request.on('error', (error) =>
         mayRepeat && request.reusedSocket && error.code === 'ECONNRESET'
           ? send(false)

@@ -29,7 +29,7 @@ export interface Bystander {
   stop(): Promise<Readonly<Record<string, readonly Sample[]>>>;
 }
 
-/** Starts another caller in a separate process, which sends these requests. */
+/** Starts a separate process that sends these requests as another caller. */
 export function startBystander(probes: readonly Probe[]): Bystander {
   const child = fork(join(import.meta.dirname, 'bystander.mjs'), { execArgv: [] });
   child.send({ probes });

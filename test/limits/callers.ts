@@ -15,8 +15,8 @@ const IN_TURN = {
 } as const;
 
 /**
- * Returns a pattern that takes a backtracking matcher forever, because zones repeat one letter in
- * names and descriptions.
+ * Returns a pattern for which a backtracking matcher needs exponential time, because zones repeat
+ * one letter in names and descriptions.
  */
 const pattern = (last: string) => encodeURIComponent(`${'*a'.repeat(100)}*${last}`);
 

@@ -15,7 +15,7 @@ const ZONES = 100_000;
 
 const POOL = { maxConnections: 1, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
 
-/** A placeholder for the number of a zone, which has six digits. */
+/** A placeholder for the six-digit number of a zone. */
 const NUMBER = 'nnnnnn';
 
 /** The slowest name for pattern matching: a long name that repeats one letter. */

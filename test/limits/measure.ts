@@ -24,7 +24,7 @@ export interface Measurement {
    */
   readonly processorShare: number;
   readonly peakMemoryMb: number;
-  /** What was not idle within the time limit after the attack. */
+  /** Descriptions of what was not idle at the time limit after the attack. */
   readonly remains: readonly string[];
   /** The time in seconds after the attack until everything was idle. */
   readonly recoverySeconds: number;
@@ -45,8 +45,8 @@ const IDLE_SHARE = 0.1;
 const HEAD_START_MS = 300;
 
 /**
- * The number of requests for each path before the attack. After so many, Node.js has compiled the
- * code.
+ * The number of requests for each path before the attack. After these requests, Node.js has
+ * compiled the code.
  */
 const WARM_UP_ROUNDS = 10;
 
@@ -136,8 +136,8 @@ function targetOf(service: AttackedService): Target {
 }
 
 /**
- * Returns the requests of the other caller, which has its own token: reads, health checks and, if
- * the scenario requires writes, creations.
+ * Creates a token for the other caller, and returns the caller's requests: reads, health checks
+ * and, if the scenario requires writes, creations.
  */
 async function probesOf(
   scenario: Scenario,

@@ -1,7 +1,7 @@
 import type { Attack, AttackReport } from './attack.ts';
 import type { AttackedService, Start } from './service.ts';
 
-/** An attack, which is also a row of the table in SECURITY.md. */
+/** An attack, and its row of the table in SECURITY.md. */
 export interface Scenario extends Start {
   /** A sentence in the imperative that describes the attack. */
   readonly name: string;

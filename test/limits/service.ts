@@ -141,8 +141,8 @@ export function cpuMilliseconds(pid: number): number {
 const MILLISECONDS_PER_TICK = 10;
 
 /**
- * Returns the times in nanoseconds for which the main thread of a process has run and has waited
- * for a CPU. Returns zeros if the system reports neither.
+ * Returns how long the main thread of a process has run and has waited for a CPU, in nanoseconds.
+ * Returns zeros if the system reports neither.
  */
 export function processorTimes(pid: number): { readonly ran: number; readonly waited: number } {
   const path = `/proc/${pid}/schedstat`;

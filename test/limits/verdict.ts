@@ -4,8 +4,8 @@ import { measure, type Measurement } from './measure.ts';
 import type { Scenario } from './scenario.ts';
 
 /**
- * The maximum delay of other callers' requests beyond the delay of the machine, in milliseconds,
- * and the maximum memory in MB.
+ * The maximum delay of other callers' requests in milliseconds, without the delay of the machine.
+ * `memoryMb` is the maximum memory in MB.
  */
 export const BOUNDS = { get: 250, healthcheck: 250, write: 1000, memoryMb: 512 } as const;
 

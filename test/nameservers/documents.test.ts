@@ -45,7 +45,7 @@ function replaced(text: string, changes: Readonly<Record<string, string>>): stri
 }
 
 /**
- * Returns the blocks of commands of a page, for the time before or after the start of the server.
+ * Returns the blocks of commands that a page lists before or after the start of the server.
  * Includes indented blocks.
  */
 function commandsOf(name: string, phase: 'before the start' | 'after the start'): string[] {
@@ -267,9 +267,7 @@ guardian=no
   },
 };
 
-/**
- * Starts a service and runs the commands of a page for the time after the start of the name server.
- */
+/** Starts a service, and runs the commands that a page lists after the start of the server. */
 async function followPage(page: string, server: DrivenServer, local: object): Promise<void> {
   const { folder, address } = server;
   const yaml = blocksOf({ path: page, text: readPage(page) }).find(

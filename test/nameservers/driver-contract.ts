@@ -15,7 +15,7 @@ import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-s
 import { recordSecret } from '../harness/evidence.ts';
 import { IS_LONG, sizeOf } from '../harness/sizes.ts';
 
-/** A running server with its driver, which all tests of a driver use. */
+/** A running server with its driver, for all tests of the driver. */
 export interface Session {
   readonly server: DrivenServer;
   readonly driver: Driver;
@@ -161,7 +161,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       for (const key of keys) await expectKey(key, true);
     });
 
-    test('the server accepts the old or the new secret at any time during a change', async () => {
+    test('the server accepts the former or the new secret at any time while the secret changes', async () => {
       const { server, apply, expectKey } = session();
       const key = newKey({ rights });
       await apply(key);

@@ -219,7 +219,7 @@ function write(format: string, files: Files): string {
 }
 
 /**
- * Returns the names of the keys that an import of the file finds, or undefined if the import
+ * Returns the names of the keys that an import finds in the file, or undefined if the import
  * reports a problem.
  */
 function imported(format: string, main: string): Names {

@@ -59,7 +59,7 @@ describeDriver(database, (session) => {
     expect(knotc(server, 'conf-read server')).not.toContain('abandoned');
   });
 
-  test('the driver waits for a short transaction of another client, which commits', async () => {
+  test('the driver waits until a short transaction of another client commits', async () => {
     const { server, apply, expectKey } = session();
     knotc(server, 'conf-begin', 'conf-set server.identity committed');
     const given = key();
@@ -121,7 +121,7 @@ describeDriver(database, (session) => {
     await expectKey(other, true);
   });
 
-  test('after another program opened a rule, the driver makes it refuse unsigned requests again', async () => {
+  test('after another program opened a rule, the driver makes the rule refuse unsigned requests again', async () => {
     const { server, apply, driver, state } = session();
     await apply();
     knotc(

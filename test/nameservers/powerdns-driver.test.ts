@@ -64,7 +64,7 @@ describeDriver(powerdns, (session) => {
     { networks: ['127.0.0.0/8'], expected: ['127.0.0.0/8'] },
     { networks: [], expected: ['0.0.0.0/0', '::/0'] },
   ])(
-    'a pass that ended between the keys and the networks $networks of a zone is completed',
+    'after a pass ended between the keys and the networks $networks of a zone, the next pass completes the work',
     async ({ networks, expected }) => {
       const { server, apply, driver, expectKey } = session();
       const key = newKey({ rights: ['update'] });

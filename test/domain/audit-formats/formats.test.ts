@@ -118,7 +118,7 @@ describe('formats of audit records', () => {
     expect(write('cef', { action: 'a|b\nc' })).toContain('|a\\|b\\\\u000ac|a\\|b\\\\u000ac|3|rt=');
   });
 
-  test('cef cuts a very long name to the limit of a field, and the other formats write the whole name', () => {
+  test('cef truncates a name to at most 4,000 characters, and the other formats write the whole name', () => {
     const name = '\u{1f600}'.repeat(5000);
     expect(readCef(write('cef', { resource_name: name })).get('cs3')).toHaveLength(4000);
     for (const format of ['jsonl', 'cadf', 'syslog'])

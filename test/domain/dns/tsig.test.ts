@@ -281,7 +281,7 @@ describe('message streams', () => {
     });
   }
 
-  test('can contain unsigned messages, which the next signature covers', () => {
+  test('can contain unsigned messages, and the next signature covers these messages', () => {
     expect(outcomes(7, (index) => index % 3 === 0)).toEqual([
       'good',
       'unsigned',

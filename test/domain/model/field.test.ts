@@ -347,7 +347,7 @@ describe('an object with optional members', () => {
   });
 });
 
-test('an object in a response may have further members, which parsing removes', () => {
+test('an object in a response may have further members, and parsing removes them', () => {
   const kind = responseObject({ items: sequence(integer(1)) });
   expect(kind.parse({ items: [1, 2], more: true })).toEqual({ value: { items: [1, 2] } });
   expect(outcome(kind, { items: [0] })).toBe('type');

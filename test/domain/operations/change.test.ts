@@ -132,7 +132,7 @@ describe('a rule for the changes of a resource type', () => {
     expect(await store.exists(token, [])).toBe(false);
   });
 
-  test('can change the resource before it is stored, also in a bulk request', async () => {
+  test('can change the resource before it is stored, even in a bulk request', async () => {
     RULES.set(tld, {
       admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }),
     });

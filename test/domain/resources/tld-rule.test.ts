@@ -199,7 +199,7 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
 }
 
 describe('comparison with a naive implementation', () => {
-  // With three labels, names and entries overlap often, also in suffixes that are not whole labels.
+  // With three labels, names and entries overlap often, even in suffixes that are not whole labels.
   const label = fc.constantFrom('a', 'B', 'ab');
   const relativeName = (maxLength: number) =>
     fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));

@@ -118,7 +118,7 @@ describe('toAsciiName', () => {
     ['a label of 37,000 characters', 'é'.repeat(37_000)],
   ])('does not convert %s', (_label, text) => expect(toAsciiName(text)).toBeUndefined());
 
-  test('converts labels whose ASCII form has at most 63 characters, also outside the basic plane', () => {
+  test('converts labels whose ASCII form has at most 63 characters, even with characters outside the basic plane', () => {
     expect(
       toAsciiName(`${'𐍈'.repeat(20)}.${'𐍈'.repeat(20)}`)
         ?.split('.')

@@ -15,7 +15,7 @@ export interface Brand extends ServerRecipe {
   wrongKey?(server: DrivenServer): Record<string, unknown>;
   /** Removes a key and changes a secret on the server, as an operator would. */
   edit(server: DrivenServer, removed: string, changed: string): Promise<void>;
-  /** The name of a key in the server's own configuration, which the driver does not manage. */
+  /** The name of a key that the driver does not manage, in the server's own configuration. */
   readonly foreign: string;
   /** The file that the driver writes. Absent for PowerDNS. */
   readonly include?: IncludedFile;
