@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const BOTH = ['transfer', 'update'];
 
-/** The zones, keys, scopes and p95 limit of most rows. */
+/** The zones, keys, scopes and p95 limit of the rows for BIND, Knot DNS and NSD. */
 const MANY = { zones: 5000, keys: 1000, scopes: ['POOL', 'ZONE'], limitMs: 1000 };
 const BIND = { ...MANY, brand: 'BIND' };
 const POWERDNS = { brand: 'PowerDNS', zones: 1000, keys: 10, scopes: ['POOL'], limitMs: 2000 };
@@ -13,8 +13,8 @@ const TRANSFERS = ['transfer'];
 /**
  * The rows to measure. `ownLists` is the number of BIND zones that name their own lists. The other
  * zones name only the lists for all zones. Keys for one zone belong to the zones with their own
- * lists. `zoneLists` is the option of the driver. With `all`, the key file at first defines the
- * lists of every zone, otherwise only those that zones name.
+ * lists. `zoneLists` is the option of the driver. With `all`, the first key file defines the lists
+ * of every zone. Otherwise, the file defines only the lists that zones name.
  */
 export const ROWS = [
   ...[
@@ -40,7 +40,7 @@ export const ROWS = [
   ),
 ];
 
-/** Returns a brand of name servers with the configuration and the options that a row states. */
+/** Returns `brand` with the configuration and the driver options of a row. */
 export function brandOf(brand, { rights, ownLists, zoneLists, synchronous }) {
   return {
     ...brand,

@@ -2,9 +2,9 @@
 // keys. Prints the time from a creation until the key is verified. Prints the times from a deletion
 // until the key is refused, and until the name server is live. Prints how many keys a second the
 // service creates with and without name servers. Fails if a target is missed. `--brand BIND`
-// measures one program, and `--brand creates` only the creations. `--row TEXT` measures the rows
-// with this text in their names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys
-// 10` change the rows.
+// measures only BIND, and `--brand creates` only the creations. `--row TEXT` measures the rows with
+// this text in their names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10`
+// change the rows.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,9 @@ const given = {
 const chosen = ROWS.filter(({ name, brand }) => wanted(brand) && name.includes(values.row));
 const hasCreates = wanted('creates') && values.row === '';
 if (chosen.length === 0 && !hasCreates)
-  throw new Error('No row matches --brand and --row. See bench/delivery-rows.mjs.');
+  throw new Error(
+    `No row matches --brand '${values.brand ?? ''}' and --row '${values.row}'. See bench/delivery-rows.mjs.`,
+  );
 for (const row of chosen) {
   const brand = BRANDS.find(({ name }) => name === row.brand);
   if (brand === undefined) print(`${row.name}: ${row.brand} is not installed`);
@@ -90,7 +92,7 @@ async function measureDelivery(brand, row) {
       report(`${name}, ${scope}, verified`, times.verified, limitMs);
       report(`${name}, ${scope}, refused`, times.refused, limitMs);
       report(`${name}, ${scope}, live after the deletion`, times.live);
-      print(`${name}, ${scope}, CPU time of the service for both changes: ${cpuMs} ms`);
+      print(`${name}, ${scope}, CPU time of the service for a creation and a deletion: ${cpuMs} ms`);
     }
   } finally {
     await service.stop();
@@ -120,7 +122,7 @@ async function measureRound(context, times) {
   times.live.push(performance.now() - deleted);
 }
 
-/** Waits at most 30 s until a name server accepts the key for each right, or refuses it. */
+/** Waits at most 30 s until a name server accepts or refuses the key for each right. */
 async function expectKey({ server, zone, rights }, key, accepted) {
   const until = performance.now() + 30_000;
   for (const right of rights)
@@ -134,9 +136,7 @@ async function expectKey({ server, zone, rights }, key, accepted) {
     }
 }
 
-/**
- * Compares creations without name servers with creations for 3 BIND servers, in alternating rounds.
- */
+/** Compares the rates of creations with and without 3 BIND servers, in alternating rounds. */
 async function measureCreates() {
   const brand = BRANDS.find(({ name }) => name === 'BIND');
   if (brand === undefined) return print('creations: BIND is not installed');
@@ -253,7 +253,7 @@ async function untilLive(service) {
   }
 }
 
-/** Runs `work` for each number below `count`, for at most `atOnce` of them at the same time. */
+/** Runs `work` for each number below `count`, at most `atOnce` times at once. */
 async function inParallel(atOnce, count, work) {
   const waiting = Array.from({ length: count }, (_, index) => index).values();
   const run = async () => {

@@ -1,4 +1,4 @@
-// Generates load with autocannon, in a child process. `load.mjs` sends it the jobs.
+// Generates load with autocannon, in a child process. `load.mjs` sends the jobs.
 import autocannon from 'autocannon';
 import { forgetCreated, TRAFFIC } from './traffic.mjs';
 

@@ -20,7 +20,7 @@ export async function nameServerHarness() {
   const folder = temporaryFolder();
   for (const name of ['node_modules', 'package.json'])
     symlinkSync(join(ROOT, name), join(folder, name));
-  // The harness of the tests writes the output of name servers into this folder.
+  // The test harness writes the output of name servers into this folder.
   process.env.TEST_RUN_FOLDER = temporaryFolder();
   const build = await rolldown({
     cwd: ROOT,
@@ -28,7 +28,7 @@ export async function nameServerHarness() {
       Object.entries(MODULES).map(([name, path]) => [name, join(ROOT, path)]),
     ),
     platform: 'node',
-    external: /^[^./]/, // packages and parts of Node.js
+    external: /^[^./]/, // packages and built-in modules of Node.js
     treeshake: { moduleSideEffects: false }, // vitest cannot be imported outside its runs
     logLevel: 'warn',
   });

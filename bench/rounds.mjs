@@ -6,7 +6,7 @@ import { runWrk } from './wrk.mjs';
  */
 const MAX_SPREAD = 0.3;
 
-/** Returns the median, which is the mean of the two middle values of an even number. */
+/** Returns the median: for an even count, the mean of the two middle values. */
 export function median(values) {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;

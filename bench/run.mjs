@@ -50,7 +50,7 @@ if (values.help || unknown.length > 0) {
     .write(`npm run bench -- [--quick] [--only NAME]... [--before PROGRAM] [--profile] [--strict]
 
   --quick    run one short round of each scenario, in less than a minute; only large differences are significant
-  --only     run one scenario (can be repeated): ${Object.keys(SCENARIOS).join(', ')}
+  --only     run one scenario; repeat the flag for more scenarios: ${Object.keys(SCENARIOS).join(', ')}
   --before   compare with another build of the service, such as ../older/dist/main.js; without --only, run no other scenario
   --profile  write CPU profiles of the service to var/bench/profiles; profiling slows the service down
   --strict   exit with 2 if a target is missed

@@ -11,7 +11,8 @@ const PANELS = [
 ];
 
 /**
- * Returns the slices of a soak as an SVG plot, with one panel for each measurement, over minutes.
+ * Returns the slices of a soak as an SVG plot, with one panel for each measurement. The horizontal
+ * axis is the time in minutes.
  */
 export function plotSoak({ rate, slices }) {
   const end = Math.max(...slices.map(({ minute }) => minute), 1);

@@ -74,7 +74,7 @@ for (const [name, member] of Object.entries({
 }
 process.exit(0);
 
-/** Writes the measurements so far, so that an interrupted run has a result. */
+/** Writes all measurements of this run, so that an interrupted run has a result. */
 function save() {
   mkdirSync(OUTPUT, { recursive: true });
   writeFileSync(

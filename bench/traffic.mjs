@@ -33,7 +33,7 @@ let serial = 0;
 /** @type {Record<string, (args: any) => Traffic>} */
 export const TRAFFIC = {
   /**
-   * Reads `paths` in rotation. Each response body must equal the one in `bodies` with the same
+   * Reads `paths` in rotation. Each response body must equal the member of `bodies` with the same
    * index.
    */
   get({ paths, bodies }) {
@@ -85,7 +85,7 @@ export const TRAFFIC = {
       },
     };
   },
-  /** Changes the entries that `create` has created, in rotation. */
+  /** Changes the first half of the entries that `create` has created, in rotation. */
   patch() {
     const ids = idsOf('tlds');
     let next = 0;
@@ -131,8 +131,8 @@ export const TRAFFIC = {
     return {
       make() {
         const wanted = cycle[(next += 1) % cycle.length];
-        // Changes use the first half of the entries and deletions the last, so that no change meets
-        // a deleted entry.
+        // Changes use the first half of the entries. Deletions use the last entries, so that no
+        // change targets a deleted entry.
         const kind =
           (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
         return { ...kind.make(), kind };

@@ -1,6 +1,6 @@
 // Checks the types of src, and bundles it into dist. With --noCheck, only bundles it. npm also runs
-// this script after an installation. Without development packages, a production install uses the
-// existing dist.
+// this script after an installation. Without the compiler, for example in a production install,
+// leaves the existing dist unchanged.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

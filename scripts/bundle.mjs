@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * Modules of src with the same names in dist: the program, and the imports of scripts and tests.
- * All other modules become parts of a few larger files, which Node.js loads faster.
+ * The modules that become files with the same names in dist: the program, and the modules that
+ * scripts and tests import. All other modules become parts of a few larger files, which Node.js
+ * loads faster.
  */
 const ENTRIES = [
   'main',
@@ -46,7 +47,7 @@ export async function bundle(checkout, target, entries = ENTRIES) {
       Object.entries(input).map(([name, path]) => [name, join(checkout, 'src', `${path}.ts`)]),
     ),
     platform: 'node',
-    external: /^[^./]/, // packages and parts of Node.js
+    external: /^[^./]/, // packages and built-in modules of Node.js
     logLevel: 'warn',
   });
   await build.write({

@@ -45,7 +45,7 @@ The service does not start with:
 - an invalid value
 - a file that is unreadable or unusable
 
-The service then lists all problems and exits with 2.
+In these cases, the service lists all problems and exits with 2.
 \`tsigil check-config\` makes the same checks and prints the effective configuration.
 The output hides secrets, and the password in a database URL.
 
@@ -81,7 +81,8 @@ In a variable, write numbers, booleans, lists and maps as YAML:
 ## Example configuration
 
 This service accepts requests from other machines over TLS, and uses PostgreSQL.
-The service runs one process for each of four cores, and callers with the role \`reader\` can list and read TLDs:
+The service runs one process for each of four cores.
+Callers with the role \`reader\` can list and read TLDs:
 
 \`\`\`yaml
 listen: 0.0.0.0:9001
@@ -110,8 +111,8 @@ An entry in \`policy\` replaces the default roles of a right.
 If the entry omits \`admin\`, administrators do not have the right.
 Roles are case-insensitive.
 
-The rights without a collection set the context of a request.
-The [API reference](api.md#request-context-headers) describes the headers that need these rights.
+The rights without a collection permit request context headers.
+The [API reference](api.md#request-context-headers) lists the right that each header needs.
 
 \`policy\` cannot grant rights on tokens, because a caller who can create tokens can get every right.
 

@@ -8,7 +8,7 @@ import { VERSION } from '../dist/version.js';
 const VARIABLES = [
   [
     'TSIGIL_URL',
-    'The URL of the service if --url is not set. The default is the URL in the current profile, or that of the service on this machine.',
+    'The URL of the service if --url is not set. The default is the URL in the current profile, or the URL of the service on this machine.',
   ],
   [
     'TSIGIL_TOKEN',
@@ -32,7 +32,7 @@ const VARIABLES = [
     'The region and the interface that select an endpoint in the service catalogue.',
   ],
   ['OS_CACERT', 'A file with the CA certificates to trust.'],
-  ['NO_COLOR', 'If it is set and not empty, the output has no colours.'],
+  ['NO_COLOR', 'If this variable is set and not empty, the output has no colours.'],
 ];
 
 const FILES = [
@@ -142,8 +142,7 @@ function sentence(text) {
 }
 
 /**
- * Returns text with the characters escaped that roff interprets: hyphens, and periods at the start
- * of a line.
+ * Escapes the characters that roff interprets, such as hyphens and periods at the start of a line.
  */
 function escape(text) {
   const escaped = text
@@ -161,12 +160,12 @@ function escape(text) {
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }
 
-/** Returns one argument of a macro. */
+/** Quotes and escapes one argument of a macro. */
 function quote(text) {
   return `"${escape(text).replaceAll('"', '\\(dq')}"`;
 }
 
-// No command runs, so none needs a terminal or a service.
+// This script runs no command, so the program needs no working terminal or service.
 process.stdout.write(
   manualPage(
     await createProgram(VERSION, {}, { environment: {}, out: process.stdout, err: process.stderr }),

@@ -1,4 +1,4 @@
-// Makes the files of a release: node scripts/release.mjs [FOLDER], by default into release/.
+// Writes the files of a release into FOLDER (default: release/): node scripts/release.mjs [FOLDER].
 // The same commit, and the same versions of Node.js, npm and dpkg-deb, always give the same bytes.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const CONTAINER_FILES = [
   'tsconfig.json',
 ];
 
-/** The architectures of Debian, and the names that Node.js has for them. */
+/** The architectures by their names in Debian, with their names in Node.js. */
 const ARCHITECTURES = { amd64: 'x64', arm64: 'arm64' };
 
 /**

@@ -1,4 +1,4 @@
-// Bare node:http: returns a constant body, whose length is the number in the path.
+// Bare node:http. The number in the path is the length of the constant body.
 import { createServer } from 'node:http';
 
 const bodies = new Map();

@@ -130,7 +130,7 @@ async function openStore(isEncrypted) {
       return 1;
     },
     async create() {
-      return (await insertMany(64, LATER)).length; // too new for the page of `list`
+      return (await insertMany(64, LATER)).length; // `list` returns only the older keys
     },
     close: () => store.close(),
   };

@@ -67,8 +67,8 @@ export async function reads(bench) {
 }
 
 /**
- * Measures the same reads with wrk, which uses less CPU time than autocannon. A slow load generator
- * makes the floor look more expensive than it is.
+ * Measures reads of `paths` with wrk, which uses less CPU time than autocannon. A slow load
+ * generator makes the floor look more expensive than it is.
  */
 async function wrkRow(bench, { service, floor, name, paths, size }) {
   const connections = 64;

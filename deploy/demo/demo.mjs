@@ -1,6 +1,6 @@
 // Shows the delivery of keys on this machine. Usage: npm run demo [-- DRIVER]. Starts a name server
 // and the service in a temporary folder. Transfers a zone with a new key, and shows that the name
-// server refuses the deleted key. At the end, ends both programs and removes the folder.
+// server refuses the deleted key. Finally, stops both programs and removes the folder.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -73,7 +73,9 @@ async function startNameServer(driver, folder, { run, start }) {
   return { name: 'ns1', driver, address: `127.0.0.1:${port}`, probeZone: `${ZONE}.`, local };
 }
 
-/** Starts the service. Returns the environment variables that its client needs. */
+/**
+ * Starts the service. Returns the environment variables with which the client finds the service.
+ */
 async function startService(folder, entry, { start }) {
   const file = join(folder, 'tsigil.yaml');
   // Every JSON document is also a YAML document.
@@ -96,7 +98,7 @@ async function demonstrate(driver, folder, processes) {
   say(`1. ${title} serves the zone ${ZONE} at ${server.address}, and refuses all transfers.`);
   const variables = await startService(folder, server, processes);
   say(
-    `2. The service runs at ${variables.TSIGIL_URL}, and its configuration names ${title} 'ns1'.`,
+    `2. The service runs at ${variables.TSIGIL_URL}, and lists ${title} as the name server ns1.`,
   );
   /** Runs a command of the client, and returns its output. */
   const tsigil = async (...words) => {

@@ -15,7 +15,7 @@ import { findProgram } from './processes.mjs';
 const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 
 /**
- * Returns the folder of the PowerDNS modules, or undefined if the one for SQLite is not installed.
+ * Returns the folder of the PowerDNS modules, or undefined if the SQLite module is not installed.
  */
 function moduleFolder() {
   return readdirSync('/usr/lib')

@@ -1,4 +1,4 @@
-// Starts and ends the programs of the demo.
+// Starts and stops the programs of the demo.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** How long a program may take to start, or a condition to become true, in milliseconds. */
+/** The time limit for the start of a program or for a condition, in milliseconds. */
 const TIMEOUT_MS = 20_000;
 
 /** How long a program may take to end before it is killed, in milliseconds. */
@@ -15,7 +15,7 @@ const END_MS = 5000;
 /** The folders to search for programs: those of the PATH, and those for administrators. */
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin'];
 
-/** The environment of all programs, without the settings of any other service. */
+/** The environment of all programs, without the variables of Tsigil and OpenStack. */
 const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(?:TSIGIL|OS)_/.test(name)),
 );
@@ -94,7 +94,7 @@ export function createProcesses(folder, signal) {
     async start(title, program, parameters, ready) {
       const started = launch(program, parameters, {});
       return until(async () => {
-        if (started.ended) throw new Error(`${title} ended at once:\n${started.output}`);
+        if (started.ended) throw new Error(`${title} ended during startup:\n${started.output}`);
         return ready(started.output);
       }, `${title} did not start`);
     },
@@ -107,7 +107,7 @@ export function createProcesses(folder, signal) {
       return { status, output: started.output };
     },
 
-    /** Ends all programs, the newest first. */
+    /** Stops all programs, the newest first. */
     async end() {
       for (const { child, exit, ended } of running.toReversed()) {
         if (ended) continue;

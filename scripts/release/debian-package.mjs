@@ -1,4 +1,4 @@
-// The package for Debian and its relatives, with all dependencies.
+// Builds the package for Debian and derivatives of Debian, with all dependencies.
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -44,7 +44,7 @@ const LOADED = /\.(?:[cm]?js|json|node)$|^(?:licen[cs]e|notice)\b/i;
 /** Folders of dependencies that no program loads, and hidden files. */
 const UNUSED = /(?:^|\/)(?:\.|(?:bench\w*|docs|examples?|integration|scripts|spec|tests?|tools)\/)/;
 
-/** The name suffix of a file that is compiled for the GNU C library, which Debian has. */
+/** The suffix of binaries for glibc, the C library of Debian. */
 const GLIBC = '@photostructure+sqlite.glibc.node';
 
 /** Writes the .deb for one architecture. `root` is a new folder for the files of the package. */
@@ -80,7 +80,7 @@ export function makeDebianPackage({ checkout, program, root, file, architecture,
 }
 
 /**
- * Copies the dependencies of the program. Throws if the version of one differs from
+ * Copies the dependencies of the program. Throws if an installed version differs from
  * package-lock.json.
  */
 function copyDependencies(checkout, home, cpu) {

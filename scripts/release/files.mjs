@@ -1,9 +1,9 @@
-// Files, folders and archives that do not depend on the time or on who makes them.
+// Writes files, folders and archives whose content and modes do not depend on the time or the user.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Runs a program and returns its output. Throws an error with its output if it fails. */
+/** Runs a program and returns its output. Throws an error with the output if the program fails. */
 export function run(program, parameters, folder, environment = {}) {
   const { status, stdout, stderr, error } = spawnSync(program, parameters, {
     cwd: folder,

@@ -7,7 +7,7 @@ import { readJson } from './program.mjs';
 
 /**
  * Returns the SBOM of the program and its dependencies. The time of the SBOM is `time`, and the
- * serial number depends only on the content. Writes the files that npm reads to `folder`, without
+ * serial number depends only on the content. Writes the input files of npm into `folder`, without
  * packages that only a checkout needs. `npm sbom --omit=dev` would also omit packages that both the
  * program and the tests need.
  */

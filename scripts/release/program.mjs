@@ -1,10 +1,13 @@
-// Makes the published program: bundled, and without what only a checkout needs.
+// Builds the published program, without files and members that only a checkout needs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../bundle.mjs';
 import { copyAll } from './files.mjs';
 
-/** The files beside dist/ and package.json. npm adds README.md and LICENSE by itself. */
+/**
+ * The files of the package besides dist/ and package.json. npm pack always adds README.md and
+ * LICENSE.
+ */
 const FILES = ['docs/tsigil.1', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md'];
 
 /** The members of package.json that only a checkout needs. */
@@ -21,8 +24,9 @@ export async function buildProgram(checkout, target) {
 }
 
 /**
- * Returns a package.json without what only a checkout needs. npm ignores the overrides of an
- * installed package. The overrides of the packages in `shipped` therefore become dependencies.
+ * Returns a package.json without the members that only a checkout needs. npm ignores the overrides
+ * of an installed package. The overrides of the packages in `shipped` therefore become
+ * dependencies.
  */
 function publishable({ dependencies, overrides, ...members }, shipped) {
   const kept = Object.entries(members).filter(([name]) => !CHECKOUT_MEMBERS.includes(name));

@@ -48,7 +48,7 @@ test('token create limits the token to pools, zones and keys by name or id, and 
   const refused = await tsigil(folder, environment, 'tld', 'list');
   expect(refused.status).toBe(4);
   expect(refused.err).toContain("The limits of the token do not include the right 'tlds:list'");
-  expect(refused.err).toContain("'tsigil whoami' shows the limits of the token.");
+  expect(refused.err).toContain("Run 'tsigil whoami' to see the limits of the token.");
 });
 
 test.each([

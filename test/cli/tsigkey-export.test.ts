@@ -78,7 +78,7 @@ describe('files', () => {
   test('exits with 2 if --overwrite names a pipe, and does not replace the pipe', async () => {
     spawnSync('mkfifo', [path()]);
     const { status, err } = await exported('--overwrite');
-    expect([status, err]).toEqual([2, expect.stringContaining('it is not a file')]);
+    expect([status, err]).toEqual([2, expect.stringContaining('it is not a regular file')]);
     expect(statSync(path()).isFIFO()).toBe(true);
     expect(readdirSync(folder)).toEqual(['transfer.key']);
   });
@@ -209,7 +209,7 @@ describe('several keys', () => {
         const { status, out, err } = await run(...selection, '--format', format, '-o', path);
         expect([status, out, existsSync(path)]).toEqual([2, '', false]);
         expect(err).toContain(`A file in the format '${format}' for `);
-        expect(err).toContain('can hold one key only');
+        expect(err).toContain('can contain only one key');
         expect(err).toContain('--output-dir');
       }
     },

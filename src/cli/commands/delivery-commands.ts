@@ -20,7 +20,7 @@ export function addKeyStatus(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('status')
     .description(
-      'show on which name servers a tsigkey works; exit with 1 if one of them lacks the key',
+      'show on which name servers a tsigkey works; exit with 1 if a name server lacks the key',
     )
     .argument('<tsigkey>', 'id or name of the tsigkey')
     .addOption(new Option('--wait', 'wait up to 60 seconds until no delivery is pending'))

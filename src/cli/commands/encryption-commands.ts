@@ -45,7 +45,7 @@ export function addEncryptionCommands(
   }
   const verify = parent
     .command('verify')
-    .description('decrypt every secret; exit with 1 if one cannot be decrypted');
+    .description('decrypt every secret; exit with 1 if a secret cannot be decrypted');
   verify.action(async (flags: ConnectionFlags) => {
     const connection = await connect(flags, terminal);
     const result = await callFor(SECRET_VERIFICATION, connection, 'POST', '/v2/encryption/verify');

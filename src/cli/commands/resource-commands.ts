@@ -165,10 +165,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     });
 }
 
-/**
- * Returns the connection for a command that only reads: without secrets unless the flags reveal
- * them.
- */
+/** Returns a connection whose responses leave out secrets, unless the flags reveal the secrets. */
 function readingOf(connection: Connection, { reveal }: FlagValues): Connection {
   return reveal === true ? connection : withoutSecrets(connection);
 }

@@ -57,8 +57,8 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       () => call(connection, 'POST', `/v2/${type.collection}`, body),
       body,
     );
-    // With -f value, scripts store the output. The output therefore contains only what no later
-    // request returns.
+    // Scripts store the output of -f value. The output therefore contains only the members that no
+    // later response contains.
     print(
       terminal,
       type,
@@ -84,8 +84,8 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
 }
 
 /**
- * Returns the name of a new resource, which is an argument or the value of a flag. Throws
- * `CommandError`.
+ * Returns the name of a new resource from the argument or the flag. Throws `CommandError` unless
+ * exactly one of them is set.
  */
 function oneName(
   { noun }: ResourceType,

@@ -99,7 +99,7 @@ function addLogout(program: Command, { environment, out }: Terminal): void {
     .command('logout', { hidden: true })
     .description('remove a stored profile; the token stays valid until it is revoked')
     .summary('remove a stored profile')
-    .option('--profile <name>', 'remove this profile (default: the current one)')
+    .option('--profile <name>', 'remove this profile (default: the current profile)')
     .action(({ profile }: ConnectionFlags) => {
       const stored = readProfiles(environment);
       const name = profile ?? (environment.TSIGIL_PROFILE || stored.current);

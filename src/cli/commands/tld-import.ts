@@ -130,7 +130,7 @@ async function copyTlds(flags: Flags, terminal: Terminal): Promise<void> {
   return copyFromSource(tld, flags, terminal);
 }
 
-/** Imports the valid entries of a list in batches, and reports the invalid ones. */
+/** Imports the valid entries of a list in batches, and reports the invalid entries. */
 async function importEach({ connection, list, flags, terminal }: Import): Promise<void> {
   const dryRun = flags.dryRun === true;
   const report = startReport(list);
@@ -171,7 +171,7 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   }
 }
 
-/** The minimum number of entries for the hint that a file without accepted entries is no list. */
+/** The minimum number of refused entries for the hint that the file is not a list. */
 const MIN_REFUSED = 3;
 
 /** Returns what to do about a list whose entries were all refused, or undefined for other lists. */
@@ -209,8 +209,8 @@ async function importTogether(work: Import): Promise<void> {
 }
 
 /**
- * Sends the single request of an import in one transaction. Ctrl-C waits for the response, which
- * states whether anything was changed.
+ * Sends the single request of an import in one transaction. After Ctrl-C, waits for the response,
+ * which states whether anything was changed.
  */
 async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   const { connection, list, flags, terminal } = work;

@@ -72,8 +72,8 @@ async function listTokens(connection: Connection): Promise<TokenList> {
 
 /**
  * Returns the tokens with these ids or names, without duplicates. The token that this command uses
- * is last, because the command needs it to revoke the others. Throws `CommandError` if one does not
- * exist.
+ * is last, because the command needs it to revoke the others. Throws `CommandError` if a token does
+ * not exist.
  */
 async function findTokens(
   connection: Connection,

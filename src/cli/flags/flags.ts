@@ -40,7 +40,7 @@ export function withConnectionFlags(command: Command): Command {
 
 /**
  * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. A
- * command that has no such flag then throws `CommandError`.
+ * command without the given flag throws `CommandError`.
  */
 export function acceptConnectionFlagsFirst(program: Command): void {
   const options = withConnectionFlags(new Command()).options;

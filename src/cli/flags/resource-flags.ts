@@ -49,7 +49,7 @@ export function fieldOptions(
   const choices = typeOf(schema) === 'boolean' ? [true, false] : schema.enum;
   if (choices !== undefined) option.choices(choices.map(String));
   else if (option.variadic) option.argParser(collect);
-  // The name may also be an argument.
+  // The flag of the name is optional, because the name may also be an argument.
   const isMandatory = field.onCreate === 'required' && !hasDefault && name !== type.unique?.field;
   if (creating) return [option.makeOptionMandatory(isMandatory)];
   return emptyValue(schema) === undefined

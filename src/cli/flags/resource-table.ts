@@ -26,7 +26,7 @@ export interface ResourceCommand {
   readonly tableColumns: readonly string[];
   /** True if the name can only be an argument of `create`, not a flag. */
   readonly nameIsArgument?: boolean;
-  /** The fields that `create` fills in by itself, and descriptions of their values for the help. */
+  /** Descriptions of the default values of `create` for the help, by field. */
   readonly defaults?: Readonly<Record<string, string>>;
   /** Returns the members of a creation with defaults for absent members. Throws `CommandError`. */
   complete?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
@@ -42,7 +42,10 @@ export interface ResourceCommand {
   toName?(name: string): string;
   /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
-  /** Whether the service delivers resources to name servers. `create` and `set` can then wait. */
+  /**
+   * True if the service delivers resources to name servers. `create` and `set` then have the flag
+   * `--wait`.
+   */
   readonly isDelivered?: boolean;
   /** The plural noun in the list of commands. */
   readonly plural: string;

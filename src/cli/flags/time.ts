@@ -20,7 +20,7 @@ export function readPastTime(text: string, now: number): string {
 }
 
 /**
- * Returns the timestamp of an expiry, as `readTime` does. Throws `CommandError` with advice for a
+ * Returns the timestamp of an expiry, as `readTime` does. Throws `CommandError`, also for a
  * duration of 0.
  */
 export function readExpiry(text: string, now: number): string {
@@ -35,7 +35,7 @@ export function readExpiry(text: string, now: number): string {
 function timeOf(text: string, now: number, sign: 1 | -1): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];
-  // A future duration of 0 would expire at once.
+  // A token with a duration of 0 would expire at once.
   if (seconds !== undefined && (Number(amount) > 0 || sign < 0))
     return new Date(now + sign * Number(amount) * seconds * 1000).toISOString();
   const timestamp = parseTimestamp(text);

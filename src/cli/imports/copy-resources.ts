@@ -46,7 +46,7 @@ export async function copyResources(
 
 /**
  * Imports resources in one request. If the service refuses the request, imports each resource
- * alone, so that one refusal does not stop the others.
+ * alone, so that one refusal does not stop the other imports.
  */
 async function importBatch(
   type: ResourceType,

@@ -12,8 +12,8 @@ import { readTextFile } from '../service/input.ts';
 import { expandBraces, isPattern, matchingPaths } from './glob.ts';
 
 /**
- * The maximum number of included files. Without this limit, a chain of files that include the next
- * one twice would take exponential time.
+ * The maximum number of included files. Without this limit, a chain of files that each include the
+ * next file twice would take exponential time.
  */
 const MAX_FILES = 1000;
 
@@ -32,9 +32,9 @@ export interface IncludeReader {
 }
 
 /**
- * Creates a reader of the files that a configuration includes, by the rules of its program. `main`
- * is the path of the configuration, or `-` for standard input. Writes a line for each file to
- * `log`.
+ * Creates a reader of the files that a configuration includes. `rules` are those of the program
+ * that reads the configuration. `main` is the path of the configuration, or `-` for standard input.
+ * Writes a line for each file to `log`.
  */
 export function createIncludeReader(
   main: string,
@@ -42,7 +42,7 @@ export function createIncludeReader(
   log: (line: string) => void,
 ): IncludeReader {
   const unread: UnreadFile[] = [];
-  /** The real paths of a file and of those that include it. */
+  /** The real paths of each file and of the files that include it. */
   const chains = new Map<IncludedFile | undefined, readonly string[]>();
   chains.set(undefined, main === '-' ? [] : [realPathOf(main)]);
   let files = 0;

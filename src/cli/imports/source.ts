@@ -24,7 +24,7 @@ export function withSourceFlags(command: Command): Command {
     )
     .option(
       '--from-token-file <file>',
-      'read the token for the service of --from from this file (default: TSIGIL_FROM_TOKEN)',
+      'read the token for the --from service from this file (default: TSIGIL_FROM_TOKEN)',
     )
     .option(
       '--from-os-cloud <name>',

@@ -37,8 +37,8 @@ function assertReplaceable(path: string): void {
   if (present === undefined || present.isFile()) return;
   throw new CommandError(
     EXIT.usage,
-    `'${path}' cannot be written: it is not a file`,
-    'Use the path of a file, or - for standard output.',
+    `'${path}' cannot be written: it is not a regular file`,
+    'Use the path of a regular file, or - for standard output.',
   );
 }
 

@@ -84,7 +84,7 @@ function fitWidths(header: Row, rows: readonly Row[], width: number): number[] |
 }
 
 /**
- * Limits all columns except the rigid ones to one maximum width, so that the table fits. Returns
+ * Limits all columns except the rigid columns to one maximum width, so that the table fits. Returns
  * undefined if no maximum width makes the table fit.
  */
 function shrink(

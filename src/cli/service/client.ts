@@ -5,7 +5,7 @@ import { sendRequest } from './send-request.ts';
 
 /** The URL of a service, and the credentials for it. */
 export interface Connection {
-  /** Without a final slash and without `/v2`. */
+  /** The URL without a final slash and without `/v2`. */
   readonly url: string;
   /** Undefined for a service that needs no token. */
   readonly token: string | undefined;
@@ -144,7 +144,7 @@ function hintFor(
   if (content?.type === 'missing_project_id')
     return 'Use the token of a project, or select a project with --sudo-project-id.';
   if (content?.type === 'outside_limits')
-    return "'tsigil whoami' shows the limits of the token. Use a token with other limits.";
+    return "Run 'tsigil whoami' to see the limits of the token. Use a token with other limits.";
   if (exitCode === EXIT.denied)
     return 'The token is valid, but its roles do not permit this request. Use a token with more rights.';
   if (status === 401)

@@ -8,7 +8,7 @@ import { readTextFile } from './input.ts';
 
 type AuthType = CredentialKind | 'admin_token' | 'none';
 
-/** The authentication methods by their names in `auth_type`. Some names are synonyms. */
+/** The authentication methods by their names in `auth_type`. A method can have several names. */
 const AUTH_TYPES = new Map<string, AuthType>([
   ['password', 'password'],
   ['v3password', 'password'],
@@ -25,7 +25,7 @@ export interface Cloud {
   /** The name of the cloud in messages, at the beginning of a sentence. */
   readonly source: string;
   readonly authType: AuthType;
-  /** `auth_url`, `username`, `password` and similar members, by their names in clouds.yaml. */
+  /** The members of `auth` in clouds.yaml, such as `auth_url` and `password`, by name. */
   readonly auth: Readonly<Record<string, string>>;
   readonly region: string | undefined;
   readonly interface: string;

@@ -33,7 +33,7 @@ export async function checkKey(
     if (!['unknown key', 'rejected', 'not authorised'].includes(result.verdict)) return result;
     const other = await findAlgorithm(request, result, now, timeouts);
     if (other === undefined) return result;
-    const hint = 'Set the same algorithm on both sides.';
+    const hint = 'Set the same algorithm on the server and in Tsigil.';
     return {
       verdict: 'wrong algorithm',
       reason: `the key has algorithm '${other}' on the server, and '${key.algorithm}' in Tsigil`,
@@ -46,8 +46,8 @@ export async function checkKey(
 
 /**
  * Returns the algorithm with which the server has the key, or undefined if no other algorithm
- * works. For a wrong algorithm, some servers report that the key is unknown or rejected. NSD
- * reports that the key is not authorised. The function therefore tries each other algorithm.
+ * works. For a wrong algorithm, a server may report that the key is unknown, rejected or (NSD) not
+ * authorised. The function therefore tries each other algorithm.
  */
 async function findAlgorithm(
   request: KeyCheck,

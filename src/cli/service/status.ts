@@ -126,7 +126,7 @@ function countOf(connection: Connection, type: ResourceType, filter: string): Pr
   });
 }
 
-/** Returns the count of `work`, or `not permitted` if the token lacks a right. */
+/** Returns the result of `work`, or `not permitted` if the token lacks a right. */
 async function permitted(work: () => Promise<Count>): Promise<Count> {
   try {
     return await work();

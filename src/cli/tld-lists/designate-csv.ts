@@ -43,7 +43,7 @@ export function readDesignateCsv(text: string, delimiter: string): TldList {
  */
 function readRecords(text: string, delimiter: string): CsvRecord[] {
   const records: CsvRecord[] = [];
-  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'; // of the current field
+  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'; // the state of the current field
   let fields: string[] = [];
   let field = '';
   let line = 1;

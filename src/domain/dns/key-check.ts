@@ -167,7 +167,7 @@ function judgeError({ outcome, tsig }: Verification, now: number): CheckResult {
       return {
         verdict: 'wrong secret',
         reason: 'the server has the key with another secret (BADSIG)',
-        hint: 'Set the same secret on both sides.',
+        hint: 'Set the same secret on the server and in Tsigil.',
       };
     case 'BADTIME': {
       const proof =

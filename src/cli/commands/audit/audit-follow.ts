@@ -81,7 +81,7 @@ async function follow(
             ['marker', formatPosition(from)],
           ]);
           for (const record of records) print(record);
-          // Without a next page, the command has read all records up to `last`, and maybe later
+          // The last page contains all remaining records up to `last`, and may contain later
           // records.
           from = next === undefined ? latest(last, records.at(-1)) : positionOf(next);
         }

@@ -26,7 +26,7 @@ export function addVerify(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('verify')
     .description(
-      'check that no audit record was changed, deleted or inserted; exit with 1 if one was',
+      'check that no audit record was changed, deleted or inserted; exit with 1 if the check fails',
     )
     .option(
       '--checkpoints <file>',

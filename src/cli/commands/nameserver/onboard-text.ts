@@ -15,7 +15,7 @@ export interface Onboarded {
 interface Recipe {
   /** The group whose members can use the control channel. */
   readonly group: string;
-  /** The folder of the key file that the agent writes, if it writes one. */
+  /** The folder of the key file, or undefined if the agent writes no key file. */
   readonly folder?: string;
   /** Returns the content of the key file before the agent writes it. */
   empty?(zone: string): string;
@@ -132,7 +132,7 @@ ${recipe.empty?.(zone) ?? ''}
 END
 chown tsigil-agent:${group} ${folder}/keys.conf`;
   return `# 1. On the host of the name server, as root: install the package of Tsigil.
-# The package starts a service on this host. Stop it unless you use it:
+# The package starts a service on this host. Stop that service unless you use it:
 systemctl disable --now tsigil
 # Create a user for the agent, and its files:
 useradd --system --groups ${group} --home-dir /nonexistent --shell /usr/sbin/nologin tsigil-agent

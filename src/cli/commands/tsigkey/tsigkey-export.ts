@@ -108,7 +108,7 @@ function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: 
   if (holdsSeveral(format) || outputDir !== undefined || idsOrNames.length === 1) return;
   throw new CommandError(
     EXIT.usage,
-    `A file in the format '${name}' for ${format.consumer} can hold one key only`,
+    `A file in the format '${name}' for ${format.consumer} can contain only one key`,
     'Use --output-dir to write one file for each key.',
   );
 }
@@ -146,8 +146,8 @@ function write(keys: readonly Key[], flags: ExportFlags, { out }: Terminal): voi
 }
 
 /**
- * Creates a folder and writes files in it. Writes no file if one of them exists, unless `overwrite`
- * is true.
+ * Creates a folder and writes files in it. Writes no file if any of the files exists, unless
+ * `overwrite` is true.
  */
 function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean): void {
   const paths = files.map(({ fileName }) => join(folder, fileName));

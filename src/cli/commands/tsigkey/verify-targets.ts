@@ -22,8 +22,8 @@ export interface Target {
 
 /**
  * Returns which keys to verify against which name servers. Without `servers`, selects the name
- * servers of the pool to which the key or its zone belongs. Without `zone`, the zone is that of the
- * key. For a key of a pool, the zone is the name server's probe zone or a zone of the pool. Throws
+ * servers of the pool to which the key or its zone belongs. Without `zone`, uses the zone of the
+ * key. For a key of a pool, uses the name server's probe zone or a zone of the pool. Throws
  * `CommandError`.
  */
 export async function findTargets(
