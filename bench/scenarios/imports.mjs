@@ -7,7 +7,7 @@ const COUNT = 10_000;
 const FIRST_NUMBER = 5_000_000;
 
 /**
- * Measures a list of 10,000 TLD entries in one request. The floor inserts as many rows in one
+ * Measures an import of 10,000 TLD entries in one request. The floor inserts as many rows in one
  * transaction.
  */
 export async function imports(bench) {
@@ -51,7 +51,7 @@ export async function imports(bench) {
       async measured() {
         const { status, text, seconds, cpu } = await send(COUNT);
         const added = status === 200 ? JSON.parse(text).counts.added : 0;
-        if (added !== COUNT) throw new Error(`The list returned ${status}: ${text.slice(0, 300)}`);
+        if (added !== COUNT) throw new Error(`The import returned ${status}: ${text.slice(0, 300)}`);
         return { rate: 1 / seconds, cpu, p50: seconds * 1000 };
       },
     });

@@ -4,7 +4,7 @@ import { databaseWith } from '../data.mjs';
 import { interleave, rowOf, underLoad } from '../rounds.mjs';
 import { ownToken, sendRequest, startService } from '../service.mjs';
 
-/** The response with which the simulated Keystone describes every token. */
+/** The response of the simulated Keystone to every token validation. */
 const DESCRIPTION = {
   token: {
     methods: ['password'],

@@ -25,7 +25,7 @@ interface Node {
   /** The full command, such as `tsigil tld create`. */
   readonly path: string;
   readonly words: readonly Word[];
-  /** The noun of the resources that the arguments of the command name. */
+  /** The noun of the resources to which the arguments of the command refer. */
   readonly namesOf: string | undefined;
   /** Flags with a value. */
   readonly values: readonly { readonly flags: readonly string[]; readonly choices: Choices }[];

@@ -37,7 +37,7 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
     parent,
     resource,
     'create',
-    `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : '; the service cannot show its value again'}`,
+    `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : '; the service shows the value only once'}`,
     options,
   );
   const create = async (flags: Flags) => {
