@@ -92,7 +92,9 @@ async function measureDelivery(brand, row) {
       report(`${name}, ${scope}, verified`, times.verified, limitMs);
       report(`${name}, ${scope}, refused`, times.refused, limitMs);
       report(`${name}, ${scope}, live after the deletion`, times.live);
-      print(`${name}, ${scope}, CPU time of the service for a creation and a deletion: ${cpuMs} ms`);
+      print(
+        `${name}, ${scope}, CPU time of the service for a creation and a deletion: ${cpuMs} ms`,
+      );
     }
   } finally {
     await service.stop();

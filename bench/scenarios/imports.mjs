@@ -51,7 +51,8 @@ export async function imports(bench) {
       async measured() {
         const { status, text, seconds, cpu } = await send(COUNT);
         const added = status === 200 ? JSON.parse(text).counts.added : 0;
-        if (added !== COUNT) throw new Error(`The import returned ${status}: ${text.slice(0, 300)}`);
+        if (added !== COUNT)
+          throw new Error(`The import returned ${status}: ${text.slice(0, 300)}`);
         return { rate: 1 / seconds, cpu, p50: seconds * 1000 };
       },
     });

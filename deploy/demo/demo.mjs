@@ -97,9 +97,7 @@ async function demonstrate(driver, folder, processes) {
   const server = await startNameServer(driver, folder, processes);
   say(`1. ${title} serves the zone ${ZONE} at ${server.address}, and refuses all transfers.`);
   const variables = await startService(folder, server, processes);
-  say(
-    `2. The service runs at ${variables.TSIGIL_URL}, and lists ${title} as the name server ns1.`,
-  );
+  say(`2. The service runs at ${variables.TSIGIL_URL}, and lists ${title} as the name server ns1.`);
   /** Runs a command of the client, and returns its output. */
   const tsigil = async (...words) => {
     const { status, output } = await processes.run(
