@@ -129,7 +129,7 @@ function addWhoami(program: Command, terminal: Terminal): void {
       'show the service in use, and the token with its id, name, roles, project, expiry and limits',
     )
     .summary('show the service and the token in use')
-    .option('--long', 'show the rights too; json and yaml always contain them')
+    .option('--long', 'also show the rights; the formats json and yaml always contain the rights')
     .action(async (flags: ConnectionFlags & OutputFlags & { readonly long?: boolean }) => {
       checkColumns(flags, LONG_CALLER_COLUMNS);
       const connection = await connect(flags, terminal);

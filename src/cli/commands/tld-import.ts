@@ -79,7 +79,7 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--wildcards <choice>',
-        'import a rule such as *.ck as its parent ck, skip it, or refuse it',
+        'import a rule such as *.ck as its parent ck, skip the rule, or refuse the rule',
       )
         .choices(WILDCARD_CHOICES)
         .default('parent'),

@@ -19,7 +19,7 @@ export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('revoke')
     .aliases(['delete', 'rm'])
-    .description('revoke tokens; the service then rejects requests with them')
+    .description('revoke tokens; the service then rejects requests with these tokens')
     .argument('<token...>', 'ids or names of the tokens');
   const confirm = declareDestructive(
     command,

@@ -113,8 +113,8 @@ export async function connect(
 
 /**
  * Throws `CommandError` for a column that does not exist. Call this function before the request.
- * The service shows the secret of a new resource only once, and the command cannot print a misspelt
- * column.
+ * After the request, a misspelt column would lose the secret of a new resource: the service shows
+ * the secret only once.
  */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
   const unknown = column.filter((name) => !columns.includes(name));

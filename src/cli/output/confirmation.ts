@@ -62,7 +62,7 @@ async function confirm(
 
 /**
  * Returns why the command cannot ask, or undefined if it can. The prompt is on standard error, so
- * standard output has no effect.
+ * standard output need not be a terminal.
  */
 function nonInteractiveReason({ input, err }: Terminal): string | undefined {
   if (input.isTTY !== true) return 'standard input is not a terminal';

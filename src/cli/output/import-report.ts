@@ -13,7 +13,7 @@ const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The outcomes that are changes, with the signs of their lines. */
+/** The outcomes that are changes, with the characters that begin their lines. */
 const SIGNS: Partial<Record<Outcome, string>> = { added: '+', updated: '~', removed: '-' };
 
 /** The outcomes that need a correction by the operator. */

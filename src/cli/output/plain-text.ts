@@ -34,8 +34,8 @@ const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /**
  * Formats a value as a CSV cell (RFC 4180 section 2), in quotes if necessary. An apostrophe
- * precedes text that a spreadsheet would run as a formula. Keeps line feeds, inside quotes. Escapes
- * other unprintable characters.
+ * precedes text that a spreadsheet would run as a formula. Does not escape line feeds, which are
+ * valid inside quotes. Escapes other unprintable characters.
  */
 export function csvCell(value: string | number): string {
   if (typeof value === 'number') return String(value);

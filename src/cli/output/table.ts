@@ -145,7 +145,7 @@ function clustersOf(text: string): string[] {
 
 /**
  * Returns the number of columns that a terminal uses for `text`. East Asian wide characters and
- * emoji use two, and combining marks none.
+ * emoji use two columns, and combining marks use none.
  */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
@@ -153,8 +153,8 @@ export function displayWidth(text: string): number {
 }
 
 /**
- * Returns the columns of one cluster. An emoji of several code points uses two. The width of other
- * clusters is the sum of their characters.
+ * Returns the columns of one cluster. An emoji of several code points uses two columns. The width
+ * of other clusters is the sum of the widths of their characters.
  */
 function clusterWidth(cluster: string): number {
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;
