@@ -27,8 +27,8 @@ function run(command: string, args: readonly string[]): { status: number | null;
 }
 
 /**
- * Writes the block of docs/operations.md in this language to a file and returns its path. A test
- * certificate replaces the certificates.
+ * Writes the block of docs/operations.md in this language to a file, with a test certificate in
+ * place of the certificates. Returns the path of the file.
  */
 function configurationFor(language: string): string {
   const block = blocksOf({ path: 'docs/operations.md', text: read('docs/operations.md') }).find(

@@ -108,7 +108,7 @@ test('no record contains a secret, a token or its hash', async () => {
   await service.delete(`/v2/tsigkeys/${created.body.id}`);
   const token = await service.post('/v2/tokens', { name: 'robot', roles: ['reader'] });
   await service.post('/v2/tlds', { name: 'com', description: `pasted ${token.body.token}` });
-  // A caller can paste a token by mistake: as the name of another token, or into an attribute.
+  // A caller can paste a token by mistake into the name of another token or into an attribute.
   const misnamed = await service.post('/v2/tokens', {
     name: token.body.token as string,
     roles: ['admin'],

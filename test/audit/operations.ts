@@ -22,8 +22,8 @@ function numbers(seed: number): (below: number) => number {
 }
 
 /**
- * Creates, changes and deletes TLD entries by three callers over all processes, and sends some
- * requests that are refused. Returns the accepted changes.
+ * Creates, changes and deletes TLD entries as three callers, on all processes. Also sends requests
+ * that the service refuses. Returns the accepted changes.
  */
 export async function runOperations(processes: readonly Client[], count: number): Promise<Done[]> {
   const [first] = processes;

@@ -67,7 +67,8 @@ export async function startCloud(): Promise<Cloud> {
     },
     expired,
     variables(settings = {}, credentials = withPassword) {
-      // By default the status is 403 with Keystone alone. The suite of all methods expects 401.
+      // With Keystone as the only method, the default status for missing rights is 403. The tests
+      // of every method expect 401.
       const all = { URL: keystone.url, TIMEOUT_SECONDS: '30', ...credentials, ...settings };
       const named = Object.entries(all).map(([name, value]): [string, string] => [
         `TSIGIL_AUTH_KEYSTONE_${name}`,

@@ -28,7 +28,7 @@ import { NO_LOCAL_COMMANDS, runInside, type RunOptions } from './session.ts';
 
 /**
  * Every command, and when it asks for confirmation. Add each new command here. A command must ask
- * if it removes resources that its arguments do not name.
+ * for confirmation if it removes resources that its arguments do not name.
  */
 const COMMANDS: Record<string, string | undefined> = {
   'tsigil serve': undefined,

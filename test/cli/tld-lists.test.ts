@@ -144,7 +144,7 @@ describe('csv', () => {
     ]);
   });
 
-  test('refuses a description that is too long without a request to the service', () => {
+  test('without a request to the service, refuses a description of 3,000 characters', () => {
     const { entries, refused } = read('csv', `com,${'x'.repeat(3000)}`);
     expect([entries, refused.map(({ line }) => line)]).toEqual([[], [1]]);
   });

@@ -176,12 +176,12 @@ describe('several keys', () => {
     },
   );
 
-  test('exits with 0 and writes the keys that apply to every zone of the pool with --pool', async () => {
+  test('with --pool, exits with 0 and writes the keys that apply to every zone of the pool', async () => {
     const { status, out } = await run('--pool', 'edge', '--format', 'bind');
     expect([status, out]).toEqual([0, exportKeys('bind', named('a.example'))]);
   });
 
-  test('exits with 0 and writes all keys with --all, with a warning for each weak algorithm', async () => {
+  test('with --all, exits with 0 and writes all keys, with a warning for each weak algorithm', async () => {
     const { status, out, err } = await run('--all', '--format', 'knot');
     const [a, b, ...rest] = named('a.example', 'b.example', 'c.example', 'd.example');
     const keys = [a, { ...b, algorithm: 'hmac-md5' }, ...rest] as typeof rest;
@@ -216,7 +216,7 @@ describe('several keys', () => {
   );
 
   test.each(Object.keys(EXPORT_FORMATS))(
-    'exits with 0 and writes a file as %s with mode 0600 for each key with --output-dir',
+    'with --output-dir, exits with 0 and writes a file as %s with mode 0600 for each key',
     async (format) => {
       const target = join(folder, 'new/keys');
       const argv = ['a.example', 'c.example', '--format', format, '--output-dir', target];

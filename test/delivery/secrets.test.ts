@@ -33,7 +33,7 @@ import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
 import { fillDisk, fitsOnSmallDisk, onSmallDisk } from '../harness/small-disk.ts';
 
-/** The forms in which a secret may be written. */
+/** The forms in which a program may write a secret. */
 const FORMS: readonly ((secret: string) => string | Buffer)[] = [
   (secret) => secret,
   (secret) => secret.replace(/=+$/, ''),

@@ -45,7 +45,7 @@ export function proseOf({ text }: Document): string {
 
 /**
  * Returns the commands of a document's `console` blocks. A command begins with `$ `. Lines after a
- * backslash and lines that begin with `> ` continue it.
+ * backslash and lines that begin with `> ` continue the command.
  */
 export function examplesOf(document: Document): Example[] {
   return blocksOf(document)

@@ -14,8 +14,8 @@ async function everything(service: Client): Promise<string> {
 }
 
 /**
- * Sends a request on a new connection. Expects a response in time that is not a 5xx. Expects an
- * error to state what is wrong and to change nothing.
+ * Sends a request on a new connection. Expects a response before the timeout, and no 5xx. Expects
+ * that an error states what is wrong, and that its request changes nothing.
  */
 export async function sendAny(
   service: Client,

@@ -10,7 +10,7 @@ const BLOCK = SHORTEST_SECRET / 2;
 /**
  * Returns a function that lists the secrets in a text. The function reads a text once, for any
  * number of secrets. It compares a whole secret only where a block of 8 characters matches. Throws
- * a RangeError for a secret that is too short.
+ * a RangeError for a secret below the minimum length.
  */
 export function secretSearch(secrets: readonly string[]): (text: string) => string[] {
   const candidates = new Map<string, { secret: string; at: number }[]>();

@@ -51,7 +51,7 @@ export async function startTestService(
     TSIGIL_LISTEN: '127.0.0.1:0',
     TSIGIL_DATABASE_URL: variables.TSIGIL_DATABASE_URL ?? (await testDatabase(folder)),
     TSIGIL_ADMIN_TOKEN: adminToken,
-    // Suites send many bad tokens from one address.
+    // Suites send many invalid tokens from one address.
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
     // Suites use names and secrets that Designate accepts. test/http/strict-default.test.ts tests
     // the default.

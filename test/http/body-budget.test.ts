@@ -106,7 +106,7 @@ test('200 for a large body after clients with waiting uploads disconnected', asy
   expect((await one.post(PATH, largeList())).status).toBe(200);
 });
 
-test('503 with Retry-After if too many bodies of a caller wait, and 200 for other callers', async () => {
+test('503 with Retry-After for a caller with 64 waiting bodies, and 200 for other callers', async () => {
   const uploads = await Promise.all(Array.from({ length: 70 }, () => begin(one)));
   await expect
     .poll(() => uploads.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length)

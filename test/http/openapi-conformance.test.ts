@@ -245,7 +245,7 @@ describe('settings that change statuses', () => {
     expectDocumented(document, '/v2/tlds', 'GET', response);
     expectDocumented(document, '/v2/tlds', 'GET', unknown);
     expect(JSON.stringify(document)).not.toContain('access_denied');
-    // The creation of a CATALOG zone is 403 under either setting.
+    // Creating a CATALOG zone returns 403 with either setting.
     expect(placesOf(api, 'forbidden')).toEqual(['post /v2/zones']);
     expect(placesOf(document, 'forbidden')).toEqual(placesOf(api, 'access_denied'));
   });

@@ -52,7 +52,7 @@ async function walk(query: string): Promise<{ pages: Zone[][]; totals: unknown[]
   return { pages, totals };
 }
 
-test('200 with each zone on exactly one page, and as many zones on each page as its size limit allows', async () => {
+test('200 with each zone on exactly one page, and as many zones on each page as the size limit allows', async () => {
   const queries = fc.record({
     limit: fc.constantFrom(1, 2, 7, 59, 60, 1000),
     sortKey: fc.constantFrom('created_at', 'name', 'id', 'updated_at', 'ttl'),

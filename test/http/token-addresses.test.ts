@@ -60,7 +60,7 @@ describe('a token that is limited to networks', () => {
   });
 });
 
-test('429 for requests from a wrong address as for unknown tokens, and 200 from the right address', async () => {
+test('429 for requests from outside the networks as for unknown tokens, and 200 from inside', async () => {
   const limited = await startTestService({
     TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',

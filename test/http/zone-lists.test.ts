@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the names of the zones of all projects that match a query, in the order of the list. */
+/** Returns the names of the matching zones in all projects, in the order of the list. */
 async function names(query: string): Promise<string[]> {
   return zoneNamesOf(await service.get(`/v2/zones?${query}`, ALL));
 }

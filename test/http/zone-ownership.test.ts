@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends a read, an update and a deletion of a zone. */
+/** Sends requests to read, update and delete a zone. */
 function requestsAbout(client: Client, { id }: Zone, headers?: Record<string, string>) {
   return [
     client.get(`/v2/zones/${id}`, headers),

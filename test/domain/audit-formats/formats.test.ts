@@ -14,7 +14,7 @@ function write(format: string, changes: Partial<AuditRecord> = {}): string {
   return AUDIT_FORMATS[format]?.write({ ...RECORD, ...changes }, '0.4.0') ?? '';
 }
 
-/** The line that each format writes for the example record. */
+/** The line of each format for the example record. */
 const WRITTEN: Readonly<Record<string, string>> = {
   jsonl: JSON.stringify(RECORD),
   cef: `CEF:0|Tsigil|Tsigil|0.4.0|tsigkeys:update|tsigkeys:update|3|rt=1795253400123 cat=audit externalId=7-42 outcome=success suid=${RECORD.actor_id} suser=terraform spriv=keymanager,reader src=192.0.2.7 cs1=tsigkeys cs1Label=resourceType cs2=${RECORD.resource_id} cs2Label=resourceId cs3=transfer.example. cs3Label=resourceName cs5=${RECORD.request_id} cs5Label=requestId cs6={"changes":{"algorithm":["hmac-sha1","hmac-sha256"]}} cs6Label=detail flexString1=token flexString1Label=actorKind`,
@@ -95,7 +95,7 @@ describe('formats of audit records', () => {
     expect(line).not.toContain(' src=');
   });
 
-  /** Hostile names, and the text that CEF and syslog write for each name. */
+  /** Hostile names, and the text of each name in CEF and syslog. */
   test.each([
     ['line feed', 'a\nb', 'a\\nb', 'a\\\\u000ab'],
     ['carriage return', 'a\rb', 'a\\rb', 'a\\\\u000db'],
