@@ -130,7 +130,7 @@ describe('a new action', () => {
   test.each([
     ['', 'order must be one of up, down'],
     ['?order=left', 'order must be one of up, down'],
-    ['?order=up&order=up', 'order is given twice'],
+    ['?order=up&order=up', "'order' is repeated. Give it once"],
     ['?order=up&colour=red', "Unknown parameter 'colour'. Use: order"],
   ])('400 for the query %j', async (query, message) => {
     expect(

@@ -101,7 +101,7 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly dependencies: ActionDependencies;
   /** The caller, and the id of the request. */
   readonly context: ChangeContext;
-  /** The id in the path. Empty if the path has none. */
+  /** The id in the path. Empty if the path has no id. */
   readonly id: string;
   readonly parameters: { readonly [Name in keyof P]: ParameterValue<P[Name]> };
   readonly body: B;
@@ -109,7 +109,7 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly ifNoneMatch: string | undefined;
   readonly slicer: Slicer;
   /**
-   * Releases the request's database connection. Call it before a wait for anything but the
+   * Releases the request's database connection. Call it before you wait for anything other than the
    * database.
    */
   releaseConnection(): void;
@@ -118,8 +118,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   /** Returns the `type` of an error in a response. */
   errorType(error: ServiceError): string;
   /**
-   * Returns the links of a page: the URLs of this request and of the next page, which begins after
-   * `marker`. Without `marker`, this is the last page.
+   * Returns the links of a page: the URLs of this request and of the next page. The next page
+   * begins after `marker`. Without `marker`, no next page exists.
    */
   pageLinks(marker: string | undefined): PageLinks;
 }
@@ -150,9 +150,11 @@ interface ActionBase<B, P extends Parameters> {
   readonly type: ResourceType;
   /** The action's group in the OpenAPI document. The default is the group of the type. */
   readonly group?: ActionGroup;
-  /** Whether the action is long work. The service runs two requests of long work at a time. */
+  /** Whether the service runs the action as long work: at most two requests at a time. */
   readonly isLong?: boolean;
-  /** The errors of this action only, without those that any path, body or request can cause. */
+  /**
+   * The errors of this action only, without the errors that any path, body or request can cause.
+   */
   readonly errors?: readonly ErrorCode[];
   /** Absent if the action reads no body. */
   readonly body?: ActionBody<B>;
@@ -227,7 +229,8 @@ export function readActionParameters(
   return Object.fromEntries(
     Object.entries(definitions).map(([name, kind]) => {
       const values = given.filter(([each]) => each === name).map(([, value]) => value);
-      if (values.length > 1) throw new ServiceError('bad_request', `${name} is given twice`);
+      if (values.length > 1)
+        throw new ServiceError('bad_request', `'${name}' is repeated. Give it once`);
       if (values.length === 0 && kind.isOptional === true) return [name, undefined];
       const parsed = kind.parse(values[0]);
       if ('problem' in parsed) throw new ServiceError('bad_request', `${name} ${parsed.problem}`);

@@ -20,8 +20,7 @@ import { token } from '../resources/token.ts';
 
 const GROUP: ActionGroup = {
   name: 'audit',
-  description:
-    'The audit trail: a record of every change, of refused requests and of reads of secrets.',
+  description: 'The audit trail records every change, refused requests and reads of secrets.',
 };
 
 /** The number of records in one part of a stream. */
@@ -97,7 +96,7 @@ const listBatches = defineAction({
   operationId: 'list_audit_batches',
   summary: 'List audit batches',
   description:
-    'Returns a page of the batches that seal the audit trail. The number and the hash of a batch form a checkpoint. A checkpoint proves later that no earlier record was changed.',
+    'Returns a page of the batches that seal the audit trail. The number and the hash of a batch form a checkpoint. With a checkpoint, you can prove later that no earlier record was changed.',
   type: token,
   group: GROUP,
   parameters: BATCH_PARAMETERS,
@@ -136,14 +135,14 @@ const verifyTrail = defineAction({
   operationId: 'verify_audit_trail',
   summary: 'Verify the audit trail',
   description:
-    'Recomputes the hashes and MACs of at most 50,000 records. Send `next` of each response as `from` of the next request, until `next` is null. `problems` lists the batches that were changed.',
+    'Recomputes the hashes and MACs of at most 50,000 records. Send `next` of each response as `from` of the next request, until `next` is null. `problems` lists every problem, such as a changed or missing batch.',
   type: token,
   group: GROUP,
   body: {
     kind: VERIFICATION_REQUEST,
     schemaName: 'AuditVerificationRequest',
     what: 'verification',
-    examples: { first: { summary: 'The beginning of the trail.', value: {} } },
+    examples: { first: { summary: 'Verify from the beginning of the trail.', value: {} } },
   },
   response: {
     kind: VERIFICATION,

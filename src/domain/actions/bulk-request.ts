@@ -39,7 +39,7 @@ const REQUEST = object(
   {
     mode: described(
       withDefault(enumeration(MODES), MODES[0]),
-      'What a refused entry causes. With `transactional`, nothing is changed. With `per-item`, all other entries are applied.',
+      'What happens if an entry is refused. With `transactional`, nothing is changed. With `per-item`, all other entries are applied.',
     ),
     replace: described(
       withDefault(boolean(), false),
@@ -53,7 +53,7 @@ const REQUEST = object(
     // so an empty list is rejected.
     tlds: described(
       unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
-      'The entries, each as in a request that creates it. No two entries may have the same name.',
+      'The entries, in the format of a request that creates a Tld. No two entries may have the same name.',
     ),
   },
   {
@@ -106,11 +106,11 @@ const RESPONSE = responseObject({
   dry_run: described(boolean(), asInRequest),
   counts: described(
     responseObject({
-      added: described(integer(0), 'Entries that did not exist.'),
-      unchanged: described(integer(0), 'Entries that existed with the same members.'),
-      updated: described(integer(0), 'Existing entries with at least one changed member.'),
-      refused: described(integer(0), 'Entries that were not applied.'),
-      removed: described(integer(0), 'Existing entries that are not in the list.'),
+      added: described(integer(0), 'The number of entries that did not exist.'),
+      unchanged: described(integer(0), 'The number of entries that existed with the same members.'),
+      updated: described(integer(0), 'The number of existing entries with a changed member.'),
+      refused: described(integer(0), 'The number of entries that were not applied.'),
+      removed: described(integer(0), 'The number of existing entries that are not in the list.'),
     }),
     'The number of entries with each outcome.',
   ),
@@ -135,11 +135,11 @@ export const BULK_BODY: ActionBody<BulkRequest> = {
   maxBytes: MAX_LIST_BYTES,
   examples: {
     whole: {
-      summary: 'All entries or none.',
+      summary: 'Apply all entries or none.',
       value: { tlds: [{ name: 'example' }, { name: 'co.example', description: 'Companies' }] },
     },
     each: {
-      summary: 'All valid entries, as a dry run.',
+      summary: 'Show what would happen to all valid entries.',
       value: { mode: 'per-item', dry_run: true, tlds: [{ name: 'example' }, { name: 'Example' }] },
     },
   },

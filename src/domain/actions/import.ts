@@ -125,7 +125,7 @@ export async function importResources(
 
 /**
  * Returns the rows of resources that do not exist yet. Throws `duplicate` if a different resource
- * has the id or the name of one of them.
+ * has the id or the name of a row.
  */
 async function findMissing(
   reader: Reader,

@@ -41,7 +41,7 @@ export const tldBulk = defineAction({
 
 In the mode \`transactional\`, one invalid entry causes a 400 response: \`errors\` has every problem of every entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and lists the refused entries.
 
-To update an existing entry, callers also need the right \`tlds:update\`; to replace, \`tlds:delete\`.`,
+To update an existing entry, callers also need the right \`tlds:update\`. With \`replace\`, callers also need \`tlds:delete\`.`,
   type: tld,
   body: BULK_BODY,
   response: BULK_RESPONSE,
@@ -52,11 +52,11 @@ To update an existing entry, callers also need the right \`tlds:update\`; to rep
   },
 });
 
-/** The outcomes of a list, for a dry run or a real one. */
+/** The outcomes of a list, whether the service applied the list or only planned it (dry run). */
 export interface BulkOutcome {
   /** The outcomes in the order of the list. */
   readonly outcomes: readonly Outcome[];
-  /** Existing entries that are not in a replacing list, by name. */
+  /** The existing entries that are not in the list, by name. Empty unless `replace` is true. */
   readonly removed: readonly Keyed<Tld>[];
 }
 
@@ -72,11 +72,11 @@ const BULK_ACTION = 'tlds:bulk';
 const MAX_ATTEMPTS = 10;
 
 /**
- * Applies a list to the TLD entries in one transaction. Creates missing entries, updates entries
- * with other members, and removes the rest if the list replaces everything. Matches entries by
- * name. Does not change the spelling of an existing entry's name, or members that are not given.
- * Divides the work into slices. Throws `invalid_object`, in transactional mode for the whole list
- * if one entry is invalid; `access_denied`; `unavailable`.
+ * Applies a list to the TLD entries in one transaction. Creates missing entries, and updates
+ * entries whose members differ. With `replace`, removes the entries that are not in the list.
+ * Matches entries by name. Does not change the spelling of an existing entry's name, or members
+ * that are not given. Divides the work into slices. Throws `invalid_object`, in transactional mode
+ * for the whole list if one entry is invalid; `access_denied`; `unavailable`.
  */
 export async function changeTlds(
   dependencies: Dependencies,
@@ -140,7 +140,7 @@ async function apply(
   }
 }
 
-/** Creates the timestamps in the transaction, in the order of the list. */
+/** Writes the rows of a plan. Their timestamps ascend in the order of the list. */
 async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
   const times = new Map<number, string>();
   await eachInSlices(
@@ -203,7 +203,6 @@ function showResult(
   };
 }
 
-/** Yields `show` of each of `items`, one at a time. */
 function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> {
   for (const item of items) yield show(item);
 }
@@ -236,7 +235,7 @@ function refusalMessage({ message, details }: ServiceError): string {
     : joined(details.problems.map((problem) => problem.message));
 }
 
-/** Joins the first of `messages`, and appends how many of all `count` are omitted. */
+/** Joins the first 5 of `messages`, and appends how many of `count` messages are left out. */
 function joined(messages: readonly string[], count = messages.length): string {
   const more = count > MAX_REPORTED ? [`and ${count - MAX_REPORTED} more`] : [];
   return [...messages.slice(0, MAX_REPORTED), ...more].join('; ');

@@ -39,9 +39,9 @@ const RESPONSE = responseObject({
 export type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
 
 /**
- * Checks names as the creation of a zone would, with or without a trailing dot. Changes nothing.
- * Divides the work into slices. Does not check other zones, quotas or rights. If TLD entries change
- * during the check, the results may mix old and new entries. Throws `unavailable`.
+ * Checks names by the rules for the name of a new zone. The trailing dot is optional. Changes
+ * nothing. Divides the work into slices. Does not check other zones, quotas or rights. If TLD
+ * entries change during the check, the results may mix old and new entries. Throws `unavailable`.
  */
 export async function checkZoneNames(
   reader: Reader,
@@ -61,7 +61,10 @@ export async function checkZoneNames(
   return checks;
 }
 
-/** Checks one zone name, with its comparison form if it is well-formed, against the TLD entries. */
+/**
+ * Checks one zone name against the TLD entries. `form` is its comparison form, or undefined for an
+ * invalid domain name.
+ */
 function checkName(
   name: string,
   form: string | undefined,

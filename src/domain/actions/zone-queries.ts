@@ -52,7 +52,7 @@ const NO_LIMIT = -1;
 /** The value of a quota on record sets or records: the service has neither. */
 const NONE = 0;
 
-/** The longest name of a zone on the wire. The root label adds one octet. */
+/** The maximum length of a zone name on the wire, in octets. The root label adds one octet. */
 const MAX_WIRE_LENGTH = MAX_NAME_LENGTH + 1;
 
 const LIMITS = responseObject({
@@ -69,11 +69,11 @@ const LIMITS = responseObject({
   ),
   max_zone_name_length: described(
     integer(1),
-    'The maximum length of the name of a zone in octets, with the root label.',
+    'The maximum length of a zone name in octets, including the root label.',
   ),
   max_recordset_name_length: described(
     integer(1),
-    'The maximum length of a domain name in octets, with the root label.',
+    'The maximum length of a domain name in octets, including the root label.',
   ),
   max_page_limit: described(integer(1), 'The maximum number of items on a page.'),
 });

@@ -72,7 +72,7 @@ function escapeHeader(text: string): string {
 
 /**
  * Escapes the value of an extension: backslashes, equals signs and line breaks. Other unprintable
- * characters become `\\u001b`, which a reader decodes as the text `\u001b`.
+ * characters become escapes such as `\\u001b`. A reader decodes this escape as the text `\u001b`.
  */
 function escapeValue(text: string): string {
   return text

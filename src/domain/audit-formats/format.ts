@@ -10,20 +10,23 @@ export interface AuditFormat {
   write(record: AuditRecord, version: string): string;
 }
 
-/** Returns whether a record is of a request that succeeded. */
+/** Returns whether the recorded event succeeded. */
 export function succeeded({ outcome }: AuditRecord): boolean {
   return outcome === 'success';
 }
 
 /**
  * Characters that end a line or that a terminal may interpret. These are controls (C0, DEL and C1),
- * line and paragraph separators, bidirectional controls, and interlinear annotations. Lone
- * surrogates are among them, because UTF-8 cannot encode them.
+ * line and paragraph separators, bidirectional controls, and interlinear annotations. The set
+ * includes lone surrogates, because UTF-8 cannot encode them.
  */
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
-/** Returns text with unprintable characters as `\u001b`. JSON has the same escapes. */
+/**
+ * Returns text with each unprintable character escaped, such as `\u001b`. JSON has the same
+ * escapes.
+ */
 export function escapeUnprintable(text: string): string {
   return text.replaceAll(
     UNPRINTABLE,
@@ -31,7 +34,7 @@ export function escapeUnprintable(text: string): string {
   );
 }
 
-/** Returns a value as JSON on one line, of printable characters only. */
+/** Returns a value as JSON on one line, with printable characters only. */
 export function printableJson(value: unknown): string {
   return escapeUnprintable(JSON.stringify(value));
 }

@@ -68,7 +68,8 @@ function parametersOf(record: AuditRecord): readonly (readonly [name: string, va
 
 /**
  * Escapes a PARAM-VALUE: quotation marks, backslashes and closing brackets (section 6.3.3).
- * Unprintable characters become `\\u001b`, which a reader decodes as the text `\u001b`.
+ * Unprintable characters become escapes such as `\\u001b`. A reader decodes this escape as the text
+ * `\u001b`.
  */
 function escapeValue(text: string): string {
   return escapeUnprintable(text).replaceAll(/["\\\]]/g, '\\$&');

@@ -15,7 +15,7 @@ export interface AuditBatch {
   readonly hash: string;
   /** Null without encryption. */
   readonly mac: string | null;
-  /** The number of the audit data key that computed `mac`. */
+  /** The number of the audit data key with which `mac` was computed. */
   readonly key_number: number | null;
   /** The time when retention deleted the batch's records. Null while the records exist. */
   readonly purged_at: string | null;
@@ -33,7 +33,7 @@ export const NO_PREVIOUS = '0'.repeat(64);
  */
 const HASHED_TOGETHER = 8192;
 
-/** Computes the hash of a batch, one record at a time. */
+/** The hash of a batch, computed one record at a time. */
 export interface BatchHash {
   /** Adds the next record, in the order of `seq`. */
   add(record: StoredRecord): void;

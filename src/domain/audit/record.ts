@@ -1,6 +1,6 @@
 /**
- * Who caused an event: a token of the service, a Keystone user, the service, or a command on its
- * host.
+ * Who caused an event: a token of the service, a Keystone user, the service itself, or a command on
+ * the host of the service.
  */
 export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
@@ -39,7 +39,7 @@ export interface AuditEntry {
   readonly resource_id: string | null;
   readonly resource_name: string | null;
   readonly outcome: AuditOutcome;
-  /** A JSON object. Secrets and tokens appear only as marks (see `AuditKey`). */
+  /** A JSON object. Secrets appear only as marks (see `AuditKey`), and tokens as `(a token)`. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 

@@ -13,18 +13,18 @@ export interface TallyLine {
 export interface TallyChanges {
   /** The changed lines of the current minute. */
   readonly current: readonly TallyLine[];
-  /** The lines of earlier minutes, which no longer change. */
+  /** The lines of earlier minutes. These lines no longer change. */
   readonly finished: readonly TallyLine[];
-  /** Marks these lines as stored. Call it after the database has committed them. */
+  /** Marks these lines as stored. Call it after the database has committed the lines. */
   written(): void;
 }
 
-/** Combines events of one minute in memory. */
+/** The events of one minute, combined in memory. */
 export interface Tally {
   /**
-   * Adds one event. `key` identifies the event's line. If the minute has too many lines,
-   * `coarseKey` identifies the line instead. It omits the resource. `create` returns the record of
-   * a new line without its counts.
+   * Adds one event. `key` identifies the event's line. If the minute already has the maximum number
+   * of lines, `coarseKey` identifies the line of a new key. `coarseKey` omits the resource.
+   * `create` returns the record of a new line without its counts.
    */
   count(
     key: string,

@@ -66,7 +66,7 @@ export interface BatchQuery {
 
 /** A problem in the trail. */
 export interface TrailProblem {
-  /** The number of the changed batch. Null for records without a batch. */
+  /** The number of the batch. Null for records without a batch. */
   readonly batch: number | null;
   readonly problem: string;
 }
@@ -97,7 +97,7 @@ export interface VerificationStep {
   readonly macSeen: boolean;
 }
 
-/** Reads and verifies the audit trail. Each function throws `unavailable` if the database fails. */
+/** The operations on the audit trail. Each operation throws `unavailable` if the database fails. */
 export interface AuditTrail {
   records(query: RecordQuery): Promise<RecordPage>;
   batches(query: BatchQuery): Promise<readonly AuditBatch[]>;
