@@ -62,7 +62,7 @@ describe('a text of master keys', () => {
   });
 
   test('without a key is refused', () => {
-    expect(parseMasterKeys('# none\n')).toEqual({ problem: 'it has no master key' });
+    expect(parseMasterKeys('# none\n')).toEqual({ problem: 'the file has no master key' });
   });
 });
 

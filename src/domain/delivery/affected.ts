@@ -14,7 +14,7 @@ export function isEmpty({ pools, zones, servers, deletedServers }: Affected): bo
   return pools.size + zones.size + servers.size + deletedServers.size === 0;
 }
 
-/** The resource types whose changes affect name servers, and how. */
+/** The functions that add the name servers that a change affects, by resource type. */
 const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange) => void> = new Map<
   ResourceType,
   (affected: Affected, change: NotedChange) => void

@@ -4,7 +4,7 @@ import { comparisonForm } from '../text/dns-name.ts';
 import { AGENT_FORMAT, DESIRED, MAX_AT_ONCE, type DesiredForAgent } from './agent-protocol.ts';
 import type { Claim, Delivery, Desire } from './ports.ts';
 
-/** Returns the entity tag of a state with a hash, for the pass with the number `fence`. */
+/** Returns the entity tag for the hash of a state and the pass number `fence`. */
 export function etagOf(hash: string, fence: number): string {
   return `"${hash}.${fence}"`;
 }
@@ -60,7 +60,6 @@ export function writeDesired(
   };
 }
 
-/** The members that a state has in every format. */
 const HEAD = responseObject({ format: integer(1), etag: anyText(), fence: integer(0) });
 
 /** The members that a state has in every format. */
@@ -77,7 +76,7 @@ export function readState(
   if ('problem' in head) return { problem: `The response of the service ${head.problem}` };
   const { format } = head.value;
   if (format !== AGENT_FORMAT) {
-    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the same version as the service on this host`;
+    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the version of the service on this host`;
     return { problem, head: head.value };
   }
   const parsed = DESIRED.parse(value);

@@ -71,7 +71,7 @@ export const DESIRED = responseObject({
   applied_hash: described(nullable(anyText()), 'The hash of the state that was applied last.'),
   probes: described(
     enumeration(['all', 'due', 'none']),
-    'The unchanged keys to verify: all of them, those whose check is due, or none.',
+    'The unchanged keys to verify: all keys, the keys whose check is due, or none.',
   ),
   is_confirmed: described(
     boolean(),
@@ -107,7 +107,7 @@ export const DESIRED = responseObject({
         code: enumeration(['undeliverable_key', 'unreadable_secret']),
       }),
     ),
-    'The keys that no name server can use, and those whose secret is not known.',
+    'The keys that no name server can use, and the keys whose secret is not known.',
   ),
   deliveries: described(
     items(
@@ -132,7 +132,7 @@ export type DesiredForAgent = ValueOf<typeof DESIRED>;
 export const OBSERVED = responseObject({
   agent: described(hostName(), 'The name of the agent.'),
   etag: described(text({ min: 1, max: 200 }), 'The `etag` of the state that the pass applied.'),
-  fence: described(integer(0), 'The `fence` of that state.'),
+  fence: described(integer(0), 'The `fence` of the state that the pass applied.'),
   completed: described(
     boolean(),
     'Whether the pass reached its end. Otherwise its changes are still pending.',
@@ -153,7 +153,10 @@ export const OBSERVED = responseObject({
     integer(0, 1_000_000),
     'How many times in a row the name server refused its keys.',
   ),
-  changes: described(list(uuid(), 0, MAX_ITEMS), 'The `changes` of the state.'),
+  changes: described(
+    list(uuid(), 0, MAX_ITEMS),
+    'The `changes` of the state that the pass applied.',
+  ),
   deliveries: described(
     items(
       responseObject({
@@ -168,7 +171,7 @@ export const OBSERVED = responseObject({
   removed: described(list(uuid(), 0, MAX_ITEMS), 'The keys that the name server no longer has.'),
   next_ms: described(
     integer(0, 600_000),
-    'When the next comparison or attempt is due, in milliseconds.',
+    'The time until the next comparison or attempt, in milliseconds.',
   ),
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
@@ -176,7 +179,7 @@ export const OBSERVED = responseObject({
 /** The result of a pass, from an agent. */
 export type ObservedByAgent = ValueOf<typeof OBSERVED>;
 
-/** A renewal of the lease of a pass, by its agent. */
+/** A request by an agent to renew the lease of a pass. */
 export const RENEWAL = object(
   {
     agent: described(hostName(), 'The name of the agent.'),

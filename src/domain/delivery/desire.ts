@@ -14,7 +14,7 @@ import {
 import type { Candidate, Delivery, Desire, Undeliverable } from './ports.ts';
 
 /**
- * Returns the keys that a name server should have: those of its pool and of the pool's zones.
+ * Returns the keys that a name server should have: the keys of its pool and of the pool's zones.
  * Leaves out keys that no name server could use. Of two keys with the same name on the wire, only
  * the first one is desired. A name server keeps its copy of a key whose secret cannot be decrypted
  * or was lost.
@@ -137,8 +137,8 @@ export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]
 const ALWAYS_REMOVABLE = 10;
 
 /**
- * Returns whether a pass would remove so many keys that an operator must confirm it. That is more
- * than 10 keys, and more than half of the keys on the name server.
+ * Returns whether an operator must confirm the removals of a pass: more than 10 keys, and more than
+ * half of the keys on the name server.
  */
 export function isMassRemoval(removed: number, before: number): boolean {
   return removed > ALWAYS_REMOVABLE && removed > before / 2;

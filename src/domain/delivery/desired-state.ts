@@ -37,8 +37,8 @@ export interface DesiredState {
 }
 
 /**
- * Returns the keys of a state, and the kept keys with the values in `present`. `present` has the
- * keys on the name server, by name.
+ * Returns the keys of a state, and the kept keys with the algorithms and secrets in `present`.
+ * `present` has the keys on the name server, by name.
  */
 export function withKept(
   { keys, kept = [] }: DesiredState,

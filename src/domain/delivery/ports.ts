@@ -9,7 +9,7 @@ export interface Candidate {
   readonly key: Tsigkey;
   readonly zones: 'all' | readonly string[];
   /**
-   * Whether the secret was lost with its master key and replaced with a random one that no one
+   * Whether the secret was lost with its master key and replaced with a random secret that no one
    * knows.
    */
   readonly isLost?: boolean;
@@ -56,11 +56,11 @@ export interface Claim {
   readonly fence: number;
   /** The hash of the state that was applied last. */
   readonly appliedHash: string | null;
-  /** The unchanged keys to probe: all on request, those that are due, or none. */
+  /** The unchanged keys to probe: all keys (on request), the keys whose probe is due, or none. */
   readonly probes: 'all' | 'due' | 'none';
   /** Whether an operator confirmed the removal of any number of keys. */
   readonly isConfirmed: boolean;
-  /** The number of passes in a row that the name server refused. */
+  /** How many times in a row the name server refused its keys. */
   readonly refusals: number;
 }
 
@@ -129,7 +129,10 @@ export interface DeliveryStore {
   releaseAll(holder: string): Promise<void>;
   /** Returns the ids of the outbox rows of a name server. Read them before `desired`. */
   outbox(id: string): Promise<string[]>;
-  /** Returns whether changes are pending besides those in `outbox`, which a pass has read. */
+  /**
+   * Returns whether changes other than `outbox` are pending. `outbox` has the changes that a pass
+   * has read.
+   */
   isBehind(id: string, outbox: readonly string[]): Promise<boolean>;
   /** Returns what a name server should have. Reads the keys and zones of its pool in slices. */
   desired(server: NameServer): Promise<Desire>;
@@ -153,7 +156,8 @@ export interface DeliveryStore {
    */
   leave(id: string, keys: readonly Delivery[]): Promise<void>;
   /**
-   * Makes these name servers due at once. Releases their claims if no other process can hold one.
+   * Makes these name servers due at once. Releases their claims if no other process can hold a
+   * claim.
    */
   checkNow(ids: readonly string[]): Promise<void>;
   /** Records that a process with these name servers in its configuration is alive. */
@@ -183,7 +187,7 @@ export interface AgentStore {
   /** Returns which of these name servers have work for their agents. Writes nothing. */
   due(ids: readonly string[]): Promise<string[]>;
   /**
-   * Begins a pass of an agent, with a higher fence. Without `force`, begins one only if there is
+   * Begins a pass of an agent, with a higher fence. Without `force`, begins a pass only if there is
    * work. Returns undefined if there is no work, if delivery is paused, or if another holder has
    * the lease.
    */

@@ -40,7 +40,7 @@ export const DELIVERIES = responseObject({
         name_server: described(anyText(), 'The name of the name server.'),
         state: described(
           enumeration(DELIVERY_STATES),
-          '`delivered` only if signed queries verified this version.',
+          'The state of the key. `delivered` only if signed queries verified this version.',
         ),
         delivered_version: described(
           integer(0),
@@ -50,7 +50,7 @@ export const DELIVERIES = responseObject({
         verified_at: described(STAMP, 'The time when a signed query last succeeded.'),
         attempts: described(integer(0), 'The number of failed attempts in a row.'),
         next_attempt_at: described(STAMP, 'The time of the next attempt after a failure.'),
-        error: described(nullable(FAILURE), 'The failure.'),
+        error: described(nullable(FAILURE), 'The failure. Null if no failure is known.'),
       }),
     ),
     'The name servers that should have the key, or still have it.',

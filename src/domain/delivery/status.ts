@@ -7,7 +7,8 @@ import { DELIVERY_STATES, type DeliveryState, type ShownDeliveries } from './res
 /** The failure of a name server that no process serves. */
 const NO_PROCESS: Failure = {
   code: 'no_process',
-  message: "no running process of the service has this name server in its setting 'nameServers'",
+  message:
+    "no running process of the service has this name server in its setting 'nameServers'. Start a process with this name server in its configuration",
 };
 
 /** The failure of a name server whose agent does not report. */

@@ -1,7 +1,9 @@
 import type { MasterKey } from './master-key.ts';
 import { perType } from '../model/resource.ts';
 
-/** Returns the names of the fields with secrets, which the database stores encrypted. */
+/**
+ * Returns the names of the secret fields. The database stores the values of these fields encrypted.
+ */
 export const secretFields = perType((type): readonly string[] =>
   Object.keys(type.fields).filter((name) => type.fields[name]?.secret === true),
 );
@@ -13,8 +15,9 @@ export const secretFields = perType((type): readonly string[] =>
 export type KeyPurpose = 'secrets' | 'audit';
 
 /**
- * The states of data keys. The active key encrypts. A draining key still encrypts existing rows, or
- * did so recently. A retired key encrypts no row and can be deleted.
+ * The states of data keys. The active key encrypts new secrets. A draining key still encrypts
+ * existing rows, or another process may still encrypt with it. A retired key encrypts no row and
+ * can be deleted.
  */
 export const KEY_STATES = ['active', 'draining', 'retired'] as const;
 
@@ -39,7 +42,7 @@ export interface StoredSecret {
   readonly keyNumber: number | null;
 }
 
-/** Encrypts the secrets in one column. */
+/** A cipher for the secrets in one column. */
 export interface SecretCipher {
   /**
    * Returns a secret of the row with this id, in its stored form. Without a data key, returns the
@@ -62,7 +65,7 @@ export interface AuditKey {
 
 /** The data keys of a process in memory, and the master keys that wrap them. */
 export interface Keyring {
-  /** Returns the cipher of a column. Its ciphertexts cannot be moved to another column or row. */
+  /** Returns the cipher of a column. A ciphertext cannot be decrypted in another column or row. */
   cipherOf(table: string, column: string): SecretCipher;
   /**
    * Returns the audit data key with this number, or the active one. Undefined if no such key
@@ -92,7 +95,7 @@ export interface Keyring {
    * unwrapped.
    */
   rewrap(key: WrappedKey): WrappedKey;
-  /** From now on, refuses secrets that are not encrypted. */
+  /** Makes all ciphers refuse secrets that are not encrypted. */
   requireEncryption(): void;
   /** The number of rows whose secret this process failed to decrypt and has not seen repaired. */
   unreadable(): number;

@@ -5,7 +5,7 @@ export const MASTER_KEY_PREFIX = 'tsigilmk_';
 
 const KEY_OCTETS = 32;
 
-/** A key outside the database that encrypts the data keys in it. */
+/** A key that encrypts the data keys in the database. It is stored outside the database. */
 export interface MasterKey {
   /** Identifies the key in messages and in the database. Reveals nothing about the key. */
   readonly id: string;
@@ -41,7 +41,7 @@ export function parseMasterKeys(
       };
     keys.set(key.id, key);
   }
-  return keys.size === 0 ? { problem: 'it has no master key' } : { keys: [...keys.values()] };
+  return keys.size === 0 ? { problem: 'the file has no master key' } : { keys: [...keys.values()] };
 }
 
 /** Returns the master key in `text`, or undefined if `text` is not a master key. */

@@ -40,7 +40,7 @@ export const ENCRYPTION_STATUS = responseObject({
   ),
   lost_count: described(
     integer(0),
-    'The number of keys whose secret was lost and replaced with a random one.',
+    'The number of keys whose secret was lost and replaced with a random secret.',
   ),
   audit_key: described(
     nullable(integer(1)),
@@ -48,7 +48,7 @@ export const ENCRYPTION_STATUS = responseObject({
   ),
   lost: described(
     array(anyText(), 0, 100),
-    'The names of the first 100 keys whose secret was lost and replaced with a random one.',
+    'The names of the first 100 keys whose secret was lost and replaced with a random secret.',
   ),
   required: described(boolean(), 'Whether `encryption.required` is set.'),
 });
@@ -57,7 +57,7 @@ export type EncryptionStatus = ValueOf<typeof ENCRYPTION_STATUS>;
 
 /** The result of decrypting every secret, as responses show it. */
 export const SECRET_VERIFICATION = responseObject({
-  checked: described(integer(0), 'The number of secrets.'),
+  checked: described(integer(0), 'The number of checked secrets.'),
   unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
   unreadable: described(
     list(
