@@ -203,8 +203,8 @@ for (const { name, installed, start } of NAME_SERVERS) {
     test('reports the size and the direction of a clock difference', async () => {
       if (FOUND[name]?.['clock ahead'][0] !== 'clock skew') return;
       for (const [which, words] of [
-        ['clock ahead', /clock is (?:3599|3600|3601) seconds behind this one/],
-        ['clock behind', /clock is (?:3599|3600|3601) seconds ahead of this one/],
+        ['clock ahead', /clock is (?:3599|3600|3601) seconds behind the local clock/],
+        ['clock behind', /clock is (?:3599|3600|3601) seconds ahead of the local clock/],
       ] as const) {
         expect((await judged('query', which)).reason).toMatch(words);
       }
@@ -310,7 +310,7 @@ describe('responses of other servers', () => {
     const result = await checkKey(request, now, TIMEOUTS);
     expect(result).toMatchObject({
       verdict: 'clock skew',
-      reason: expect.stringContaining('seconds ahead of this one') as string,
+      reason: expect.stringContaining('seconds ahead of the local clock') as string,
     });
   });
 

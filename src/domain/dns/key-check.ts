@@ -45,8 +45,8 @@ const REQUESTS: Readonly<Record<Check, string>> = {
 };
 
 /**
- * Returns the unsigned request of a check. The update deletes `label` below the zone on the
- * condition that it does not exist. It therefore changes nothing (RFC 2136 sections 2.4.5 and
+ * Returns the unsigned request of a check. The update deletes the name `label` below the zone if
+ * this name does not exist. The update therefore changes nothing (RFC 2136 sections 2.4.5 and
  * 2.5.3). Servers check its authorisation as for any update. An empty update would not work,
  * because some servers accept it from every client.
  */
@@ -161,7 +161,7 @@ function judgeError({ outcome, tsig }: Verification, now: number): CheckResult {
       return {
         verdict: 'unknown key',
         reason: 'the server does not know the key (BADKEY)',
-        hint: 'Load the key into the server. Knot DNS also reports this for a key that is not authorised for the request.',
+        hint: 'Load the key into the server. Knot DNS also reports BADKEY for a key that is not authorised for the request.',
       };
     case 'BADSIG':
       return {
@@ -188,12 +188,12 @@ function judgeError({ outcome, tsig }: Verification, now: number): CheckResult {
 function skew(seconds: number, proof: string): CheckResult {
   const amount =
     seconds === 0
-      ? "the server's clock differs from this one by more than the server allows"
-      : `the server's clock is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} this one`;
+      ? "the server's clock differs from the local clock by more than the server allows"
+      : `the server's clock is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} the local clock`;
   return {
     verdict: 'clock skew',
     reason: `${amount}, ${proof}`,
-    hint: 'Synchronise both clocks. TSIG usually allows a difference of 300 seconds.',
+    hint: 'Synchronise both clocks. By default, TSIG allows a difference of 300 seconds.',
   };
 }
 
@@ -206,7 +206,7 @@ function judgeUnsigned(rcode: string, check: Check): CheckResult {
     const reason = 'the server rejects the key without a reason (NOTAUTH)';
     return { verdict: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
   }
-  const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}, so it is not known whether the server accepts the key`;
+  const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}. The response does not show whether the server accepts the key`;
   return {
     verdict: 'not possible',
     reason,

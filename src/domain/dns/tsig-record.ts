@@ -60,7 +60,7 @@ export function findTsig(
   const found = [...message.answers, ...message.authorities, ...message.additionals].filter(isTsig);
   if (found.length === 0) return undefined;
   if (found.length > 1 || last === undefined || !isTsig(last))
-    throw new WireError('A TSIG record must be the last record and the only one');
+    throw new WireError('A message may have only one TSIG record, as its last record');
   if (last.class !== CLASSES.any || last.ttl !== 0)
     throw new WireError('A TSIG record has the class ANY and the TTL 0');
   return { tsig: decodeTsig(octets, last), start: last.start };

@@ -12,7 +12,7 @@ import { encodeName, foldedName, WireError } from './wire-name.ts';
 /** A key for signing, with its secret decoded. */
 export interface SigningKey {
   readonly name: string;
-  /** The API's name of the algorithm: `hmac-sha256`. */
+  /** The name of the algorithm in the API, such as `hmac-sha256`. */
   readonly algorithm: string;
   readonly secret: Buffer;
 }
@@ -187,7 +187,7 @@ function signedParts(tsig: Tsig, later: boolean): Buffer[] {
   return [...names, ...times, uint16s(tsig.error, tsig.other.length), tsig.other];
 }
 
-/** Returns a MAC with its length before it. The MAC of the next message covers both. */
+/** Returns the length of a MAC, and the MAC. The MAC of the next message covers both. */
 function prefixed(mac: Buffer | undefined): Buffer[] {
   return mac === undefined ? [] : [uint16s(mac.length), mac];
 }

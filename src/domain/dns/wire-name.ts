@@ -77,7 +77,7 @@ export function decodeName(message: Buffer, offset: number): DecodedName {
       end ??= position + 2;
       position = limit = target;
     } else if (length > MAX_LABEL) {
-      throw new WireError('A label is of an unknown type');
+      throw new WireError('A label has an unknown type');
     } else if (length === 0) {
       return { name: `${labels.join('.')}.`, end: end ?? position + 1 };
     } else {

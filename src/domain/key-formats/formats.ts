@@ -36,7 +36,7 @@ export interface KeyFile {
   readonly fileName: string;
 }
 
-/** Returns the export format with this name. Throws `bad_request` if there is none. */
+/** Returns the export format with this name. Throws `bad_request` for an unknown name. */
 export function findFormat(name: string): ExportFormat {
   const format = Object.hasOwn(EXPORT_FORMATS, name) ? EXPORT_FORMATS[name] : undefined;
   if (format === undefined)
@@ -48,8 +48,8 @@ export function findFormat(name: string): ExportFormat {
 }
 
 /**
- * Returns why the consumer of `format` cannot use the key. The list is empty for a key that it can
- * use.
+ * Returns why the consumer of `format` cannot use the key. The list is empty for a key that the
+ * consumer can use.
  */
 export function exportProblems(format: ExportFormat, key: Key): string[] {
   const problems = keyProblems(key);
@@ -62,7 +62,7 @@ export function exportProblems(format: ExportFormat, key: Key): string[] {
 /**
  * Returns the key in the format with this name. Rejects invalid names and secrets instead of
  * escaping them, so they cannot inject anything into the output. Throws `bad_request` for an
- * unknown format, and `not_exportable` for a key that its consumer cannot use.
+ * unknown format, and `not_exportable` for a key that the format's consumer cannot use.
  */
 export function exportKey(formatName: string, key: Key): KeyFile {
   const text = exportKeys(formatName, [key]);

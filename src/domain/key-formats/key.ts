@@ -42,8 +42,8 @@ export function isSameKey(one: Key, other: Key): boolean {
 }
 
 /**
- * Algorithm names that differ from the API's, with the API's name (RFC 8945 section 6). NSD omits
- * `hmac-`.
+ * Algorithm names that differ from the name in the API, with the name in the API (RFC 8945 section
+ * 6). NSD omits `hmac-`.
  */
 const ALIASES: Readonly<Record<string, string>> = {
   'hmac-md5.sig-alg.reg.int': 'hmac-md5',
@@ -53,7 +53,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the API's name of an algorithm that another program names `text`, or undefined for an
+ * Returns the name in the API of the algorithm that another program names `text`. Undefined for an
  * unknown algorithm.
  */
 export function readAlgorithm(text: string): string | undefined {

@@ -16,7 +16,7 @@ interface Token extends Origin {
 
 /**
  * BIND key clauses anywhere in a configuration: the output of `tsig-keygen`, `named.conf`, and
- * parts of it.
+ * parts of `named.conf`.
  */
 export const bindClauses: KeyReader = {
   source: 'BIND key clauses (tsig-keygen, named.conf)',
@@ -108,12 +108,13 @@ function readClause(tokens: readonly Token[], start: number, name: string, origi
     if (!isText(statement) || !isText(value) || semicolon?.kind !== ';') {
       throw new KeyFileError(
         statement ?? origin,
-        'a key clause holds statements such as `algorithm hmac-sha256;`',
+        'a key clause may contain only statements such as `algorithm hmac-sha256;`',
       );
     }
     if (isWord(statement, 'algorithm')) parts.algorithm = value.text;
     else if (isWord(statement, 'secret')) parts.secret = value.text;
-    else throw new KeyFileError(statement, 'a key clause holds `algorithm` and `secret` only');
+    else
+      throw new KeyFileError(statement, 'a key clause may contain only `algorithm` and `secret`');
   }
   throw new KeyFileError(origin, 'the key clause that begins here has no end');
 }

@@ -7,15 +7,15 @@ export interface IncludedFile {
 }
 
 /**
- * A place in a configuration. Lines count from 1. `file` is undefined in the file that the caller
- * gave.
+ * A place in a configuration. Lines count from 1. `file` is undefined for the file that the caller
+ * passed.
  */
 export interface Origin {
   readonly line: number;
   readonly file?: IncludedFile | undefined;
 }
 
-/** One entry of a key file: a key, or the problem with an invalid one. */
+/** One entry of a key file: a key, or the problem with an invalid entry. */
 export type Entry = Origin & ({ readonly key: Key } | { readonly problem: string });
 
 /** An include statement, as written. */
@@ -32,8 +32,8 @@ export type ReadIncluded = (statement: IncludeStatement) => readonly IncludedFil
 /** How a program finds the files of an include statement. */
 export interface IncludeRules {
   /**
-   * The folder of a relative path: that of the including file, or the working directory of the
-   * program.
+   * The folder of a relative path: the folder of the including file, or the working directory of
+   * the program.
    */
   readonly relativeTo: 'file' | 'working directory';
   /** Whether a pattern may match no file. */
@@ -87,7 +87,7 @@ export interface Parts {
 }
 
 /**
- * Returns the entry for `parts`, which begin at `origin`. Ignores blanks in base64, as the programs
+ * Returns the entry for the parts that begin at `origin`. Ignores blanks in base64, as the programs
  * that write these formats do.
  */
 export function entryOf({ line, file }: Origin, parts: Parts): Entry {

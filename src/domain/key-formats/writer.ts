@@ -35,7 +35,7 @@ export function holdsSeveral(format: ExportFormat): format is KeyListWriter {
 /** All algorithms that the service supports. */
 export const EVERY_ALGORITHM: readonly string[] = Object.keys(ALGORITHMS);
 
-/** Every algorithm except hmac-md5, which newer libraries do not support. */
+/** Every algorithm except hmac-md5. Newer libraries do not support hmac-md5. */
 export const WITHOUT_MD5: readonly string[] = EVERY_ALGORITHM.filter(
   (algorithm) => algorithm !== 'hmac-md5',
 );
