@@ -1,6 +1,6 @@
 import type { Networks } from '../text/networks.ts';
 
-/** The role with every right, unless a policy changes this. */
+/** The role with every right, unless a policy changes its rights. */
 export const ADMIN = 'admin';
 
 /** The administrators' project: the project of the first token and of the configured token. */
@@ -10,7 +10,8 @@ export const ADMIN_PROJECT = 'admin';
 export const CONFIGURED_ID = 'configured';
 
 /**
- * The kinds of limits that a token can have. Each is the name of the member with the included ids.
+ * The kinds of limits that a token can have. Each kind is the name of the member of the token that
+ * lists the ids.
  */
 export const LIMIT_KINDS = ['pools', 'zones', 'keys', 'nameservers'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
@@ -24,8 +25,8 @@ export type Limits = Readonly<Partial<Record<LimitKind, readonly string[]>>>;
 /** The caller of a request, as identified by its token. */
 export interface Caller {
   /**
-   * The id of the token, or of the user if an identity service provides one. The service logs this
-   * id.
+   * The id of the token, or of the user if an identity service validated the token. The service
+   * logs this id.
    */
   readonly id: string;
   readonly name: string;

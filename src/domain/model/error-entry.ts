@@ -5,9 +5,9 @@ export const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
 /** The names of a resource type in errors. */
 export interface Named extends Sorted {
-  /** In error types: `tld` gives `tld_not_found`. */
+  /** The name in error types: `tld` gives `tld_not_found`. */
   readonly noun: string;
-  /** In messages: `Could not find Tld`. */
+  /** The name in messages: `Could not find Tld`. */
   readonly title: string;
   /** The name of the collection, for rights: `tlds:list`. */
   readonly collection: string;

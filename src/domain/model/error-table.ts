@@ -21,7 +21,7 @@ export const ERRORS = {
   }),
   agent_conflict: entry({
     status: 409,
-    when: 'Another agent holds the lease of the name server, or a later pass has begun. Or the delivery is paused, or the service itself delivers the keys.',
+    when: 'Another agent holds the lease of the name server, or a later pass has begun. The error also occurs if the delivery is paused or the service itself delivers the keys.',
     message: asItIs,
     example: () =>
       "'ns1.example.org' holds the lease of the name server. Stop that agent, or wait until the lease expires",
@@ -29,11 +29,11 @@ export const ERRORS = {
   address_denied: entry({
     status: 403,
     when: 'The address of the caller is not in the setting `metrics.addresses`.',
-    message: () => 'The metrics cannot be read from this address',
+    message: () => "Only addresses in 'metrics.addresses' can read the metrics",
   }),
   bad_request: entry({
     status: 400,
-    when: 'The URL or the `Host` header is malformed, or a list filter is unknown or repeated. Or the body length differs from `Content-Length`.',
+    when: 'The URL or the `Host` header is malformed, or a list filter is unknown or repeated. The error also occurs if the body length differs from `Content-Length`.',
     message: asItIs,
     example: () =>
       'The Host header is not valid. Send a host name or an IP address, with an optional port.',
@@ -41,7 +41,7 @@ export const ERRORS = {
   duplicate: entry({
     status: 409,
     type: 'duplicate_{noun}',
-    when: 'Another resource has this name or an equivalent one.',
+    when: 'Another resource has this name or an equivalent name.',
     message: ({ type, place }: Duplicate) =>
       `Duplicate ${type.title}${place === undefined ? '' : `: ${place}`}`,
     typeIn: ({ type }) => type,
@@ -56,7 +56,7 @@ export const ERRORS = {
   }),
   forbidden: entry({
     status: 403,
-    when: 'The request creates or changes a CATALOG zone, which the service does not support.',
+    when: 'The request creates or changes a CATALOG zone. The service does not support CATALOG zones.',
     message: () => 'The API cannot create or change CATALOG zones',
   }),
   illegal_child: entry({
@@ -90,7 +90,7 @@ export const ERRORS = {
   }),
   invalid_marker: entry({
     status: 400,
-    when: '`marker` is not the id of one resource.',
+    when: '`marker` is not a UUID, or is repeated.',
     message: () => 'marker must be the id of a resource in this list',
   }),
   invalid_object: entry({
@@ -117,7 +117,7 @@ export const ERRORS = {
     when: 'The resource is in use or is the default pool, or the service does not accept this kind of token.',
     message: (reason: 'in use' | 'name servers' | 'default' | 'tokens') =>
       reason === 'tokens'
-        ? "The service does not accept tokens of its own: 'auth.method' is keystone. Use a token of Keystone"
+        ? "The service does not accept its own tokens: 'auth.method' is 'keystone'. Use a Keystone token"
         : reason === 'default'
           ? 'The default pool cannot be deleted'
           : `The pool has ${reason === 'in use' ? 'zones' : reason} and cannot be deleted`,
@@ -136,7 +136,7 @@ export const ERRORS = {
   }),
   invalid_tsigkey: entry({
     status: 400,
-    when: 'With `tsigkeys.requireResource`, `resource_id` must be the id of an existing pool (scope `POOL`) or zone (scope `ZONE`).',
+    when: '`tsigkeys.requireResource` is set, and `resource_id` is not the id of an existing pool (scope `POOL`) or zone (scope `ZONE`).',
     message: ({ id, noun, scope }: Readonly<Record<'id' | 'noun' | 'scope', string>>) =>
       `The resource_id '${id}' is not the id of an existing ${noun}, which the scope ${scope} requires`,
     example: () => ({ id: EXAMPLE_ID, noun: 'pool', scope: 'POOL' }),
@@ -160,7 +160,7 @@ export const ERRORS = {
   }),
   last_administrator: entry({
     status: 409,
-    when: 'The token is the last valid one with the role `admin`, and neither `adminToken` nor Keystone gives administrators access.',
+    when: 'The token is the last valid token with the role `admin`, and neither `adminToken` nor Keystone gives administrators access.',
     message: (name: string) =>
       `Token '${name}' is the last valid administrator token. Create another token with the role admin first.`,
     example: () => 'admin',
@@ -229,7 +229,7 @@ export const ERRORS = {
   }),
   request_header_fields_too_large: entry({
     status: 431,
-    when: 'The request line and headers are larger than the service accepts.',
+    when: 'The request line and headers are larger than `api.maxHeaderBytes`.',
     message: () => 'The request head is too large',
   }),
   request_timeout: entry({
@@ -240,7 +240,7 @@ export const ERRORS = {
   }),
   request_too_large: entry({
     status: 413,
-    when: 'The body is larger than the service accepts.',
+    when: 'The body is larger than `api.maxBodyBytes`. For lists, imports and agent reports, the limit is at least 2 MiB.',
     message: (most: number | undefined) =>
       `The request body is ${most === undefined ? 'too large' : `larger than ${most} bytes`}`,
   }),
@@ -278,7 +278,7 @@ export const ERRORS = {
     status: 503,
     when: 'A secret in the database cannot be decrypted. The log states the resource and the reason. A caller can still set a new secret or delete the resource.',
     message: () =>
-      'A secret cannot be decrypted. Set a new secret or delete the resource; the log of the service states which one and why',
+      'A secret cannot be decrypted. Set a new secret or delete the resource. The service log states the resource and the reason',
   }),
   unsupported_content_type: entry({
     status: 415,

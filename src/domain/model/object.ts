@@ -41,17 +41,17 @@ export interface ObjectOptions<M extends Members> {
   problems?(given: Partial<ObjectOf<M>>): readonly Problem[];
 }
 
-/** Makes a member optional. */
+/** Returns the kind of an optional member. */
 export function optional<T>(kind: Kind<T>): Optional<T> {
   return { ...kind, absent: 'omitted' };
 }
 
-/** Makes a member optional, with a default. */
+/** Returns the kind of an optional member with a default. */
 export function withDefault<T>(kind: Kind<T>, value: T): Defaulted<T> {
   return { ...kind, schema: { ...kind.schema, default: value }, absent: { value } };
 }
 
-/** Adds a description to the schema of `kind`. */
+/** Returns `kind` with a description in its schema. */
 export function described<K extends Kind>(kind: K, description: string): K {
   return { ...kind, schema: { ...kind.schema, description } };
 }
@@ -111,7 +111,7 @@ export function object<const M extends Members>(
           : Object.keys(value).filter((name) => !Object.hasOwn(members, name));
       if (unknown.length > 0)
         first = {
-          problem: `must have the members ${names.join(', ')} only`,
+          problem: `must have only the members ${names.join(', ')}`,
           validator: 'additionalProperties',
         };
       const together = options.problems?.(parsed as Partial<ObjectOf<M>>) ?? [];
@@ -152,8 +152,8 @@ function unknownMember(name: string): Problem {
 }
 
 /**
- * Returns the kind of a list of `min` to `max` items, called `what`. Its parser does not parse the
- * items, because there are too many to parse at once.
+ * Returns the kind of a list of `min` to `max` items, called `what`. The parser does not parse the
+ * items. The caller parses them in slices.
  */
 export function unparsedList(
   item: Kind,

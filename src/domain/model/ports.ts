@@ -15,7 +15,9 @@ export interface Page<F extends Fields = Fields> {
   readonly total: number | undefined;
 }
 
-/** Reads committed data. Every method throws `unavailable` if the database does not respond. */
+/**
+ * A reader of committed data. Every method throws `unavailable` if the database does not respond.
+ */
 export interface Reader extends IndexReader {
   get<F extends Fields>(type: ResourceType<F>, id: string): Promise<ResourceOf<F> | undefined>;
   list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]>;
@@ -23,9 +25,9 @@ export interface Reader extends IndexReader {
 }
 
 /**
- * A fact that several transactions may depend on: one key of a resource type, or all resources of
- * the type. Many transactions can hold the lock shared, to rely on the fact. Only one can hold it
- * exclusively, to change the fact.
+ * A lock on a fact: one key of a resource type, or all resources of the type. Several transactions
+ * can hold a shared lock, to rely on the fact. Only one transaction can hold an exclusive lock, to
+ * change the fact.
  */
 export interface Lock {
   readonly type: ResourceType;
@@ -36,9 +38,9 @@ export interface Lock {
 
 /** The name servers whose desired state a transaction may change. */
 export interface Affected {
-  /** The ids of pools: all their name servers. */
+  /** The ids of pools. All name servers of these pools are affected. */
   readonly pools: Set<string>;
-  /** The ids of zones: all name servers of their pools. */
+  /** The ids of zones. All name servers of the zones' pools are affected. */
   readonly zones: Set<string>;
   /** The ids of name servers that were created or changed. */
   readonly servers: Set<string>;
@@ -46,11 +48,12 @@ export interface Affected {
   readonly deletedServers: Set<string>;
 }
 
-/** Reads and changes resources inside one transaction. */
+/** A transaction that reads and changes resources. */
 export interface Writer extends Reader {
   /**
-   * Before the next read or change, waits until no other transaction holds a conflicting lock.
-   * Holds `locks` until the end of the transaction. Absent if transactions run one after another.
+   * Acquires `locks` before the next read or change, and holds them until the end of the
+   * transaction. Waits while another transaction holds a conflicting lock. Absent if transactions
+   * run one after another.
    */
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
@@ -71,7 +74,8 @@ export interface Writer extends Reader {
   /** Deletes a resource. Returns whether the resource existed. */
   remove(type: ResourceType, id: string): Promise<boolean>;
   /**
-   * Inserts many resources, and replaces those whose id exists. Throws `duplicate` like `insert`.
+   * Inserts many resources, and replaces resources whose id exists. Throws `duplicate` like
+   * `insert`.
    */
   putAll(type: ResourceType, resources: readonly Keyed<Resource>[]): Promise<void>;
   /** Deletes many resources by id. */
@@ -111,7 +115,7 @@ export interface Store extends Reader {
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
   /**
    * Records the last use of tokens, by id: sets `last_used_at` of each token that was not used
-   * after `before`. This does not count as a change: caches stay valid, and `changes` stays the
+   * after `before`. A use does not count as a change: caches stay valid, and `changes` stays the
    * same. Resolves once the times are on disk.
    */
   noteUses(uses: ReadonlyMap<string, string>, before: string): Promise<void>;
@@ -120,11 +124,12 @@ export interface Store extends Reader {
    * changes.
    */
   changes(type: ResourceType): number;
-  /** Calls all listeners, including those of other processes. */
+  /** Calls all listeners, including the listeners of other processes. */
   announced(): void;
   /**
-   * Calls `wake` after each commit of a transaction that affects name servers. For transactions of
-   * other processes, the call comes later. Returns a function that stops the calls.
+   * Calls `wake` after each commit of a transaction that affects name servers. After a commit of
+   * another process, calls `wake` once the database notifies this process. Returns a function that
+   * stops the calls.
    */
   onAnnounced(wake: () => void): () => Promise<void>;
   /**
@@ -139,8 +144,8 @@ export interface Store extends Reader {
 }
 
 /**
- * Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC. Each time is later than all earlier
- * ones, unless the system clock was set back by more than 2 s.
+ * Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC. Each time is later than all times
+ * before, unless the system clock was set back by more than 2 s.
  */
 export type Clock = () => string;
 
@@ -153,6 +158,6 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
  * Returns the caller of a token if its validation needs no query to a database or identity service.
- * Returns undefined for every other token: check those with `Authenticate`.
+ * Returns undefined for every other token: check the token with `Authenticate`.
  */
 export type KnownCaller = (token: string) => Caller | undefined;

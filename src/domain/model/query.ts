@@ -48,15 +48,13 @@ export interface AnyOf {
 export interface TimeFilter {
   /** The condition, in a sentence. */
   readonly description: string;
-  /**
-   * The flag of the command line. Its value is an age: `--unused 90d` means the time 90 days ago.
-   */
+  /** The command-line flag. Its value is an age: `--unused 90d` means the time 90 days ago. */
   readonly flag: string;
   /** Returns the condition for a timestamp in the format of the API. */
   condition(time: string): Condition;
 }
 
-/** One page of a list, sorted by (sort field, id). Null sorts first. */
+/** One page of a list, sorted by the sort field, then by id. Null sorts first. */
 export interface ListQuery {
   readonly limit: number;
   readonly sortField: string;
@@ -90,7 +88,8 @@ export interface PageQuery extends ListQuery {
 
 /**
  * How a list filter compares: as text, as a number, or in the comparison form of the type's unique
- * field. Ignores case for a field whose values are all in lower or all in upper case.
+ * field. `lower` and `upper` ignore case: the stored values are all in lower case or all in upper
+ * case.
  */
 export type FilterForm = 'exact' | 'integer' | 'unique' | 'lower' | 'upper';
 
@@ -112,14 +111,15 @@ export interface Keyed<T> {
   readonly uniqueForm: string;
 }
 
-/** A definition of a type, which may have a unique field. */
+/** A resource type with or without a unique field. */
 interface MayBeUnique {
   readonly unique?: Unique;
 }
 
 /**
  * Returns a resource with the comparison form of its unique field. The form is empty for a type
- * without a unique field. A change calls this once, for its locks, its rules and the store.
+ * without a unique field. Call it once for each change: the locks, the rules and the store use the
+ * same form.
  */
 export function keyed<T extends Readonly<Record<string, unknown>>>(
   type: MayBeUnique,

@@ -47,7 +47,7 @@ export type DraftFields<F extends Fields = Fields> = {
 export const OPERATIONS = ['create', 'list', 'get', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** Reads through indexes only, for computed filters and name checks. */
+/** A reader that uses only indexes, for computed filters and name checks. */
 export interface IndexReader {
   /** Returns the resources whose value in an index of the type is one of `values`. */
   find<F extends Fields>(
@@ -55,7 +55,7 @@ export interface IndexReader {
     lookup: string,
     values: readonly string[],
   ): Promise<ResourceOf<F>[]>;
-  /** Returns those of `values` that occur in an index of the type. Reads only the index. */
+  /** Returns the members of `values` that occur in an index of the type. Reads only the index. */
   present(type: ResourceType, lookup: string, values: readonly string[]): Promise<Set<string>>;
   /** Returns true if any resource of a type meets all `conditions`. */
   exists(type: ResourceType, conditions: readonly Condition[]): Promise<boolean>;
@@ -105,13 +105,13 @@ export interface Admission {
   readonly now: string;
 }
 
-/**
- * The resource to store, the members that only the response to its creation shows, and warnings
- * that depend on other resources.
- */
+/** The result of the rules about a change. */
 export interface Admitted<F extends Fields = Fields> {
+  /** The resource to store. */
   readonly resource: ResourceOf<F>;
+  /** Warnings that depend on other resources. */
   readonly warnings?: readonly string[];
+  /** The members that only the response to the creation shows. */
   readonly shownOnce?: Readonly<Record<string, unknown>>;
 }
 
@@ -175,15 +175,15 @@ export interface ResourceType<F extends Fields = Fields> {
    */
   readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
   /**
-   * The statuses of successes that differ from the defaults. A deletion with 202 returns the
-   * deleted resource.
+   * The success statuses that differ from the defaults. A deletion with 202 returns the deleted
+   * resource.
    */
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
-  /** The members that differ in the response to a deletion. */
+  /** The members in which the response to a deletion differs from the stored resource. */
   readonly deleted?: Partial<ResourceOf<F>>;
   /**
-   * The members that differ in the responses to operations if `zones.pendingStatus` is set. These
-   * responses have the status 202.
+   * The members in which responses differ from the stored resource if `zones.pendingStatus` is set,
+   * by operation. These responses have the status 202.
    */
   readonly pending?: Readonly<Partial<Record<Operation, Partial<ResourceOf<F>>>>>;
   /** The fields between `id` and `created_at`, in the order of responses. */
@@ -262,7 +262,7 @@ export function isReadOnly(type: ResourceType, member: string): boolean {
   );
 }
 
-/** Returns the result of `derive`, which runs once for each type. */
+/** Returns a function that derives a value from a type. `derive` runs once for each type. */
 export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceType) => T {
   const derived = new Map<ResourceType, T>();
   return (type) => {

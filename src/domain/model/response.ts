@@ -32,7 +32,7 @@ export function successStatus(
   return isPending ? 202 : (type.statuses?.[operation] ?? usual);
 }
 
-/** Returns the names of the fields that only callers with the right of `revealRight` see. */
+/** Returns the names of the fields that callers see only with the right from `revealRight`. */
 export const secretFields = perType((type): readonly string[] =>
   shownFields(type).filter((name) => type.fields[name]?.secret === true),
 );

@@ -63,10 +63,10 @@ const MAX_NAMES = 100;
 /** Returns the mark of a secret. Equal secrets have equal marks. */
 export type MarkSecret = (secret: string) => string;
 
-/** The mark of every secret without an audit data key. */
+/** The mark of every secret if no audit data key exists. */
 const UNKNOWN_MARK = '(secret)';
 
-/** Returns the same mark for every secret, for use without an audit data key. */
+/** Returns the same mark for every secret. Use it if no audit data key exists. */
 export const hideSecret: MarkSecret = () => UNKNOWN_MARK;
 
 /** The changes of one transaction, for its record. */

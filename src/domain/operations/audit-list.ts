@@ -115,14 +115,14 @@ export const RECORD_PARAMETERS = {
   marker: {
     ...POSITION,
     description:
-      'Begin after this position: the marker in `links.next`. With `sort_dir=asc`, also the `batch` and the `seq` of a record.',
+      'Begin after this position: the marker in `links.next`. With `sort_dir=asc`, the position can also be the `batch` and the `seq` of a record.',
     example: '17-4711',
     isOptional: true,
   },
   sort_dir: {
     ...ORDER,
     description:
-      'The order. `desc`, the default for JSON: the newest first, including records that are not sealed yet. `asc`, the default for JSON lines: the oldest first, sealed records only.',
+      'The order. With `desc`, the default for JSON, the newest records come first, including records that are not sealed yet. With `asc`, the default for JSON lines, the oldest records come first, and only sealed records are listed.',
     example: 'asc',
     isOptional: true,
   },
@@ -167,7 +167,8 @@ export const BATCH_PARAMETERS = {
   },
   sort_dir: {
     ...ORDER,
-    description: 'The order. `desc`, the default: the newest first. `asc`: the oldest first.',
+    description:
+      'The order. With `desc`, the default, the newest batches come first. With `asc`, the oldest batches come first.',
     example: 'asc',
     isOptional: true,
   },

@@ -24,7 +24,7 @@ const RECORD: Kind<AuditRecord> = responseObject({
     integer(1),
     'The number of the record. Numbers do not follow the order of commits.',
   ),
-  at: described(timestamp(), 'The time of the change.'),
+  at: described(timestamp(), 'The time of the event.'),
   request_id: described(
     nullable(anyText()),
     'The id of the request. Null for an event without a request, and for a record that combines requests.',
@@ -32,7 +32,7 @@ const RECORD: Kind<AuditRecord> = responseObject({
   global_request_id: described(nullable(anyText()), 'The request id that the caller sent.'),
   actor_kind: described(
     enumeration(ACTOR_KINDS),
-    'Who acted: a token of the service, a Keystone user, the service, or a command on its host.',
+    'Who acted: a token of the service, a Keystone user, the service itself, or a command on the host of the service.',
   ),
   actor_id: described(anyText(), 'The id of the token or of the user.'),
   actor_name: described(anyText(), 'The name of the token or of the user.'),
@@ -49,7 +49,7 @@ const RECORD: Kind<AuditRecord> = responseObject({
   ),
   detail: described(
     anyObject,
-    'What changed. `changes` has the value of each changed member before and after the change. Secrets and tokens are replaced by an HMAC.',
+    'What changed. `changes` has the value of each changed member before and after the change. Secrets are replaced by an HMAC, and tokens by `(a token)`.',
   ),
   batch: described(
     nullable(integer(1)),
@@ -65,12 +65,18 @@ const BATCH: Kind<AuditBatch> = responseObject({
   first_seq: described(integer(1), 'The lowest `seq` in the batch.'),
   last_seq: described(integer(1), 'The highest `seq` in the batch.'),
   previous: described(anyText(), 'The hash of the previous batch. 64 zeros for the first batch.'),
-  hash: described(anyText(), 'The SHA-256 of the previous hash and of all records.'),
+  hash: described(
+    anyText(),
+    'The SHA-256 of the previous hash, the number and the time of the batch, and all its records.',
+  ),
   mac: described(
     nullable(anyText()),
     'The HMAC-SHA-256 of the number and the hash of the batch, under the audit key. Null without encryption.',
   ),
-  key_number: described(nullable(integer(1)), 'The number of the audit key that computed the MAC.'),
+  key_number: described(
+    nullable(integer(1)),
+    'The number of the audit key with which the MAC was computed.',
+  ),
   purged_at: described(
     nullable(timestamp()),
     'The time when retention deleted the records of the batch. Null while the records exist.',
@@ -101,7 +107,7 @@ export const VERIFICATION = described(
     records: described(integer(0), 'The number of records in these batches.'),
     purged: described(
       integer(0),
-      'The number of batches whose records retention has deleted. The chain of hashes and the MACs of these batches are verified.',
+      'The number of batches whose records retention has deleted. Only the hash chain and the MACs of these batches are verified.',
     ),
     without_mac: described(
       integer(0),
@@ -114,7 +120,10 @@ export const VERIFICATION = described(
     problems: described(
       sequence(
         responseObject({
-          batch: described(nullable(integer(1)), 'The batch. Null for records without a batch.'),
+          batch: described(
+            nullable(integer(1)),
+            'The number of the batch. Null for records without a batch.',
+          ),
           problem: described(anyText(), 'The problem, in a sentence.'),
         }),
       ),

@@ -105,7 +105,7 @@ function readMembers(
 
 /**
  * Replaces the members that name other resources with the fields that refer to them. A field whose
- * reference was not found becomes undefined, which no JSON value is. Returns the problems.
+ * reference was not found becomes undefined, which is not a JSON value. Returns the problems.
  */
 function replaceReferences(
   { references = {} }: ResourceType,

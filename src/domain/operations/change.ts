@@ -36,7 +36,7 @@ export interface Dependencies {
   randomBytes(size: number): Buffer;
   /** Makes this process reject the token with this id until the process exits. */
   onTokenRevoked(id: string): void;
-  /** The state of delivery to name servers. Undefined if only resources change. */
+  /** The status of delivery. If absent, responses show name servers as the store holds them. */
   readonly delivery?: DeliveryStatus | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
@@ -49,7 +49,9 @@ export interface Warning {
   readonly type: ResourceType;
   /** The id of the resource. */
   readonly id: string;
-  /** The request that stored the resource. Undefined for a change by the service itself. */
+  /**
+   * The id of the request that stored the resource. Undefined for a change by the service itself.
+   */
   readonly requestId: string | undefined;
   readonly message: string;
 }
@@ -63,7 +65,7 @@ export interface ChangeContext extends AuditOrigin {
 }
 
 /**
- * Reads and changes resources in one transaction. The rules of the resource type check every
+ * A transaction that reads and changes resources. The rules of the resource type check every
  * change, and may throw `ServiceError`.
  */
 export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
@@ -74,8 +76,8 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    */
   claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
   /**
-   * Returns a timestamp that is later than all earlier ones. The transaction creates the timestamp:
-   * with one writer, resources become visible in the order of their timestamps.
+   * Returns a new timestamp, later than all timestamps before. The transaction creates the
+   * timestamp: with one writer, resources become visible in the order of their timestamps.
    */
   now(): string;
   /** Creates a resource. Throws `duplicate`. */
@@ -233,7 +235,8 @@ function changesOn(
 }
 
 /**
- * Applies the rules of `type` to a change by `caller` at `now`. Throws `ServiceError` to reject it.
+ * Applies the rules of `type` to a change by `caller` at `now`. Throws `ServiceError` to reject the
+ * change.
  */
 export async function admitChange<F extends Fields>(
   { settings, policy, randomBytes }: Dependencies,

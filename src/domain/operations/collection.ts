@@ -15,8 +15,9 @@ import { looksLikeToken } from '../text/token-form.ts';
 
 /**
  * Creates a resource from a request body and returns it, with the members that only this response
- * shows. `beforeCommit` receives the resource before the commit. If it throws, the change is rolled
- * back. Throws `invalid_object`, the errors of the type's rules, `duplicate`, `unavailable`.
+ * shows. `beforeCommit` receives the resource before the commit. If `beforeCommit` throws, the
+ * change is rolled back. Throws `invalid_object`, the errors of the type's rules, `duplicate`,
+ * `unavailable`.
  */
 export async function createResource(
   dependencies: Dependencies,
@@ -57,8 +58,8 @@ const DEFAULT_LIST_OPTIONS: ListOptions = { count: false, signal: () => undefine
 /**
  * Returns the page of `type` that the query parameters select from the resources visible to the
  * caller. A page that reaches `maxPageBytes` may have fewer resources than requested, even if more
- * follow. Throws the errors of `readListRequest`, `access_denied`, `marker_not_found` if the
- * marker's resource does not exist, and `unavailable`.
+ * resources follow. Throws the errors of `readListRequest`, `access_denied`, `marker_not_found` if
+ * the marker's resource does not exist, and `unavailable`.
  */
 export async function listResources(
   dependencies: Dependencies,
@@ -239,7 +240,7 @@ function viewerOf(
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }
 
-/** Returns what the references in a request of `caller` depend on. */
+/** Returns the dependencies of the references in a request of `caller`. */
 function referenceDependencies(
   { policy }: Dependencies,
   caller: Caller,

@@ -20,8 +20,8 @@ export interface SecretRead {
   readonly count: number;
   origin(): AuditOrigin;
   /**
-   * Returns the details for a record of this request alone. A record that combines requests has
-   * none.
+   * Returns the details for a record of this request alone. A record that combines requests has no
+   * details.
    */
   detail?(): Readonly<Record<string, unknown>>;
 }

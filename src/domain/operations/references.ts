@@ -13,7 +13,7 @@ const LISTED_IDS = 5;
 /** An id that no resource has (RFC 9562 section 5.9). */
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
-/** What the references in one request depend on. */
+/** The dependencies of the references in one request. */
 export interface ReferenceDependencies {
   readonly reader: Pick<Reader, 'find'>;
   readonly policy: Policy;

@@ -5,7 +5,10 @@ import type { Condition } from '../model/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
 import { isWithinLimits, limitCondition } from '../resources/limits.ts';
 
-/** Restricts lists to the caller's project, for owned resources, and to the limits of its token. */
+/**
+ * Adds the conditions that restrict a list to the caller's project and to the limits of its token.
+ * Resources without an owner are not restricted to the project.
+ */
 export function listConditions(
   type: ResourceType,
   { allProjects, projectId, limits }: Caller,
@@ -20,8 +23,8 @@ export function listConditions(
 }
 
 /**
- * Returns whether the caller can see a resource: the conditions of a list, for one resource. The
- * result is a promise only if the token has limits.
+ * Returns whether the caller can see a resource. Applies the conditions of `listConditions` to one
+ * resource. The result is a promise only if the token has limits.
  */
 export function isVisible(
   reader: Pick<Reader, 'find'>,
