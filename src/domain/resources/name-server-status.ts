@@ -27,7 +27,7 @@ export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),
     'pending',
-    '`live`: every key was verified. `pending`: changes are not delivered yet. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed. `blocked`: an operator must confirm the removal of many keys. `open`: the name server accepted an unsigned transfer or update.',
+    '`live`: every key was verified. `pending`: changes are not delivered yet. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed. `blocked`: an operator must confirm the removal of more than 10 keys and more than half of all keys. `open`: the name server accepted an unsigned transfer or update.',
     'live',
   ),
   keys_wanted: serviceField(
@@ -57,7 +57,7 @@ export const statusFields = defineFields({
   error_code: serviceField(
     nullable(text({ min: 1, max: 64 })),
     null,
-    'The reason of the last failure, such as `unreachable` or `refused_by_server`.',
+    'The reason for the last failure, such as `unreachable` or `refused_by_server`.',
     'unreachable',
   ),
   error: serviceField(

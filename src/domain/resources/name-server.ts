@@ -12,7 +12,7 @@ export const DRIVERS = ['bind', 'knot', 'nsd', 'powerdns'] as const;
 /** What a key allows on a name server: transfers of zones, and dynamic updates (RFC 2136). */
 export const RIGHTS = ['transfer', 'update'] as const;
 
-/** One right of keys on a name server. */
+/** A right that keys have on a name server. */
 export type Right = (typeof RIGHTS)[number];
 
 const fields = defineFields({
@@ -68,7 +68,7 @@ const fields = defineFields({
       min: 2,
       max: 254,
       problemOf: (value) =>
-        isAbsoluteName(value) ? undefined : 'must be the name of a zone, which ends in a period',
+        isAbsoluteName(value) ? undefined : 'must be the name of a zone with a period at the end',
     }),
     'A zone of the name server for signed test queries with the keys of the pool. If null, the service uses a zone of the pool that the name server serves.',
     'example.org.',

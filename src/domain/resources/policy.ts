@@ -12,12 +12,12 @@ import { CHOOSE_POOL } from './zone-fields.ts';
 /** The roles that may perform each operation, by operation: `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
-/** The right to read and verify the audit trail, which covers all projects. */
+/** The right to read and verify the audit trail of all projects. */
 export const AUDIT_RIGHT = 'audit:list';
 
 /**
- * The rights other than operations on collections: to change the request context, or to exceed a
- * restriction.
+ * The rights that are not operations on a collection, such as the rights to change the request
+ * context.
  */
 export const FURTHER_RIGHTS = [
   'use_sudo',
@@ -34,13 +34,13 @@ export const FURTHER_RIGHTS = [
   ...AGENT_RIGHTS,
 ] as const;
 
-/** The role of the tokens of agents. */
+/** The role of agents' tokens. */
 export const AGENT_ROLE = 'nameserver-agent';
 
 /**
- * The roles besides `admin` that have rights on more than the zones of one project. `auditor` reads
- * everything except secrets; `keymanager` manages keys, and reads the pools that they apply to;
- * `nameserver-agent` is for agents.
+ * The roles, other than `admin`, whose rights are not limited to the zones of one project.
+ * `auditor` reads everything except secrets; `keymanager` manages keys, and reads the pools that
+ * they apply to; `nameserver-agent` is for agents.
  */
 const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
   auditor: [

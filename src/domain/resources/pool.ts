@@ -41,7 +41,7 @@ export const pool = defineResource({
         }),
       ),
       description:
-        "The project of the pool, by default the caller's. Null for the default pool. The project gives no rights.",
+        'The project of the pool. The default is the project of the caller. Null for the default pool. The project gives no rights.',
       example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
       onCreate: { default: null },
       set: 'once',

@@ -69,12 +69,12 @@ export function word(pattern: RegExp, characters: string): Kind<string> {
   });
 }
 
-/** Returns the kind of the names of name servers and agents. */
+/** Returns the kind for names of name servers and agents. */
 export function hostName(): Kind<string> {
   return word(/^[A-Za-z0-9_.-]+$/, 'letters, digits, `_`, `.` and `-`');
 }
 
-/** The version of a key, which callers see in the status of its delivery. */
+/** The version of a key. Callers see the version in the status of its delivery. */
 export const keyVersion = {
   ...integer(1),
   description: 'The number of changes to the key that affect name servers.',

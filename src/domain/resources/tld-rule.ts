@@ -12,10 +12,10 @@ export interface TldEntries {
 }
 
 /**
- * Checks a zone's name against the TLD entries, in this order. The name has at least two labels.
- * Its last label is a TLD entry or, with the rule `any-suffix`, any suffix is a TLD entry. The name
- * is not itself a TLD entry. Without any TLD entries, only the first check applies. `name` is in
- * comparison form. Returns undefined for a valid name.
+ * Checks a zone's name against the TLD entries, in this order. The name must have at least two
+ * labels. Its last label or, with the rule `any-suffix`, any suffix must be a TLD entry. The name
+ * itself must not be a TLD entry. Without any TLD entries, only the first check applies. `name` is
+ * in comparison form. Returns undefined for a valid name.
  */
 export function findZoneNameRefusal(
   name: string,
@@ -36,14 +36,14 @@ export function findZoneNameRefusal(
   return entries.has(name) ? { rule: 'not_a_tld', name } : undefined;
 }
 
-/** Returns the suffixes of `name`, one of which must be a TLD entry. */
+/** Returns suffixes of `name`. One of these suffixes must be a TLD entry. */
 export function coveringNames(name: string, rule: TldRule): string[] {
   return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
 }
 
 /**
- * Reads the data that `findZoneNameRefusal` needs for `names`, which are in comparison form. Runs
- * one index query for each suffix that the rule covers.
+ * Reads the data that `findZoneNameRefusal` needs for `names` in comparison form. Runs one index
+ * query for each suffix that the rule covers.
  */
 export async function findTldEntries(
   reader: IndexReader,

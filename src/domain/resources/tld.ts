@@ -22,7 +22,7 @@ export const tld = defineResource({
   noun: 'tld',
   title: 'Tld',
   description:
-    'A top-level domain that the service recognises. While there is no entry, zone names are not checked.',
+    'A top-level domain under which zones may be created. While no entry exists, zone names are not checked.',
   operations: OPERATIONS,
   fields: {
     name: {

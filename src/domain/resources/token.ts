@@ -92,7 +92,7 @@ const fields = defineFields({
     'The keys to which the token is limited. The caller reads and manages only these keys. The caller cannot create keys, and cannot change the pool or zone of a key. Null if the token is not limited to keys.',
   ),
   nameservers: limitField(
-    'The name servers to which the token is limited. With the role `nameserver-agent`, the caller can only read the keys of these name servers and report which keys they have. Null if the token is not limited to name servers.',
+    'The name servers to which the token is limited. With the role `nameserver-agent`, the caller can only read and report the keys of these name servers. Null if the token is not limited to name servers.',
   ),
   addresses: optionalField(
     list(network, 1, MAX_LIMIT_ITEMS),
@@ -111,7 +111,7 @@ const fields = defineFields({
   created_by: serviceField(
     nullable(text({ min: 1, max: 320 })),
     null,
-    'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. `configured` for `adminToken` and for the first token. If a token of a Keystone user creates another token, the creator is the same user. Null for tokens from before version 0.1.0.',
+    'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. `configured` for `adminToken` and for the first token. If a token of a Keystone user creates another token, the creator is the same user. Null for tokens that were created before version 0.1.0.',
     'token:3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
   ),
   hash,
@@ -137,7 +137,7 @@ export const token = defineResource({
   timeFilters: {
     unused_since: {
       description:
-        'Only tokens that no request has used since this time. A token that was never used counts from its creation.',
+        'Only tokens that no request has used since this time. For a token that was never used, the time of its creation counts.',
       flag: '--unused',
       condition: (time) => ({
         test: 'any',

@@ -15,7 +15,10 @@ import { zone } from './zone.ts';
 
 /** The properties of a TSIG algorithm. */
 export interface Algorithm {
-  /** The length of the hash's output in octets, and of a good secret (RFC 2104 section 3). */
+  /**
+   * The length of the hash output in octets. A secret should have at least this length (RFC 2104
+   * section 3).
+   */
   readonly hashOctets: number;
   /**
    * Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent for an algorithm
@@ -42,7 +45,7 @@ export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
 
 /**
  * Returns why an algorithm should not be used for new keys. Returns undefined for an unknown
- * algorithm and for one that may be used.
+ * algorithm and for an algorithm that may be used.
  */
 export function weaknessOf(algorithm: string): string | undefined {
   const algorithms: Readonly<Record<string, Algorithm>> = ALGORITHMS;
@@ -104,7 +107,7 @@ const fields = defineFields({
   },
   algorithm: {
     ...enumeration(ALGORITHM_NAMES),
-    description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted for old peers only.',
+    description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted only for old peers.',
     example: 'hmac-sha256',
     onCreate: 'required',
   },

@@ -21,7 +21,10 @@ import {
 import { defineFields, type ResourceOf } from '../model/resource.ts';
 import { note, serviceField, serviceTime } from './shared-fields.ts';
 
-/** The e-mail address of SECONDARY zones. The SOA record of their primary has the real one. */
+/**
+ * The e-mail address that responses show for SECONDARY zones. The SOA record of the primary has the
+ * real address.
+ */
 const SECONDARY_EMAIL = 'hostmaster@example.com';
 
 /** Returns the problem with the spelling of a zone's name, or undefined. */
@@ -38,7 +41,7 @@ export function zoneNameProblem(name: string): string | undefined {
 
 /**
  * Returns the problem with the mailbox of an SOA record (RFC 1035 section 3.3.13), or undefined.
- * With its @ replaced by a dot, it must be a domain name.
+ * With its @ replaced by a dot, the mailbox must be a domain name.
  */
 function emailProblem(email: string): string | undefined {
   const parts = email.split('@');

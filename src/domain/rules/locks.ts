@@ -93,9 +93,9 @@ function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
 }
 
 /**
- * A new zone depends on the names that the TLD rule reads, on its pool, and on the zones above its
- * name. It affects the zones below its name. No lock covers whether any TLD entry exists. The rule
- * reads this fact once, while the transaction holds all its locks.
+ * A new zone depends on its pool, the zones above its name, and the names that the TLD rule reads.
+ * It affects the zones below its name. No lock covers whether any TLD entry exists. The rule reads
+ * this fact once, while the transaction holds all its locks.
  */
 function newZoneLocks(
   { resource, uniqueForm: name }: Keyed<Pick<Zone, 'pool_id' | 'attributes'>>,

@@ -14,16 +14,13 @@ import { zone } from '../resources/zone.ts';
 /** The rules of one resource type that need other resources. */
 export interface Rule<F extends Fields = Fields> {
   /**
-   * Applies the rules in the transaction of `change`, and returns the resource to store, whose
-   * unique field is the same. Throws `ServiceError` to reject the change.
+   * Applies the rules in the transaction of `change`. Returns the resource to store, with an
+   * unchanged unique field. Throws `ServiceError` to reject the change.
    */
   admit(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
 }
 
-/**
- * The rules of each resource type that has rules. Every change is checked against the rules of its
- * type.
- */
+/** The rules by resource type. Every change is checked against the rules of its type. */
 export const RULES: Map<ResourceType, Rule> = new Map([
   rule(tsigkey, admitTsigkey),
   rule(pool, admitPool),

@@ -52,8 +52,8 @@ function roleProblems(roles: readonly string[], known: readonly string[]): Probl
 }
 
 /**
- * Returns the problem with an agent's token without a limit to name servers: it could read all
- * keys.
+ * Returns the problem with an agent's token that is not limited to name servers. The token could
+ * read all keys.
  */
 function agentProblems({ roles, nameservers }: NewToken): Problem[] {
   if (nameservers !== null || !roles.some((role) => role.toLowerCase() === AGENT_ROLE)) return [];
@@ -61,7 +61,7 @@ function agentProblems({ roles, nameservers }: NewToken): Problem[] {
   return [{ path: ['nameservers'], message, validator: 'required' }];
 }
 
-/** Returns the problems with ids in limits that no resource has. */
+/** Returns a problem for each id in the limits that is not the id of a resource. */
 async function idProblems(
   limited: Pick<Token, LimitKind>,
   transaction: Reader,
@@ -80,10 +80,11 @@ async function idProblems(
 }
 
 /**
- * Throws `outside_limits` if a new token has more access than the limits of its creator allow. Only
- * a token that is limited to addresses can create tokens: other limits exclude the right. The new
- * token has the same networks or smaller ones, roles of the creator, and its project or none. A
- * stolen token therefore gives no access from other networks. `originOf` limits the expiry.
+ * Throws `outside_limits` if a new token has more access than the limits of its creator allow. Of
+ * the limited tokens, only a token limited to addresses can create tokens: other limits exclude the
+ * right. The new token has the creator's networks or parts of them, roles of the creator, and the
+ * creator's project or no project. A stolen token therefore gives no access from other networks.
+ * `originOf` limits the expiry.
  */
 async function assertNotWider(
   created: NewToken,
@@ -99,7 +100,7 @@ async function assertNotWider(
   if (!created.roles.every((role) => isInside(role, caller.roles)))
     throw new ServiceError('outside_limits', `roles other than ${caller.roles.join(', ')}`);
   if (created.project_id === null) return;
-  // The project of the caller may be one that a header states.
+  // A header may have replaced the project of the caller.
   const creator = await transaction.get(token, caller.id);
   if (created.project_id !== creator?.project_id)
     throw new ServiceError('outside_limits', 'another project');

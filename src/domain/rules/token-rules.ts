@@ -89,7 +89,10 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
   };
 }
 
-/** Returns the time of expiry of a token. Throws `invalid_object` if `given` is too late. */
+/**
+ * Returns the time of expiry of a token. Throws `invalid_object` if `given` is later than the
+ * origin allows.
+ */
 function expiryOf(given: string | null, { expires: latest, reason }: Origin): string | null {
   if (latest === null || given === null) return given ?? latest;
   if (given <= latest) return given;

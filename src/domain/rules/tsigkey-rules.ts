@@ -7,9 +7,9 @@ import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
 /**
- * Applies the rules about a change to a key. If its pool or zone does not exist, rejects the change
- * or warns, depending on the settings. A key without a secret gets a random secret. Throws
- * `invalid_tsigkey`.
+ * Applies the rules about a change to a key. If the pool or zone of the key does not exist, rejects
+ * the change or warns, depending on `requireResource`. A key without a secret gets a random secret.
+ * Throws `invalid_tsigkey`.
  */
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,

@@ -90,7 +90,7 @@ async function findForeignZones(
   return hasBelow ? new ServiceError('illegal_parent') : undefined;
 }
 
-/** Returns the conditions for the zones below a name, which are a range of the tree index. */
+/** Returns the conditions for the zones below a name. These zones are a range of the tree index. */
 function below(name: string): Condition[] {
   const start = treeForm(name);
   return [
@@ -99,7 +99,10 @@ function below(name: string): Condition[] {
   ];
 }
 
-/** Returns the pool that the request names, and the pool that its attributes name, if any. */
+/**
+ * Returns the id of the pool for a new zone. `attribute` is the pool id in the attributes of the
+ * zone, if any.
+ */
 export function requestedPool({
   pool_id: given,
   attributes,

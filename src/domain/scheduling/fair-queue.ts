@@ -15,7 +15,7 @@ export interface FairQueueOptions {
   readonly maxWaiting: number;
 }
 
-/** Runs jobs of several owners under a common limit. */
+/** A queue that runs the jobs of several owners under a common limit. */
 export interface FairQueue {
   /**
    * Runs `work` when `slots` are free for `owner`, and returns its result. A job that requests more

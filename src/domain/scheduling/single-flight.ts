@@ -1,6 +1,7 @@
 /**
- * Shares runs of `work`: a caller that arrives during a run gets the result of that run. Rejects
- * with the error of `work`. The next call after an error runs `work` again.
+ * Returns a function that shares runs of `work`: a caller that arrives during a run gets the result
+ * of that run. The function rejects with the error of `work`. The next call after an error runs
+ * `work` again.
  */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let flight: Promise<T> | undefined;
@@ -8,8 +9,8 @@ export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Caches results of `work` for `maxAgeSeconds` from the start of the run. Concurrent callers share
- * one run. Errors are not cached. `seconds` is a monotonic clock.
+ * Returns a function that caches results of `work` for `maxAgeSeconds` from the start of the run.
+ * Concurrent callers share one run. Errors are not cached. `seconds` is a monotonic clock.
  */
 export function cachedFlight<T>(
   maxAgeSeconds: number,

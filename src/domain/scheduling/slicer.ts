@@ -11,8 +11,8 @@ const TRANSACTION_SLICE_MS = 15;
 const RUN_LENGTH = 1000;
 
 /**
- * Divides long work into slices of 5 ms, or of 15 ms in a transaction. The process serves other
- * requests between slices.
+ * The slices of long work: 5 ms each, or 15 ms in a transaction. The process serves other requests
+ * between slices.
  */
 export interface Slicer {
   /** Returns whether the current slice has ended. */
@@ -41,7 +41,7 @@ export async function nextIfOver(slicer: Slicer): Promise<void> {
   if (slicer.isOver()) await slicer.next();
 }
 
-/** Calls `work` with each of `items`, in order. */
+/** Calls `work` for each item, in order and in slices. */
 export async function eachInSlices<T>(
   slicer: Slicer,
   items: Iterable<T>,
@@ -55,7 +55,7 @@ export async function eachInSlices<T>(
 
 /**
  * Returns a sorted copy of `items`. Sorts runs in slices, then merges them with the platform's
- * sort, which is much faster on sorted runs.
+ * sort. This sort takes less time for sorted runs.
  */
 export async function sortInSlices<T>(
   slicer: Slicer,

@@ -36,7 +36,7 @@ export interface DatabaseUrl {
   readonly location: string;
 }
 
-/** Returns the parts of a database URL; undefined if `text` is not one. */
+/** Returns the parts of a database URL, or undefined if `text` is not a database URL. */
 export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
   const [, name, location = ''] = /^([a-z]+):(.+)$/.exec(text) ?? [];
   const scheme = SCHEMES.find((each) => each === name);

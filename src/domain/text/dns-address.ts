@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { isRelativeName, withoutFinalDot } from './dns-name.ts';
 
-/** The port of DNS. */
 const DNS_PORT = 53;
 
 /** The host and the port of a name server. */

@@ -34,8 +34,8 @@ export function isLabel(text: string): boolean {
 }
 
 /**
- * Returns whether `text` is one or more labels joined by single dots. It has no trailing dot and at
- * most 254 characters.
+ * Returns whether `text` is one or more labels joined by single dots, of at most 254 characters and
+ * without a trailing dot.
  */
 export function isRelativeName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && text.split('.').every(isLabel);
@@ -98,8 +98,8 @@ export function comparisonForm(name: string): string {
  * valid. The platform's converter reads a bare number as an IPv4 address. It also cuts the text at
  * characters that end a host in a URL. The converter's time is quadratic in the length, so overlong
  * text is not converted. Punycode writes at least one character for each input character (RFC 3492
- * section 3). A name is therefore never longer than its ASCII form, which has at most 254
- * characters and 63 in each label.
+ * section 3). A name is therefore never longer than its ASCII form. The ASCII form has at most 254
+ * characters, and 63 in each label.
  */
 export function toAsciiName(name: string): string | undefined {
   if (isOverlongName(name)) return undefined;

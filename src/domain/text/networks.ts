@@ -2,13 +2,13 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** A set of IP addresses. */
 export interface Networks {
-  /** The networks, as they were given. */
+  /** The networks in their original spelling. */
   readonly list: readonly string[];
   /** Returns whether an address belongs to one of the networks. */
   includes(address: string | undefined): boolean;
 }
 
-/** Returns the set of the addresses and networks in `list`, which must be valid. */
+/** Returns the set of the addresses and networks in `list`. Every item must be valid. */
 export function networksOf(list: readonly string[]): Networks {
   // One list for both families would match IPv4 addresses with IPv6 networks such as ::/0.
   const networks = { ipv4: new BlockList(), ipv6: new BlockList() };
@@ -54,7 +54,7 @@ export function readNetwork(text: string): { readonly value: string } | NetworkP
   if (prefix > size) return { problem: PROBLEM };
   const number = numberOf(address);
   if (size === 128 && isMapped(address))
-    return { problem: 'must have IPv4 addresses in their IPv4 form, such as 192.0.2.0/24' };
+    return { problem: 'must use the IPv4 form of IPv4 addresses, such as 192.0.2.0/24' };
   const outside = BigInt(size - prefix);
   const first = textOf((number >> outside) << outside, size);
   return number === (number >> outside) << outside

@@ -1,14 +1,14 @@
-/** Returns the timestamp of the API for milliseconds since 1970. */
+/** Returns a time in milliseconds since 1970 as a timestamp of the API. */
 export function timestampOf(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
 }
 
-/** Returns the milliseconds since 1970 of a timestamp of the API. */
+/** Returns a timestamp of the API as milliseconds since 1970. */
 export function millisecondsOf(timestamp: string): number {
   return Date.parse(`${timestamp.slice(0, 23)}Z`);
 }
 
-/** Returns the timestamp of the API that is `milliseconds` before another. */
+/** Returns the timestamp that is `milliseconds` before `timestamp`. */
 export function earlier(timestamp: string, milliseconds: number): string {
   return timestampOf(millisecondsOf(timestamp) - milliseconds);
 }

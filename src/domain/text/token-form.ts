@@ -7,9 +7,9 @@ export function looksLikeToken(text: string): boolean {
 }
 
 /**
- * Matches tokens in a text: the service's own, and Keystone's of the providers `fernet` and `jws`.
- * The minimum lengths exclude names that only have the same beginning. No match contains a
- * quotation mark or a backslash, so masked JSON stays valid.
+ * Matches tokens of the service, and Keystone tokens of the providers `fernet` and `jws`. The
+ * minimum lengths exclude names that only have the same beginning. No match contains a quotation
+ * mark or a backslash, so masked JSON stays valid.
  */
 const TOKENS =
   /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
@@ -19,8 +19,8 @@ const TOKENS =
  * errors and the log.
  */
 export function withoutTokens(text: string): string {
-  // Most texts contain none of these words, and a search for a word is much cheaper than the
-  // expression.
+  // Most texts contain no prefix of a token. A search for the prefixes is much cheaper than the
+  // regular expression.
   if (!text.includes(TOKEN_PREFIX) && !text.includes('gAAAA') && !text.includes('eyJ')) return text;
   return text.replaceAll(TOKENS, '(a token)');
 }
