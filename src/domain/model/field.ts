@@ -42,10 +42,7 @@ export interface Field<T = unknown> extends Kind<T> {
   readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that must not appear in logs, tables or errors. */
   readonly secret?: boolean;
-  /**
-   * Who sets the field: callers, callers on creation, or the service. Responses omit `hidden`
-   * fields.
-   */
+  /** Who sets the field: callers, callers on creation, or the service. Responses omit `hidden`. */
   readonly set?: 'always' | 'once' | 'by the service' | 'hidden';
 }
 
@@ -131,10 +128,7 @@ export function nullable<T>(kind: Kind<T>): Kind<T | null> {
   };
 }
 
-/**
- * Returns the kind of an integer, as a number or as decimal text. The default `max` is the largest
- * safe integer.
- */
+/** Returns the kind of an integer, as a number or text. The default `max` is 2^53 - 1. */
 export function integer(min: number, max?: number): Kind<number> {
   const largest = max ?? Number.MAX_SAFE_INTEGER;
   return {

@@ -128,7 +128,7 @@ export interface Store extends Reader {
   announced(): void;
   /**
    * Calls `wake` after each commit of a transaction that affects name servers. After a commit of
-   * another process, calls `wake` once the database notifies this process. Returns a function that
+   * another process, calls `wake` on the notification of the database. Returns a function that
    * stops the calls.
    */
   onAnnounced(wake: () => void): () => Promise<void>;
