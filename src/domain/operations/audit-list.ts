@@ -106,7 +106,6 @@ const LIMIT_PARAMETER = {
   isOptional: true,
 } as const;
 
-/** The orders of a list. */
 const ORDER = enumeration(['asc', 'desc']);
 
 /** The query parameters of a list of records. */

@@ -15,10 +15,7 @@ import { zone } from './zone.ts';
 
 /** The properties of a TSIG algorithm. */
 export interface Algorithm {
-  /**
-   * The length of the hash output in octets. A secret should have at least this length (RFC 2104
-   * section 3).
-   */
+  /** The length of the hash output and of a good secret, in octets (RFC 2104 section 3). */
   readonly hashOctets: number;
   /**
    * Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent for an algorithm
