@@ -74,7 +74,7 @@ describe.each(LISTS)('%s list', (noun, columns, name) => {
 });
 
 describe('-f table', () => {
-  test('-f table draws a table even in a pipe; without -f table, tabs separate the columns', async () => {
+  test('draws a table even in a pipe; without -f table, tabs separate the columns', async () => {
     const argv = ['tld', 'list', '-c', 'name', '--name', 'org'];
     expect(await printed(undefined, ...argv, '-f', 'table')).toBe(
       '+------+\n| name |\n+------+\n| org  |\n+------+\n',
