@@ -19,8 +19,7 @@ export interface Driver {
   apply(state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal): Promise<Applied>;
   /**
    * Compares the server with `state` and changes nothing. The result also lists changes that other
-   * programs have made to the server. If the next call is `apply` with the same object, the driver
-   * may use what `compare` has read. Throws `DriverError`.
+   * programs have made to the server. Throws `DriverError`.
    */
   compare(
     state: DesiredState,

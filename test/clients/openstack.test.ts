@@ -212,6 +212,8 @@ describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone')
         ...PAGES,
         TSIGIL_AUTH_METHOD: 'keystone',
         TSIGIL_AUTH_KEYSTONE_URL: keystone.url,
+        // Keystone can respond slowly while many tests run.
+        TSIGIL_AUTH_KEYSTONE_TIMEOUT_SECONDS: '30',
       });
       await keystone.publish('dns', service.url);
       variables = {

@@ -53,10 +53,18 @@ async function remains(): Promise<string[]> {
     [],
   );
   const folder = join(String(row?.['folder']), 'base', String(row?.['oid']));
-  const content = Buffer.concat(
-    readdirSync(folder).map((name) => readFileSync(join(folder, name))),
-  );
+  const content = Buffer.concat(readdirSync(folder).map((name) => read(join(folder, name))));
   return VALUES.filter((value) => content.includes(value));
+}
+
+/** Returns the content of a file. Returns nothing if PostgreSQL has removed the file meanwhile. */
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  }
 }
 
 test.each([

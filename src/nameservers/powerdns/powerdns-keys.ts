@@ -3,17 +3,24 @@ import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { DriverError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 
-/** Creates or changes a key. Returns false if the server already has it. Throws `DriverError`. */
+/** A key of the server. */
+export type ServerKey = Pick<DesiredKey, 'algorithm' | 'secret'>;
+
+/** Returns whether the server has a key with the desired algorithm and secret. */
+export function isSameKey(key: DesiredKey, found: ServerKey | undefined): boolean {
+  return found?.algorithm === key.algorithm && found.secret === key.secret;
+}
+
+/**
+ * Creates a key, or changes the algorithm or secret of the key `found`, which the server has.
+ * Throws `DriverError`.
+ */
 export async function writeKey(
   api: PowerdnsApi,
   key: DesiredKey,
-  found: { readonly algorithm: string; readonly secret: string } | undefined,
-): Promise<boolean> {
-  if (found?.algorithm === key.algorithm && found.secret === key.secret) return false;
-  if (found?.algorithm === key.algorithm) {
-    await api.changeSecret(key.name, key.secret);
-    return true;
-  }
+  found: ServerKey | undefined,
+): Promise<void> {
+  if (found?.algorithm === key.algorithm) return api.changeSecret(key.name, key.secret);
   // A request to change the algorithm would add a second key with the same name.
   if (found !== undefined) await api.deleteKey(key.name);
   try {
@@ -27,7 +34,11 @@ export async function writeKey(
       undefined,
     );
   }
-  return true;
+}
+
+/** Returns a secret that no one else knows, for a key that the server must not accept. */
+export function randomSecret(): string {
+  return randomBytes(32).toString('base64');
 }
 
 /**
@@ -37,7 +48,7 @@ export async function writeKey(
  */
 export async function disableKey(api: PowerdnsApi, name: string): Promise<void> {
   try {
-    await api.changeSecret(name, randomBytes(32).toString('base64'));
+    await api.changeSecret(name, randomSecret());
   } catch (error) {
     if (!(error instanceof DriverError) || error.code !== 'refused_by_server') throw error;
   }

@@ -6,10 +6,11 @@ import {
 } from '../../domain/delivery/desired-state.ts';
 import type { Difference } from '../driver.ts';
 import { withUpdateKeys, type Grants } from './powerdns-grants.ts';
+import { isSameKey, type ServerKey } from './powerdns-keys.ts';
 
 /** The keys and grants of a server, as last read or written. */
 export interface Known {
-  readonly keys: Map<string, { readonly algorithm: string; readonly secret: string }>;
+  readonly keys: Map<string, ServerKey>;
   readonly grants: Map<string, Grants>;
 }
 
@@ -81,7 +82,7 @@ export function differencesOf({
     const found = known.keys.get(key.name);
     if (found === undefined)
       return [{ kind: 'missing', key: key.name, message: 'PowerDNS lacks the key.' }];
-    return found.algorithm === key.algorithm && found.secret === key.secret
+    return isSameKey(key, found)
       ? []
       : [
           {
@@ -115,25 +116,4 @@ export function differencesOf({
       });
   }
   return differences;
-}
-
-/**
- * Runs `work` on each item, `concurrency` at a time. Throws the first error after all started work
- * has ended.
- */
-export async function inParallel<T>(
-  items: readonly T[],
-  concurrency: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
-  const failures: unknown[] = [];
-  const worker = async () => {
-    for (const item of waiting) {
-      if (failures.length > 0) return;
-      await work(item).catch((error: unknown) => failures.push(error));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
-  if (failures.length > 0) throw failures[0];
 }

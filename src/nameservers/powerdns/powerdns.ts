@@ -8,13 +8,13 @@ import { integer } from '../../domain/model/field.ts';
 import { described, object, withDefault } from '../../domain/model/object.ts';
 import { defineDriver, DriverError, type Driver, type Requirement } from '../driver.ts';
 import { line } from '../include-file.ts';
+import { inParallel, limiter } from './parallel.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, writeGrants, type Grants } from './powerdns-grants.ts';
-import { disableKey, writeKey } from './powerdns-keys.ts';
+import { disableKey, isSameKey, randomSecret, writeKey } from './powerdns-keys.ts';
 import {
   differencesOf,
   grown,
-  inParallel,
   shrunk,
   wantedGrants,
   type Known,
@@ -49,10 +49,8 @@ export const powerdns = defineDriver({
   create(given): Driver {
     const open = createPowerdnsApi(given);
     const { requests, zoneChanges } = given;
-    /** The result of the last comparison, for `apply` in the same pass. */
-    let compared: { readonly state: DesiredState; readonly planned: Plan } | undefined;
 
-    /** Reads the zones, their grants, the names of all keys, and the keys of `state`. */
+    /** Reads the names of all zones and keys, and the keys of `state`. Does not read the grants. */
     const plan = async (
       api: PowerdnsApi,
       state: DesiredState,
@@ -67,14 +65,9 @@ export const powerdns = defineDriver({
         const key = await api.key(name);
         if (key !== undefined) known.keys.set(name, key);
       });
-      await inParallel(zones, requests, async (zone) => {
-        const grants = await readGrants(api, zone);
-        if (grants !== undefined) known.grants.set(zone, grants);
-      });
-      const isTaken = ({ name, algorithm, secret }: DesiredKey) => {
-        const found = known.keys.get(name);
-        if (found === undefined || owned.has(name)) return false;
-        return found.algorithm !== algorithm || found.secret !== secret;
+      const isTaken = (key: DesiredKey) => {
+        const found = known.keys.get(key.name);
+        return found !== undefined && !owned.has(key.name) && !isSameKey(key, found);
       };
       const all = withKept({ ...state, kept }, known.keys);
       const keys = all.filter((key) => !isTaken(key));
@@ -86,48 +79,54 @@ export const powerdns = defineDriver({
 
     return {
       async apply(state, owned, signal) {
-        const former = compared?.state === state ? compared.planned : undefined;
-        compared = undefined;
         const api = await open(signal);
-        const planned = former ?? (await plan(api, state, owned));
-        const { known, zones, keys, present, ours, wanted } = planned;
+        const { known, zones, keys, taken, present, ours, wanted } = await plan(api, state, owned);
         const desired = new Set(keys.map(({ name }) => name));
         const existing = new Set(present);
         const exists = (name: string) => existing.has(name);
-        let changes = 0;
+        const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
+        const fresh = keys.filter(({ name }) => !present.has(name));
+        const changed = keys.filter(
+          (key) => present.has(key.name) && !isSameKey(key, known.keys.get(key.name)),
+        );
+        let changes = fresh.length + changed.length + removed.length;
+        const changeZone = limiter(zoneChanges);
         const grant = (targetOf: (zone: string, grants: Grants) => Grants) =>
-          inParallel(zones, zoneChanges, async (zone) => {
-            const grants = known.grants.get(zone);
+          inParallel(zones, Math.max(requests, zoneChanges), async (zone) => {
+            const grants = known.grants.get(zone) ?? (await readGrants(api, zone));
             if (grants === undefined) return;
             const target = targetOf(zone, grants);
-            const written = await writeGrants(api, zone, grants, target, exists);
-            if (written === undefined) return;
-            changes += 1;
-            known.grants.set(zone, written);
+            const written = await changeZone(() => writeGrants(api, zone, grants, target, exists));
+            if (written !== undefined) changes += 1;
+            known.grants.set(zone, written ?? grants);
           });
-        const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
         if (removed.length < zones.length)
           await inParallel(removed, requests, (name) => disableKey(api, name));
-        // A new or changed key would get the grants of a former key with the same name.
-        await grant((zone, grants) => shrunk(grants, desired, wanted(zone)));
-        await inParallel(keys, requests, async (key) => {
-          if (await writeKey(api, key, known.keys.get(key.name))) changes += 1;
+        // A new or changed key would get the grants of a former key with the same name. Remove
+        // these grants first, or give a new key a secret that no one knows until they are removed.
+        const isDisabled = changed.length === 0 && fresh.length < zones.length;
+        if (!isDisabled) await grant((zone, grants) => shrunk(grants, desired, wanted(zone)));
+        await inParallel([...changed, ...fresh], requests, async (key) => {
+          const found = known.keys.get(key.name);
+          await writeKey(api, isDisabled ? { ...key, secret: randomSecret() } : key, found);
           existing.add(key.name);
         });
         // Change each zone once, even if some keys are new and other keys are removed.
         await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
-        await inParallel(removed, requests, async (name) => {
-          changes += 1;
-          await api.deleteKey(name);
-        });
-        return { changed: changes > 0, problems: planned.taken.map(nameTaken) };
+        if (isDisabled)
+          await inParallel(fresh, requests, ({ name, secret }) => api.changeSecret(name, secret));
+        await inParallel(removed, requests, (name) => api.deleteKey(name));
+        return { changed: changes > 0, problems: taken.map(nameTaken) };
       },
 
       async compare(state, owned, signal) {
-        compared = undefined;
         const api = await open(signal);
         const planned = await plan(api, state, owned);
-        compared = { state, planned };
+        const { known, zones } = planned;
+        await inParallel(zones, requests, async (zone) => {
+          const grants = await readGrants(api, zone);
+          if (grants !== undefined) known.grants.set(zone, grants);
+        });
         return differencesOf(planned);
       },
 

@@ -167,12 +167,14 @@ async function reconcile(
   await nextIfOver(slicer);
   const owned = new Set(present.map(({ keyName }) => keyName));
   await nextIfOver(slicer);
-  const differences = await driver.compare(state, owned, signal);
-  await nextIfOver(slicer);
   const hash = hashOf(state);
   await nextIfOver(slicer);
-  const isSettled = former.every((each) => ['delivered', 'undeliverable'].includes(each.state));
-  const foundDrift = differences.length > 0 && hash === claim.appliedHash && isSettled;
+  const isApplied =
+    hash === claim.appliedHash &&
+    former.every((each) => ['delivered', 'undeliverable'].includes(each.state));
+  const differences = isApplied ? await driver.compare(state, owned, signal) : [];
+  await nextIfOver(slicer);
+  const foundDrift = differences.length > 0;
   if (foundDrift && onDrift === 'report') {
     const error = { code: 'drift', message: differences[0]?.message ?? 'the name server differs' };
     const nextCheckMs = checkInterval(server, clock(), random);
@@ -187,7 +189,7 @@ async function reconcile(
   }
   let problems: readonly KeyProblem[] = [];
   let hasApplied = false;
-  if (differences.length > 0 || !isSettled || hash !== claim.appliedHash) {
+  if (foundDrift || !isApplied) {
     await store.intend(server.id, holder, fence, intendedOf(desired, former));
     if (!(await store.holds(server.id, holder, fence))) throw new LeaseLostError();
     known.isApplying = true;
@@ -197,7 +199,6 @@ async function reconcile(
   } else problems = namesTaken(former);
   const settled = await settle({
     ...{ dependencies, claim, desired, former, gone, problems, signal, slicer },
-    hasApplied: hasApplied || differences.length > 0,
     isInterrupted: () => store.isBehind(server.id, outbox),
   });
   const interval = checkInterval(server, clock(), random);

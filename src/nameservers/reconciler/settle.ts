@@ -30,7 +30,6 @@ export interface Settlement {
   readonly gone: readonly Delivery[];
   /** The keys that the driver left out. */
   readonly problems: readonly KeyProblem[];
-  readonly hasApplied: boolean;
   /** Returns whether a change waits. The scheduled verification then ends early. */
   isInterrupted(): Promise<boolean>;
   readonly signal: AbortSignal;
