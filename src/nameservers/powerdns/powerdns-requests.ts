@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { anyText } from '../../domain/model/field.ts';
 import { responseObject } from '../../domain/model/object.ts';
 import { signalWithin } from '../../net/deadline.ts';
 import { describeFault } from '../../net/faults.ts';
-import { createHttpClient, parseJson, type HttpClient } from '../../net/http.ts';
+import { createHttpClient, parseJson, type HttpClient, type HttpResponse } from '../../net/http.ts';
 import { driverErrors } from '../control.ts';
 import { DriverError } from '../driver.ts';
 
@@ -12,6 +13,13 @@ import { DriverError } from '../driver.ts';
  * long list of zones.
  */
 const REQUEST_MS = 10_000;
+
+/**
+ * The number of attempts for one change, and the milliseconds between them. PowerDNS with SQLite
+ * returns 500 if a DNS update or another program changes the database at the same time.
+ */
+const ATTEMPTS = 20;
+const ATTEMPT_MS = 10;
 
 /** The options for the API. */
 export interface PowerdnsOptions {
@@ -63,7 +71,13 @@ function requestsOf(
         body === undefined
           ? { method, url: `${base}${path}`, headers }
           : { method, url: `${base}${path}`, headers: json, body: JSON.stringify(body) };
-      const { status, text } = await client.send(request, { seconds: 0, signal });
+      const sendOnce = () => client.send(request, { seconds: 0, signal });
+      let response = await sendOnce();
+      for (let attempt = 1; isInterrupted(method, response) && attempt < ATTEMPTS; attempt += 1) {
+        await pause(ATTEMPT_MS, undefined, { signal });
+        response = await sendOnce();
+      }
+      const { status, text } = response;
       if (status === 401 || status === 403)
         throw new DriverError(
           'not_permitted',
@@ -81,6 +95,11 @@ function requestsOf(
       return { body: text === '' ? undefined : parseJson(text) };
     });
   };
+}
+
+/** Returns whether to repeat a request. A repeated POST could find what the first one created. */
+function isInterrupted(method: string, { status }: HttpResponse): boolean {
+  return status === 500 && method !== 'POST';
 }
 
 /**
