@@ -165,7 +165,7 @@ test.runIf(knot.installed)(
       code: 'not_included',
     });
     expect(await driver?.check(soon())).toMatchObject([
-      { ok: false, problem: expect.stringContaining('`file` is missing') as string },
+      { ok: false, problem: expect.stringContaining('`file` is not set') as string },
     ]);
     expect(knotc(server, 'conf-read key')).not.toContain(keys[0]?.name);
   },
