@@ -13,8 +13,8 @@ interface Reach {
   /** The member that has one of the ids of the limit. */
   readonly field: string;
   /**
-   * Set if `field` has the id of a resource of another type. Then the member `field` of that
-   * resource has one of the ids.
+   * Set if `field` has the id of a resource of another type. The member `of.field` of this resource
+   * must then have one of the ids.
    */
   readonly of?: { readonly type: ResourceType; readonly field: string };
   /** A value that another member must have. */
