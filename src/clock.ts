@@ -15,7 +15,7 @@ const TOLERANCE = 2000;
 const MAX_AHEAD = 2_000_000;
 
 /**
- * Returns a clock with a resolution of one microsecond. Its time increases with each call. The
+ * Returns a clock with a resolution of one microsecond. The time increases with each call. The
  * system clock has a resolution of one millisecond. So this clock adds monotonic time to one value
  * of the system clock. After the system clock was set, this clock restarts from the new value. This
  * clock goes back only if the system clock was set back by more than two seconds. After such a

@@ -67,8 +67,8 @@ export function openKeyring(database: string, settings: Config['encryption']): O
 
 /**
  * Finds the master keys that decrypt a database: in `file`, or else in the settings and beside the
- * database. Also finds the keys beside the configured database, because `database` may be its
- * backup.
+ * database. Also finds the keys beside the configured database, because `database` may be a backup
+ * of the configured database.
  */
 export function openSourceKeyring(
   database: string,

@@ -3,7 +3,7 @@ import { destination, pino, type DestinationStream } from 'pino';
 import { withoutTokens } from './domain/text/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
-/** The service's log. Its level may change. */
+/** The service's log, with a level that may change. */
 export interface ServiceLog extends Log {
   /** Changes the lowest level that is logged. */
   setLevel(level: string): void;
@@ -53,8 +53,8 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
 }
 
 /**
- * Returns a function for the timestamps of lines, in ISO 8601 and UTC. The function formats each
- * millisecond once.
+ * Returns a function for the timestamps of lines, in ISO 8601 and UTC. The function formats a new
+ * timestamp at most once per millisecond.
  */
 function isoTime(): () => string {
   let last = 0;

@@ -14,9 +14,9 @@ import { VERSION } from './version.ts';
 /** The time after which a process that failed to start exits. */
 const EXIT_DELAY_MS = 500;
 
-// Commands import the web server and the databases only when they need them. Commands that need
-// neither start in half the time. Node opens all files of one import at once, so separate imports
-// need fewer open files.
+// Only the commands that need the web server or the databases import them. Other commands start in
+// half the time. Node opens all files of one import at once, so separate imports need fewer open
+// files.
 const { runCommand } = await import('./cli/program.ts');
 
 // The program that reads the output may close the pipe early, as `head` does. Any other write error
@@ -78,7 +78,7 @@ async function run(configPath: string | undefined): Promise<void> {
     }),
   ).catch((error: unknown) => {
     // A connection that waits for a password, or the channel to a supervising process, cannot be
-    // closed. Neither may delay the exit.
+    // closed. Such a connection or channel must not delay the exit.
     setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
     throw error;
   });

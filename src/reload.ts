@@ -44,7 +44,10 @@ export function reload(
   }
 }
 
-/** Reads the certificate and its key once. Throws Node's errors if they cannot be used. */
+/**
+ * Reads the certificate and its key once. Throws Node's errors if the certificate or the key cannot
+ * be used.
+ */
 function readCertificate({ cert, key }: Config['tls']): Certificate | undefined {
   if (cert === undefined || key === undefined) return undefined;
   const certificate = {

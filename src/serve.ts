@@ -26,8 +26,8 @@ type Message =
  * Serves until SIGTERM or SIGINT, in this process or in several workers, as the setting `workers`
  * states. A second signal ends the service immediately. SIGHUP reads the configuration again. Calls
  * `readConfig` in the first process only. Workers receive the configuration and its changes from
- * that process. Calls `started` in each serving process once it listens. Log lines go to standard
- * output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
+ * that process. Calls `started` in each serving process once the process listens. Log lines go to
+ * standard output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
  */
 export async function serve(
   readConfig: () => Config,

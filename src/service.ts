@@ -85,7 +85,7 @@ export async function openStore(
 
 /**
  * Opens the database, updates its schema, listens, and creates a first token if the database
- * contains none. Throws `ServiceError` `unavailable` if the database cannot be used, and Node's
+ * contains no token. Throws `ServiceError` `unavailable` if the database cannot be used, and Node's
  * errors if the service cannot listen.
  */
 export async function startService(config: Config, given: ServiceDependencies): Promise<Service> {
@@ -120,7 +120,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       database,
       now: clock,
       process: { id: processId, host: hostname() },
-      failed: (err) => log.error({ err }, 'The keys of the database could not be updated'),
+      failed: (err) => log.error({ err }, 'The encryption keys could not be updated'),
       intervalMs: given.encryptionIntervalMs,
     });
     closers.push(() => encryption.close());

@@ -7,10 +7,10 @@ import { writeSyncedFile } from '../net/synced-file.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**
- * Creates an administrator token if the database contains no token. This is so at the first start,
- * and after the last token was revoked. Returns whether it created a token. Writes the token to
- * `file` with mode 0600 before the transaction commits. So a crash never leaves a valid token
- * without its file.
+ * Creates an administrator token if the database contains no token. The database contains no token
+ * at the first start, and after the last token was revoked. Returns whether the function created a
+ * token. Writes the token to `file` with mode 0600 before the transaction commits. So a crash never
+ * leaves a valid token without its file.
  */
 export async function createFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
   if (await dependencies.store.exists(token, [])) return false;

@@ -33,7 +33,7 @@ export const API_SECTIONS = {
     maxHeaderBytes: option(integer(KIB, MIB), {
       default: 16 * KIB,
       meaning:
-        'The maximum size of the request line and headers, in bytes. If they are larger, the service returns 431.',
+        'The maximum size of the request line and headers, in bytes. The service returns 431 if the request line and headers are larger.',
     }),
     requestTimeoutSeconds: option(integer(1, 3600), {
       default: 30,

@@ -11,7 +11,7 @@ const KEYSTONE = {
   }),
   publicUrl: option(url(), {
     meaning:
-      'The URL of Keystone in 401 responses, for callers. If unset, the responses contain `auth.keystone.url`.',
+      'The URL of Keystone that callers receive in 401 responses. If unset, the responses contain `auth.keystone.url`.',
   }),
   caFile: option(path(), {
     meaning:
@@ -68,7 +68,7 @@ export const ADMIN_TOKEN = option(tokenText(), {
   reload: 'while set',
   secret: true,
   meaning:
-    'An administrator token that is valid while it is configured, for containers and tests. If unset, the service creates a token at the first start. It writes this token to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
+    'An administrator token that is valid while it is configured, for containers and tests. If unset, the service creates a token at the first start. The service writes this token to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
 });
 
 /** The settings of authentication and authorisation. */

@@ -3,7 +3,7 @@ import type { Config } from './options.ts';
 
 /**
  * The number of open files that are not connections from callers. Node.js, the log and SQLite need
- * 27 of them; the rest is a reserve.
+ * 27 files; the rest is a reserve.
  */
 const RESERVED_FILES = 40;
 

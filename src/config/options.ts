@@ -88,7 +88,7 @@ export const TABLE = {
     masterKeyFile: option(path(), {
       credential: 'tsigil-master-key',
       meaning:
-        'The master key file. If unset, the service uses the systemd credential `tsigil-master-key`. With an embedded database and no credential, the service uses `master.key` beside the database. It creates this file at the first start.',
+        'The master key file. If unset, the service uses the systemd credential `tsigil-master-key`. With an embedded database and no credential, the service uses `master.key` beside the database. The service creates this file at the first start.',
     }),
     required: option(boolean(), {
       default: false,

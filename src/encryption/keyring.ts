@@ -25,7 +25,9 @@ interface OpenKey extends WrappedKey {
   readonly key: Buffer;
 }
 
-/** Creates a keyring without data keys. Without master keys, it stores secrets in clear. */
+/**
+ * Creates a keyring without data keys. Without master keys, the keyring stores secrets in clear.
+ */
 export function createKeyring(given: readonly MasterKey[]): Keyring {
   let masterKeys = given;
   let loaded = new Map<number, OpenKey | undefined>();

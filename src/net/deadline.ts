@@ -3,7 +3,7 @@ import { NetError } from './faults.ts';
 
 /** A time limit that several steps share. */
 export interface Deadline {
-  /** The length of the whole limit, for messages. */
+  /** The length of the time limit, for messages. */
   readonly seconds: number;
   /** Aborts when the deadline passes. */
   readonly signal: AbortSignal;
@@ -17,7 +17,8 @@ export function deadlineAfter(seconds: number, ...signals: readonly AbortSignal[
 /**
  * Returns a signal that aborts after `ms` milliseconds with a `TimeoutError`. The signal also
  * aborts when one of `signals` aborts, with the same reason. Does not use `AbortSignal.any`,
- * because Node.js may garbage-collect a timeout signal inside it. The time limit then never passes.
+ * because Node.js may garbage-collect a timeout signal that is part of the result. In this case,
+ * the time limit never passes.
  */
 export function signalWithin(ms: number, ...signals: readonly AbortSignal[]): AbortSignal {
   const ending = new AbortController();

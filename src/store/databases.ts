@@ -14,7 +14,7 @@ import type {
   Snapshot,
 } from './sql/sql.ts';
 
-/** One kind of database. `open` and `openSnapshot` load its driver. */
+/** One kind of database. `open` and `openSnapshot` load the driver of the database. */
 export interface DatabaseKind extends DatabaseForm {
   /**
    * Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable` if
@@ -22,8 +22,8 @@ export interface DatabaseKind extends DatabaseForm {
    */
   open(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database>;
   /**
-   * Opens the database read-only. Throws `bad_request` if it does not exist, and `unavailable` if
-   * it cannot be opened.
+   * Opens the database read-only. Throws `bad_request` if the database does not exist, and
+   * `unavailable` if the database cannot be opened.
    */
   openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;
   /** Returns the network connection to the database; undefined for files and Unix sockets. */

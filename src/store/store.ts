@@ -18,7 +18,8 @@ import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
 const OWN_TURN: Turn = { owner: '', signal: () => undefined };
 
 /**
- * Creates a reader of an open database whose schema is up to date. `keyring` decrypts its secrets.
+ * Creates a reader of an open database whose schema is up to date. `keyring` decrypts the secrets
+ * of the database.
  */
 export function createReader({ dialect, reads }: Snapshot, keyring?: Keyring): Reader {
   return readerOn(reads, tablesIn(dialect, keyring), dialect);
@@ -29,7 +30,7 @@ export function createStore(database: Database): Store {
   const tableFor = tablesIn(database.dialect, database.keyring);
   const runScan = createScans(database.scanSlots);
   const changes = new Map<ResourceType, number>();
-  // The embedded database runs every write on the same connection, so its reader is created once.
+  // The embedded database runs every write on the same connection, so one reader is sufficient.
   const readers = new WeakMap<Sql, Reader>();
   const readerFor = (sql: Sql): Reader => {
     const reader = readers.get(sql) ?? readerOn(sql, tableFor, database.dialect);
@@ -129,7 +130,7 @@ export function createStore(database: Database): Store {
         return result;
       } finally {
         // Count the changes again after the commit, before the caller gets the result. So a cache
-        // stores no value that it read in between.
+        // stores no value that it read during the commit.
         for (const type of changed) countChange(type);
       }
     },

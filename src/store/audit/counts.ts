@@ -16,8 +16,8 @@ export function minuteOf(timestamp: string): string {
 }
 
 /**
- * Writes combined events. Events of the current minute go to the table `audit_counts`, so that a
- * crash does not lose them. Events of earlier minutes become records.
+ * Writes combined events. Stores events of the current minute in the table `audit_counts`, so that
+ * a crash does not lose them. Stores events of earlier minutes as records.
  */
 export async function writeCounts(
   sql: Sql,

@@ -153,7 +153,8 @@ async function readSealed(
 
 /**
  * Returns the number of records that one step searches. A step takes a few milliseconds. Without
- * filters, the list contains all of these records. An index finds the records of a `resource_id`.
+ * filters, the list contains every record of the step. An index finds the records of a
+ * `resource_id`.
  */
 function stepSize(filters: RecordFilters, wanted: number): number {
   if (filters.resource_id !== undefined) return 100_000;
@@ -172,8 +173,8 @@ function numberOrNull(value: unknown): number | null {
 }
 
 /**
- * Returns a record as responses show it. If its JSON was damaged in the database, returns a detail
- * with `damaged` only.
+ * Returns a record as responses show it. If the JSON of the record was damaged in the database, the
+ * detail contains only `damaged`.
  */
 function shown(stored: StoredRecord): AuditRecord {
   try {

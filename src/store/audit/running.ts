@@ -36,7 +36,7 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   checkpoint(head: Head): void;
   /** Receives each record that the job has written. */
   recorded(entry: AuditEntry): void;
-  /** Reports a failure of the job, once until the job succeeds again. */
+  /** Reports the first failure of the job after a success. */
   failed(error: unknown): void;
   /**
    * Reports that another program deleted the end of the chain. `batch` is the batch that was sealed

@@ -66,7 +66,7 @@ export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDepend
   };
 }
 
-/** Adds a row for each name server that meets a condition. Returns the number of rows. */
+/** Adds a row for each name server that meets a condition. Returns the number of added rows. */
 export function addRows(
   sql: Sql,
   now: string,

@@ -24,7 +24,7 @@ export const COLUMNS = [
 ];
 
 /**
- * Records a successful pass, and releases or keeps its lease. The condition `owned` compares the
+ * Records a successful pass, and releases or keeps the lease. The condition `owned` compares the
  * id, holder and fence in `lease`. Throws `LeaseLostError` if another process holds the lease.
  */
 export async function recordServer(

@@ -7,8 +7,8 @@ export interface Pools {
   /** The connections for reads by an index, and for writes. */
   readonly points: pg.Pool;
   /**
-   * The connections for lists that read many rows. With a single connection, this is the same pool
-   * as `points`.
+   * The connections for lists that read many rows. With a single connection, `scans` is the same
+   * pool as `points`.
    */
   readonly scans: pg.Pool;
   readonly scanSlots: ScanSlots;
@@ -17,8 +17,8 @@ export interface Pools {
 
 /**
  * Creates the pools for the database at `location`. Reserves a third of the connections for scans.
- * Of four or more connections, reserves at least two, so that one caller cannot use all of them. Of
- * two or three connections, reserves one.
+ * With four or more connections, reserves at least two, so that one caller cannot use all reserved
+ * connections. With two or three connections, reserves one.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;

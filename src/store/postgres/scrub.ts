@@ -24,8 +24,8 @@ const OLDER = `
 /**
  * Rewrites the files of `tables` and of PostgreSQL's statistics, and omits former versions of rows.
  * Waits up to `waitMs` for earlier transactions, because a rewrite copies every row that an earlier
- * transaction may still read. Locks each table while it is rewritten. Throws `unavailable` if the
- * transactions do not end in time.
+ * transaction may still read. Locks each table while PostgreSQL rewrites the table. Throws
+ * `unavailable` if the transactions do not end in time.
  */
 export async function scrub(sql: Sql, tables: readonly string[], waitMs = WAIT_MS): Promise<void> {
   await waitForEarlierTransactions(sql, waitMs);
@@ -44,7 +44,7 @@ async function waitForEarlierTransactions(sql: Sql, waitMs: number): Promise<voi
     if (performance.now() > until)
       throw new ServiceError(
         'unavailable',
-        `Waited ${waitMs / 1000} s for earlier transactions on the PostgreSQL server. Former secrets can remain until these transactions end. Find the transactions in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. End them, and repeat the command`,
+        `Waited ${waitMs / 1000} s for earlier transactions on the PostgreSQL server. Former secrets can remain until these transactions end. Find the transactions in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. End these transactions, and repeat the command`,
       );
     await pause(POLL_MS);
   }

@@ -12,7 +12,7 @@ export type Query = (query: {
 
 /**
  * The prepared statements by text. The texts are derived from the definitions of the resource
- * types, so there are at most a few hundred.
+ * types, so there are at most a few hundred statements.
  */
 const statements = new Map<string, { name: string; text: string }>();
 
@@ -37,8 +37,8 @@ function numbered(text: string): string {
 }
 
 /**
- * Creates an `Sql` that runs statements with `query`. It prepares statements with parameters,
- * except statements with `once`.
+ * Creates an `Sql` that runs statements with `query`. The `Sql` prepares statements with
+ * parameters, except statements with `once`.
  */
 export function sqlOn(query: Query): Sql {
   const send = async (

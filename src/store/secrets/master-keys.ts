@@ -34,7 +34,7 @@ export function masterKeyFollower(
 
 /**
  * Returns the problem of master keys that do not unwrap every data key, as a sentence. Returns
- * undefined if they unwrap every data key, or if there is no master key.
+ * undefined if the master keys unwrap every data key, or if there is no master key.
  */
 export function problemWith(
   keyring: Keyring,

@@ -4,7 +4,7 @@ import type { Sql } from '../sql/sql.ts';
 export interface LiveProcess {
   readonly id: string;
   readonly host: string;
-  /** The ids of its master keys. */
+  /** The ids of the master keys of the process. */
   readonly masterKeys: readonly string[];
 }
 

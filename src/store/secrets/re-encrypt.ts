@@ -20,7 +20,7 @@ export const SECRET_PLACES: readonly SecretPlace[] = RESOURCE_TYPES.flatMap((typ
   })),
 );
 
-/** The number of rows that one transaction encrypts, in a few milliseconds. */
+/** The number of rows that one transaction encrypts. The transaction takes a few milliseconds. */
 const BATCH = 100;
 
 /** A row with a secret in its stored form. */

@@ -20,7 +20,9 @@ export interface MasterKeySource {
    * can be used.
    */
   readonly problem?: string | undefined;
-  /** What the operator should do if a master key is missing. The default is for a service. */
+  /**
+   * What the operator should do if a master key is missing. The default remedy is for a service.
+   */
   readonly remedy?: string | undefined;
 }
 

@@ -84,7 +84,7 @@ export interface Dialect {
   isReferenceViolation(error: unknown): boolean;
 }
 
-/** One numbered step of the schema. Never edit a released step; add a new one. */
+/** One numbered step of the schema. Never edit a released step. Add a new step instead. */
 export interface Migration {
   readonly number: number;
   /** Returns the statements of the step. `now` is the current time as a timestamp of the API. */
@@ -188,7 +188,7 @@ export interface Database {
    * use of the tables. Throws `unavailable` if another program reads the database.
    */
   scrub(tables: readonly string[]): Promise<void>;
-  /** Resolves if the database can be read and its files are in place. */
+  /** Resolves if the database can be read and no file of the database was removed or replaced. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

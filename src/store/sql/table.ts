@@ -23,7 +23,7 @@ export interface Statement {
   readonly use?: 'once' | undefined;
 }
 
-/** The statements on one resource type's table, derived once from its definition. */
+/** The statements on one resource type's table, derived once from the type's definition. */
 export interface Table<F extends Fields = Fields> {
   /** The columns of `decode`, in the order of the statements. */
   readonly columns: readonly string[];
@@ -69,7 +69,7 @@ export function tablesIn(dialect: Dialect, keyring?: Keyring): TableFor {
   return <F extends Fields>(type: ResourceType<F>): Table<F> => {
     const known = tables.get(type) ?? tableOf(type, dialect, keyring);
     tables.set(type, known);
-    return known as Table<F>; // the map holds each type's own table
+    return known as Table<F>; // `tables` maps each type to its own table
   };
 }
 
@@ -212,7 +212,7 @@ export function among(statement: string, column: string, values: readonly string
 
 /**
  * Returns the statement for a page, with keyset pagination. The page begins after a pair (sort
- * value, id), so its cost does not depend on its position.
+ * value, id), so the cost of a page does not depend on its position.
  */
 function listStatement<F extends Fields>(
   select: string,

@@ -71,8 +71,8 @@ function copyInto(source: string, copy: string): void {
 
 /**
  * Writes a record about a backup to the audit trail of the database at `location`. A service may
- * use the database meanwhile. Writes no record to a database of a version without the trail. Throws
- * SQLite's errors.
+ * use the database meanwhile. Writes no record to a database of a version without an audit trail.
+ * Throws SQLite's errors.
  */
 export function recordBackup(location: string): void {
   const connection = new DatabaseSync(resolve(location));

@@ -33,7 +33,9 @@ export function walFitter(writer: DatabaseSyncInstance, path: string): () => voi
   };
 }
 
-/** Returns the free bytes on the file system of `path`; 0 if the system does not report them. */
+/**
+ * Returns the free bytes on the file system of `path`; 0 if the system does not report the number.
+ */
 function roomBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

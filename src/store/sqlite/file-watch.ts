@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { DatabaseObserver } from '../sql/sql.ts';
 
-/** The identity of a file. Two paths lead to the same file if both numbers are equal. */
+/** The identity of a file. Two paths refer to the same file if both numbers are equal. */
 interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
@@ -67,7 +67,7 @@ function lostError(path: string): ServiceError {
     {
       retryAfterSeconds: 5,
       cause: new Error(
-        `${path} is not the file that the service opened. Copy its data before you stop the service: see "The database file was removed" in docs/operations.md`,
+        `'${path}' is not the file that the service opened. Copy its data before you stop the service: see "The database file was removed" in docs/operations.md`,
       ),
     },
   );

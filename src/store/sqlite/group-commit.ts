@@ -36,8 +36,8 @@ export interface GroupCommit {
 }
 
 /**
- * Functions that run before and after each commit. If either throws, all writes of the transaction
- * fail with that error.
+ * Functions that run before and after each commit. If either function throws, all writes of the
+ * transaction fail with that error.
  */
 export interface CommitHooks {
   beforeCommit(): void;

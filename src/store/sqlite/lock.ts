@@ -11,7 +11,7 @@ import { preparePrivateFile } from './private-file.ts';
 export interface DatabaseLock {
   /**
    * Reads from the file with `connection`. Throws `unavailable` if another process has locked the
-   * file since, and SQLite's error if the file is locked now.
+   * file after this process. Throws SQLite's error if the file is locked now.
    */
   confirm(connection: DatabaseSyncInstance): void;
   /** Releases the lock. */
@@ -65,8 +65,8 @@ function fileKey(path: string): string {
 }
 
 /**
- * Acquires only the first lock. Closing the returned connection releases it. Throws `unavailable`
- * if another process uses the database.
+ * Acquires only the first lock. Closing the returned connection releases the lock. Throws
+ * `unavailable` if another process uses the database.
  */
 export function lockFileBeside(path: string): DatabaseSyncInstance {
   const guardPath = preparePrivateFile(`${path}-lock`);

@@ -23,8 +23,8 @@ export type ScanReply =
 /** An error in a message between threads. */
 export interface ScanFailure {
   /**
-   * True if the error is a `ServiceError` with the code `unavailable`; `stack` is then the message
-   * of its cause.
+   * True if the error is a `ServiceError` with the code `unavailable`. In this case, `stack` is the
+   * message of the error's cause.
    */
   readonly unavailable: boolean;
   readonly message: string;

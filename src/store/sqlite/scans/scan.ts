@@ -129,9 +129,9 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   };
 
   /**
-   * Returns the rows with these keys, in the order of the keys. Omits a row that has moved since.
-   * As the last row of a page, such a row would be the marker of the next page. The next page would
-   * then omit the rows in between.
+   * Returns the rows with these keys, in the order of the keys. Omits a row that has moved in the
+   * list since the scan read the key. As the last row of a page, such a row would be the marker of
+   * the next page. The next page would then omit the rows between the old and the new position.
    */
   const atTheirPlaces = (
     scanned: Scanned,
