@@ -52,7 +52,7 @@ export const API_SECTIONS = {
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
-        'How long a list that needs a full scan may take, in seconds. For example, a filter with a pattern may need a full scan. After this time, the service returns 503.',
+        'How long a list without an index may take, in seconds, such as a list that is filtered by a pattern. After this time, the service returns 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
       reload: 'yes',
