@@ -1,5 +1,5 @@
 import type { Kind } from '../domain/model/field.ts';
-import type { DesiredState, Right } from '../domain/delivery/desired-state.ts';
+import type { DesiredKey, DesiredState, Right } from '../domain/delivery/desired-state.ts';
 
 /**
  * The interface of drivers. A driver gives one running name server exactly the keys of a desired
@@ -14,9 +14,14 @@ export interface Driver {
    * leaves the key out and reports it in `Applied.problems`. The driver applies the other keys. A
    * key of `state.kept` that the server has from Tsigil keeps its algorithm and its secret. After a
    * failure, the server has its former keys. A PowerDNS server may have some of the changes. The
-   * call ends when the signal aborts. Throws `DriverError`.
+   * call ends when the signal aborts. Throws `DriverError`, and what `intend` throws.
    */
-  apply(state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal): Promise<Applied>;
+  apply(
+    state: DesiredState,
+    owned: ReadonlySet<string>,
+    signal: AbortSignal,
+    intend?: Intend,
+  ): Promise<Applied>;
   /**
    * Compares the server with `state` and changes nothing. The result also lists changes that other
    * programs have made to the server. Throws `DriverError`.
@@ -29,6 +34,12 @@ export interface Driver {
   /** Checks all requirements of the driver on this server. Throws nothing but `signal.reason`. */
   check(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
+
+/**
+ * A driver calls this function before its first change, with the keys of the state that it does not
+ * leave out. From then on, these keys count as Tsigil's, even if the process ends during the apply.
+ */
+export type Intend = (keys: readonly DesiredKey[]) => Promise<void>;
 
 /** The result of `apply`. */
 export interface Applied {

@@ -131,9 +131,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     );
 
   return {
-    async apply(state, owned, signal) {
+    async apply(state, owned, signal, intend) {
       const planned = await planWith(state, owned, signal);
       if (isLoaded(planned)) return { changed: false, problems: planned.taken.map(nameTaken) };
+      await intend?.(planned.keys);
       const duplicates = await replace(planned, signal);
       if (duplicates.size === 0) return { changed: true, problems: planned.taken.map(nameTaken) };
       const names = new Set([...duplicates, ...planned.taken.map(({ name }) => name)]);

@@ -45,7 +45,8 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
     return wanted;
   };
   const driver: Driver = {
-    async apply(state, _owned, signal) {
+    async apply(state, _owned, signal, intend) {
+      if (failure === undefined) await intend?.(state.keys);
       await before();
       if (failure !== undefined) throw failure;
       if (applyMs > 0) await pause(applyMs, undefined, { signal });

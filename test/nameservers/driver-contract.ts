@@ -209,6 +209,29 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectKey(key, true);
     });
 
+    test('before its first change, apply reports the keys that it delivers; a stopped server gets none of them', async () => {
+      const { driver, apply, expectKey, server, state } = session();
+      const [key, taken] = [newKey({ rights }), newKey({ rights, name: recipe.foreign })];
+      await apply();
+      const reported: string[] = [];
+      const intend = async (keys: readonly DesiredKey[]) => {
+        reported.push(...keys.map(({ name }) => name));
+        await expectKey(key, false);
+      };
+      const begin = () => driver.apply(state([key, taken]), owned, later(), intend);
+      await server.stop();
+      await failureOf(begin());
+      expect(reported).toEqual([]);
+      await server.start();
+      await begin();
+      expect(reported).toContain(key.name);
+      // BIND refuses the name only when it reads the file.
+      if (recipe.name !== 'BIND') expect(reported).not.toContain(taken.name);
+      await expectKey(key, true);
+      owned.add(key.name);
+      await apply();
+    });
+
     test('a key in `kept` stays unchanged on the server, and is not created if the server lacks it', async () => {
       const { driver, apply, expectKey } = session();
       const [kept, other, lacking] = [

@@ -101,12 +101,12 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
 }
 
 /**
- * Returns the rows to write before an apply. They mark the new keys as Tsigil's even if the process
- * ends during the apply.
+ * Returns the rows to write before the first change of an apply. They mark the new keys among `keys`
+ * as Tsigil's even if the process ends during the apply.
  */
-export function intendedOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
+export function intendedOf(keys: readonly DesiredKey[], former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));
-  return state.keys.filter(({ id }) => !known.has(id)).map((key) => newRow(key, 'pending'));
+  return keys.filter(({ id }) => !known.has(id)).map((key) => newRow(key, 'pending'));
 }
 
 /** Returns the rows of keys that a name server may have and that a pass should remove. */

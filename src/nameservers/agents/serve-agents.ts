@@ -111,7 +111,7 @@ async function handOut(
     const desired = await deliveries.desired(server);
     const former = await deliveries.deliveries(server.id);
     await deliveries.intend(server.id, agent, fence, [
-      ...intendedOf(desired, former),
+      ...intendedOf(desired.state.keys, former),
       ...leftOutOf(desired, former),
     ]);
     const hash = hashOf(desired.state);

@@ -80,10 +80,11 @@ export function createKnotDatabase(controlSocket: string): Driver {
     });
 
   return {
-    async apply(state, owned, signal) {
+    async apply(state, owned, signal, intend) {
       const { keys, taken, commands } = await plan(state, owned, signal);
       const problems = taken.map(nameTaken);
       if (commands.length === 0 && !abandoned) return { changed: false, problems };
+      await intend?.(keys);
       const end = Date.now() + TRANSACTION_MS;
       try {
         // The server serves one connection at a time, so each attempt uses a new connection.

@@ -53,7 +53,7 @@ export const knot = defineDriver({
       );
     };
     return {
-      apply: async (state, owned, signal) => (await chosen()).apply(state, owned, signal),
+      apply: async (...given) => (await chosen()).apply(...given),
       compare: async (state, owned, signal) => (await chosen()).compare(state, owned, signal),
       async check(signal) {
         try {

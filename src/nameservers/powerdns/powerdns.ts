@@ -78,9 +78,10 @@ export const powerdns = defineDriver({
     };
 
     return {
-      async apply(state, owned, signal) {
+      async apply(state, owned, signal, intend) {
         const api = await open(signal);
         const { known, zones, keys, taken, present, ours, wanted } = await plan(api, state, owned);
+        await intend?.(keys);
         const desired = new Set(keys.map(({ name }) => name));
         const existing = new Set(present);
         const exists = (name: string) => existing.has(name);

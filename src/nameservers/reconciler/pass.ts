@@ -64,7 +64,7 @@ export async function makePass(
   const claim = await store.claim(id, holder, LEASE_MS);
   if (claim === undefined) return undefined;
   const lease = keepLease(store, id, holder, claim.fence, dependencies.signal);
-  const known: Known = { wanted: [], isApplying: false };
+  const known: Known = { wanted: [], applying: undefined };
   try {
     return await reconcile(dependencies, claim, known, lease.signal);
   } catch (error) {
@@ -74,8 +74,8 @@ export async function makePass(
         : await recordFailure(dependencies, claim, known, error);
     // This pass may have replaced what a later holder applied, or added keys that the later holder
     // removed.
-    if (result.outcome === 'lost' && known.isApplying)
-      await store.leave(id, leftoversOf(known.wanted));
+    if (result.outcome === 'lost' && known.applying !== undefined)
+      await store.leave(id, leftoversOf(known.applying));
     return result;
   } finally {
     lease.stop();
@@ -85,8 +85,8 @@ export async function makePass(
 /** What a pass has read before it failed. */
 interface Known {
   wanted: readonly DesiredKey[];
-  /** Whether the pass has begun to change the name server. */
-  isApplying: boolean;
+  /** The keys that the driver delivers. Undefined before its first change. */
+  applying: readonly DesiredKey[] | undefined;
 }
 
 function lost({ server }: Claim): PassResult {
@@ -190,10 +190,12 @@ async function reconcile(
   let problems: readonly KeyProblem[] = [];
   let hasApplied = false;
   if (foundDrift || !isApplied) {
-    await store.intend(server.id, holder, fence, intendedOf(desired, former));
-    if (!(await store.holds(server.id, holder, fence))) throw new LeaseLostError();
-    known.isApplying = true;
-    const applied = await driver.apply(state, owned, signal);
+    // Before its first change, the driver can still find that another program has a key's name.
+    const applied = await driver.apply(state, owned, signal, async (keys) => {
+      await store.intend(server.id, holder, fence, intendedOf(keys, former));
+      if (!(await store.holds(server.id, holder, fence))) throw new LeaseLostError();
+      known.applying = keys;
+    });
     problems = applied.problems;
     hasApplied = applied.changed;
   } else problems = namesTaken(former);
