@@ -16,7 +16,10 @@ interface Recorder {
   readonly url: string;
   /** The method and path of each request, in the order in which PowerDNS responded. */
   readonly requests: string[];
-  /** Called before a request is sent to PowerDNS, with its method and path. */
+  /**
+   * Called before a request is sent to PowerDNS, with its method and path. If the function returns
+   * `refuse`, the recorder refuses the request.
+   */
   before: (request: string) => Promise<unknown>;
 }
 
@@ -52,7 +55,11 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
         void (async () => {
           const { method = '', url = '' } = incoming;
           const request = `${method} ${url.slice(BASE.length)}`;
-          await (recorder as Recorder).before(request);
+          if ((await (recorder as Recorder).before(request)) === 'refuse') {
+            recorder.requests.push(request);
+            response.writeHead(422).end();
+            return;
+          }
           const answer = await fetch(`http://127.0.0.1:${server.controlPort}${url}`, {
             method,
             headers: { 'x-api-key': String(incoming.headers['x-api-key']) },
@@ -296,6 +303,20 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
       hasEnded = true;
       await other;
     }
+    await pass();
+  });
+
+  test('after PowerDNS has refused to change a zone, the pass changes no other zone', async () => {
+    const { recorder, pass } = await startDriver();
+    await pass();
+    const key = newKey({ rights: ['transfer'] });
+    const isChange = (request: string) => request.startsWith('PUT /zones/');
+    recorder.before = (request) => Promise.resolve(isChange(request) && 'refuse');
+    await expect(pass(key)).rejects.toThrow('PowerDNS refused PUT /zones/');
+    expect(recorder.requests.filter(isChange)).toHaveLength(1);
+    recorder.before = () => Promise.resolve();
+    await pass(key);
+    for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
     await pass();
   });
 

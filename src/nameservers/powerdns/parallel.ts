@@ -21,16 +21,22 @@ export async function inParallel<T>(
 
 /**
  * Returns a function that runs tasks, at most `concurrency` at a time, in the order of its calls.
- * It returns what the task returns, and throws what the task throws.
+ * It returns what the task returns, and throws what the task throws. Once a task has failed, it
+ * starts no further task and throws the same error.
  */
 export function limiter(concurrency: number): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
+  let failure: { readonly error: unknown } | undefined;
   return async (task) => {
     if (running < concurrency) running += 1;
     else await new Promise<void>((start) => waiting.push(start));
     try {
+      if (failure !== undefined) throw failure.error;
       return await task();
+    } catch (error) {
+      failure = { error };
+      throw error;
     } finally {
       const next = waiting.shift();
       if (next === undefined) running -= 1;
