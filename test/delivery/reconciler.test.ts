@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { deliveriesOf, withStatus } from '../../src/domain/delivery/status.ts';
 import { nameServer } from '../../src/domain/resources/name-server.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
-import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
+import { DriverError } from '../../src/nameservers/driver.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
 import { insertDataKey } from '../../src/store/secrets/start.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
@@ -254,34 +254,6 @@ describe('a pass', () => {
       'delivered',
       0,
     ]);
-  });
-
-  test('counts the name of a key as its own only after the driver has begun to deliver the key', async () => {
-    await opened.create('tsigkeys', opened.key('k'));
-    await opened.create('tsigkeys', opened.key('taken'));
-    const names: string[][] = [];
-    let code: 'unreachable' | 'timeout' | undefined = 'unreachable';
-    const driver: Driver = {
-      ...folder.driver,
-      apply(state, owned, signal, intend) {
-        names.push([...owned]);
-        const keys = state.keys.filter(({ name }) => name !== 'taken');
-        if (code === 'unreachable') throw new DriverError(code, 'Nothing listens.');
-        return folder.driver.apply({ ...state, keys }, owned, signal, async (given) => {
-          await intend?.(given);
-          if (code === 'timeout') throw new DriverError(code, 'No response.');
-        });
-      },
-    };
-    const retry = () => dependencies().store.request(server, false);
-    await pass({ driver });
-    await retry();
-    code = 'timeout';
-    await pass({ driver });
-    await retry();
-    code = undefined;
-    await pass({ driver });
-    expect(names).toEqual([[], [], ['k']]);
   });
 
   test('does not mark a key as delivered if the verification fails', async () => {

@@ -121,8 +121,6 @@ export interface DeliveryStore {
    * has the lease.
    */
   claim(id: string, holder: string, leaseMs: number): Promise<Claim | undefined>;
-  /** Returns whether the holder still has the lease with this fence number. */
-  holds(id: string, holder: string, fence: number): Promise<boolean>;
   /** Extends a lease. Returns false if the lease was lost. */
   renew(id: string, holder: string, fence: number, leaseMs: number): Promise<boolean>;
   /** Releases all leases of a holder. */
@@ -146,13 +144,16 @@ export interface DeliveryStore {
   /** Records a failure and releases the lease. Returns the number of failures in a row. */
   fail(id: string, holder: string, fence: number, failure: PassFailure): Promise<number>;
   /**
-   * Writes deliveries before an apply. If the process ends during the apply, new keys still count
-   * as Tsigil's. Throws `LeaseLostError`.
+   * Writes deliveries before the first change of an apply. If the process ends during the apply, new
+   * keys still count as Tsigil's, and the next pass applies its state without a comparison. Throws
+   * `LeaseLostError`.
    */
+  begin(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
+  /** Writes deliveries before an agent gets the keys. Throws `LeaseLostError`. */
   intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /**
    * Records keys that a name server may have after an apply without a lease, and makes the name
-   * server due. The next pass removes the keys that the name server should not have.
+   * server due. The next pass applies its state without a comparison.
    */
   leave(id: string, keys: readonly Delivery[]): Promise<void>;
   /**

@@ -122,7 +122,6 @@ export function createRemoteStore({
       }
       return Promise.resolve(current?.pass.claim);
     },
-    holds,
     renew: holds,
     releaseAll: () => Promise.resolve(),
     outbox: () => Promise.resolve([...(current?.isOwn === false ? current.pass.changes : [])]),
@@ -158,6 +157,9 @@ export function createRemoteStore({
       }
     },
     // The service has written the rows before it sent the keys.
+    async begin() {
+      if (!(await holds())) throw new LeaseLostError();
+    },
     intend: () => Promise.resolve(),
     leave: () => Promise.resolve(), // the service accepts no report without a lease
     checkNow: () => Promise.resolve(),

@@ -192,8 +192,7 @@ async function reconcile(
   if (foundDrift || !isApplied) {
     // Before its first change, the driver can still find that another program has a key's name.
     const applied = await driver.apply(state, owned, signal, async (keys) => {
-      await store.intend(server.id, holder, fence, intendedOf(keys, former));
-      if (!(await store.holds(server.id, holder, fence))) throw new LeaseLostError();
+      await store.begin(server.id, holder, fence, intendedOf(keys, former));
       known.applying = keys;
     });
     problems = applied.problems;

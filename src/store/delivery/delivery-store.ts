@@ -58,13 +58,6 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
         if (claimed === 0) return undefined;
         return readClaim(sql, now, table, id);
       }),
-    async holds(id, holder, fence) {
-      const row = await database.reads.one(
-        `SELECT 1 AS found FROM nameservers WHERE ${owned} AND lease_until > ${now}`,
-        [id, holder, fence],
-      );
-      return row !== undefined;
-    },
     renew: (id, holder, fence, leaseMs) =>
       database.write(async (sql) => {
         const renewed = await sql.run(
@@ -129,6 +122,15 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       }),
     fail: (id, holder, fence, failure) =>
       database.write((sql) => recordFailure(sql, now, [id, holder, fence], failure, clock)),
+    begin: (id, holder, fence, rows) =>
+      database.write(async (sql) => {
+        const begun = await sql.run(
+          `UPDATE nameservers SET applied_hash = NULL WHERE ${owned} AND lease_until > ${now}`,
+          [id, holder, fence],
+        );
+        if (begun === 0) throw new LeaseLostError();
+        await putDeliveries(sql, id, rows);
+      }),
     intend: (id, holder, fence, rows) =>
       database.write(async (sql) => {
         if (rows.length === 0) return;

@@ -105,7 +105,7 @@ export async function recordFailure(
 
 /**
  * Adds deliveries of keys that the name server `id` may have but should not have. Also adds a row
- * to the outbox. Ignores keys that have deliveries. Does nothing if the service does not deliver to
+ * to the outbox, and removes the hash of the applied state. Ignores keys that have deliveries. Does nothing if the service does not deliver to
  * this name server.
  */
 export async function recordLeftovers(
@@ -115,7 +115,9 @@ export async function recordLeftovers(
   leftovers: readonly Delivery[],
 ): Promise<void> {
   const added = await addRows(sql, now, "id = ? AND delivery = 'service'", [id]);
-  if (added > 0) await putDeliveries(sql, id, leftovers, 'keep');
+  if (added === 0) return;
+  await sql.run('UPDATE nameservers SET applied_hash = NULL WHERE id = ?', [id]);
+  await putDeliveries(sql, id, leftovers, 'keep');
 }
 
 /**

@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
+import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import type { DeliveryDatabase } from './database.ts';
+import type { FolderServer } from './folder-driver.ts';
+import { openFolderDelivery, passDependencies, type FolderDelivery } from './set-up.ts';
+
+let delivery: FolderDelivery;
+let opened: DeliveryDatabase;
+let folder: FolderServer;
+let server: string;
+
+beforeEach(async () => {
+  delivery = await openFolderDelivery();
+  ({ opened, folder, server } = delivery);
+});
+afterEach(() => delivery.close());
+
+const pass = (changes: Partial<PassDependencies> = {}) =>
+  makePass(passDependencies(delivery, changes), server);
+const retry = () => passDependencies(delivery).store.request(server, false);
+
+test('a pass counts the name of a key as its own only after the driver has begun to deliver the key', async () => {
+  await opened.create('tsigkeys', opened.key('k'));
+  await opened.create('tsigkeys', opened.key('taken'));
+  const names: string[][] = [];
+  let code: 'unreachable' | 'timeout' | undefined = 'unreachable';
+  const driver: Driver = {
+    ...folder.driver,
+    apply(state, owned, signal, intend) {
+      names.push([...owned]);
+      const keys = state.keys.filter(({ name }) => name !== 'taken');
+      if (code === 'unreachable') throw new DriverError(code, 'Nothing listens.');
+      return folder.driver.apply({ ...state, keys }, owned, signal, async (given) => {
+        await intend?.(given);
+        if (code === 'timeout') throw new DriverError(code, 'No response.');
+      });
+    },
+  };
+  await pass({ driver });
+  await retry();
+  code = 'timeout';
+  await pass({ driver });
+  await retry();
+  code = undefined;
+  await pass({ driver });
+  expect(names).toEqual([[], [], ['k']]);
+});
+
+test('a pass that only reports drift repairs its own failed apply, even after the change was undone', async () => {
+  await opened.create('tsigkeys', opened.key('k'));
+  const file = join(folder.folder, 'k.key');
+  const onDrift = 'report';
+  await pass({ onDrift });
+  const applied = readFileSync(file, 'utf8');
+  const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
+  const driver: Driver = {
+    ...folder.driver,
+    async apply(state, _owned, _signal, intend) {
+      await intend?.(state.keys);
+      writeFileSync(file, 'incomplete');
+      throw new DriverError('timeout', 'No response.');
+    },
+  };
+  expect(await pass({ onDrift, driver })).toMatchObject({ outcome: 'failed' });
+  await opened.remove('zones', zone);
+  await retry();
+  expect(await pass({ onDrift })).toMatchObject({ outcome: 'changed', foundDrift: false });
+  expect(readFileSync(file, 'utf8')).toBe(applied);
+});
+
+test('a pass that only reports drift repairs what a process changed after it lost its lease', async () => {
+  const onDrift = 'report';
+  await opened.create('tsigkeys', opened.key('k'));
+  folder.onApply(async () => {
+    folder.onApply(() => Promise.resolve());
+    await opened.create('tsigkeys', opened.key('later'));
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE nameservers SET lease_until = 0, check_at = 0', []);
+    });
+    await pass({ onDrift, holder: 'two' });
+  });
+  expect(await pass({ onDrift })).toMatchObject({ outcome: 'lost' });
+  expect(folder.keys()).toEqual({ k: 1 });
+  expect(await pass({ onDrift, holder: 'two' })).toMatchObject({ foundDrift: false });
+  expect(folder.keys()).toEqual({ k: 1, later: 1 });
+});
