@@ -30,7 +30,7 @@ const MAX_NAMES = 100;
 /**
  * Removes the remains of former secrets from the files of the database, after `ask` confirms.
  * Returns what to print. Throws `unavailable` if a service uses an embedded database, and
- * `bad_request` if secrets are stored in clear.
+ * `bad_request` if secrets are stored in clear text.
  */
 export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
@@ -45,7 +45,7 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
     if (clear > 0)
       throw new ServiceError(
         'bad_request',
-        `${clear} secrets are stored in clear. Configure a master key, start the service, and wait until 'tsigil encryption status' shows 0 secrets in clear`,
+        `${clear} secrets are stored in clear text. Configure a master key, start the service, and wait until 'tsigil encryption status' shows 0 secrets in clear text`,
       );
     const tables = SECRET_PLACES.map(({ table }) => table);
     await ask(

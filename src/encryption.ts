@@ -120,7 +120,7 @@ export async function prepareSecrets(
 }
 
 /**
- * Logs what the service did with secrets at startup. Warns about secrets in clear, and about a
+ * Logs what the service did with secrets at startup. Warns about secrets in clear text, and about a
  * master key file that other users can read or change.
  */
 export function logSecrets(
@@ -134,16 +134,16 @@ export function logSecrets(
       'Created the master key. This key encrypts the secrets in the database. A backup without this file reveals no secret, but a copy of the whole folder reveals all secrets. Store a copy of the file separately from the backups. Without this file, the secrets are lost.',
     );
   if (encrypted > 0)
-    log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear');
+    log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear text');
   if (notScrubbed !== undefined)
     log.warn(
       { err: notScrubbed },
-      'Former secrets may remain in clear in the files of the database. The service tries to remove these secrets again at the next start.',
+      'Former secrets may remain in clear text in the files of the database. The service tries to remove these secrets again at the next start.',
     );
   if (keyring.masterKeys.length === 0)
     log.warn(
       {},
-      'Secrets are stored in clear, because no master key is configured. Set encryption.masterKeyFile.',
+      'Secrets are stored in clear text, because no master key is configured. Set encryption.masterKeyFile.',
     );
   if (isReadable)
     log.warn({ file }, 'Every user of this machine can read the master key. Run: chmod o= FILE');

@@ -274,7 +274,7 @@ async function copyDatabase(
           process.stderr.write(`Created the master key of the target in '${secrets.file}'\n`);
         if (secrets.keyring.masterKeys.length === 0)
           process.stderr.write(
-            'Warning: the target stores secrets in clear, because no master key is configured. Set encryption.masterKeyFile.\n',
+            'Warning: the target stores secrets in clear text, because no master key is configured. Set encryption.masterKeyFile.\n',
           );
         const counts = await copyResources(source.reader, target);
         await opened.setStrictTsigkeys(source.strictTsigkeys);

@@ -228,7 +228,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     if (!isLoopback(host) && config.tls.cert === undefined) {
       log.warn(
         { listen: config.listen },
-        'Listening at a non-loopback address without TLS: secrets and tokens cross the network in clear. Set tls.cert and tls.key.',
+        'Listening at a non-loopback address without TLS: secrets and tokens cross the network in clear text. Set tls.cert and tls.key.',
       );
     }
     logSecrets(log, secrets, report);
@@ -237,7 +237,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     if (link !== undefined && !link.encrypted && !isLoopback(link.host)) {
       log.warn(
         { host: link.host },
-        'The connection to PostgreSQL leaves this machine without TLS: secrets and tokens cross the network in clear. Add sslmode=verify-full to the database URL.',
+        'The connection to PostgreSQL leaves this machine without TLS: secrets and tokens cross the network in clear text. Add sslmode=verify-full to the database URL.',
       );
     }
     return {

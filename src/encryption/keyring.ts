@@ -26,7 +26,8 @@ interface OpenKey extends WrappedKey {
 }
 
 /**
- * Creates a keyring without data keys. Without master keys, the keyring stores secrets in clear.
+ * Creates a keyring without data keys. Without master keys, the keyring stores secrets in clear
+ * text.
  */
 export function createKeyring(given: readonly MasterKey[]): Keyring {
   let masterKeys = given;

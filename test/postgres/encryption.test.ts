@@ -46,14 +46,14 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
   return rows;
 }
 
-test('a master key encrypts the secrets that were stored in clear, and changes no response', async () => {
+test('a master key encrypts the secrets that were stored in clear text, and changes no response', async () => {
   const before = await start();
   for (let index = 0; index < 30; index += 1)
     await before.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `k${index}.example` });
   const list = async (service: TestService) =>
     (await service.get('/v2/tsigkeys')).text.replaceAll(service.url, '');
   const wanted = await list(before);
-  expect(before.log.join('')).toContain('Secrets are stored in clear');
+  expect(before.log.join('')).toContain('Secrets are stored in clear text');
   expect((await before.get('/metrics')).text).toMatch(/^tsigil_secrets_in_clear 30$/m);
   await before.close();
   services = [];

@@ -70,7 +70,10 @@ export function retryMs(
   return Math.round(random() * Math.min(most, 2 ** Math.min(attempts, 20)) * 1000);
 }
 
-/** Returns the time until the next check in milliseconds, with 10 % of jitter. */
+/**
+ * Returns the time until the next check in milliseconds, with 10 % of jitter. A name server that
+ * changed recently has a fixed time.
+ */
 export function checkInterval(
   { created_at: createdAt, updated_at: updatedAt }: NameServer,
   now: string,

@@ -115,7 +115,7 @@ async function encryptRow(
 }
 
 /**
- * Returns the condition that a secret is encrypted with the data key `number`, or in clear if
+ * Returns the condition that a secret is encrypted with the data key `number`, or in clear text if
  * `number` is null.
  */
 export function isKey(

@@ -43,7 +43,7 @@ export interface EncryptionStart extends MasterKeySource {
 /** The result of `startEncryption`. */
 export interface EncryptionReport {
   readonly createdMasterKey?: MasterKey;
-  /** The number of secrets in clear that `startEncryption` encrypted. */
+  /** The number of secrets in clear text that `startEncryption` encrypted. */
   readonly encrypted: number;
   /** Why the files may still contain former secrets. */
   readonly notScrubbed?: unknown;
