@@ -181,7 +181,7 @@ async function newMasterKey(file: string): Promise<string> {
   const { addMasterKey, readMasterKeyFile } = await import('./encryption/master-keys.ts');
   const { existsSync } = await import('node:fs');
   const problem = existsSync(file) ? readMasterKeyFile(file).problem : undefined;
-  if (problem !== undefined) throw new CommandError(EXIT.refused, `'${file}' ${problem}`);
+  if (problem !== undefined) throw new CommandError(EXIT.refused, problem);
   return addMasterKey(file).id;
 }
 

@@ -66,7 +66,7 @@ describe('a text of master keys', () => {
   });
 });
 
-describe('a file of master keys', () => {
+describe('a master key file', () => {
   test('is created with mode 0600 and can be read again', () => {
     const key = createMasterKeyFile(file);
     expect(statSync(file).mode & 0o777).toBe(0o600);

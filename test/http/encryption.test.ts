@@ -158,7 +158,7 @@ describe('/v2/encryption', () => {
     expect(batches).toBeGreaterThanOrEqual(3);
   });
 
-  test('400 for a rotation with an invalid file of master keys, and nothing changes', async () => {
+  test('400 for a rotation with an invalid master key file, and nothing changes', async () => {
     writeFileSync(join(folder, 'own.key'), 'junk');
     const response = await service.post('/v2/encryption/rotate-master-key', undefined);
     expectError(response, 400, 'bad_request');

@@ -18,7 +18,7 @@ import type { Ask, LocalCommands } from './local-commands.ts';
 const REQUESTS = {
   status: 'print the keys that encrypt secrets, and how many secrets each encrypts',
   'rotate-data-key': 'create a data key, and encrypt all secrets with it in the background',
-  'rotate-master-key': 'encrypt the data keys with the first key in the file of master keys',
+  'rotate-master-key': 'encrypt the data keys with the first key in the master key file',
   prune: 'delete data keys that no longer encrypt a secret',
 };
 

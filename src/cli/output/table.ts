@@ -136,11 +136,13 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 }
 
-const SEGMENTER = new Intl.Segmenter();
+/** Created at first use, because it takes milliseconds. */
+let segmenter: Intl.Segmenter | undefined;
 
 /** Returns the grapheme clusters of `text`: what a reader sees as single characters. */
 function clustersOf(text: string): string[] {
-  return Array.from(SEGMENTER.segment(text), ({ segment }) => segment);
+  segmenter ??= new Intl.Segmenter();
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
 /**

@@ -1,11 +1,22 @@
-import { Document, isScalar, Scalar, visit } from 'yaml';
+import { createRequire } from 'node:module';
 import { plainLines } from './plain-text.ts';
+
+const load = createRequire(import.meta.url);
+
+/**
+ * Returns the YAML library. The first call loads its 70 modules, so that other commands do not load
+ * them.
+ */
+export function yaml(): typeof import('yaml') {
+  return load('yaml') as typeof import('yaml'); // `require` returns the same module as `import`
+}
 
 /**
  * Formats a value as YAML. Parsing the text returns an equal value. Text with unprintable
  * characters is double-quoted, so that escapes work.
  */
 export function formatYaml(value: unknown): string {
+  const { Document, isScalar, Scalar, visit } = yaml();
   const document = new Document(value);
   visit(document, (_key, node) => {
     if (isScalar(node) && typeof node.value === 'string' && plainLines(node.value) !== node.value)

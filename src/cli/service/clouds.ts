@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { isObject } from '../../domain/model/field.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
+import { yaml } from '../output/yaml.ts';
 import type { CredentialKind } from '../../net/keystone-credentials.ts';
 import { readTextFile } from './input.ts';
 
@@ -185,7 +185,7 @@ function fileNamed(
 function cloudsIn(path: string): Tree {
   const content = readTextFile(path);
   try {
-    return treeAt(parse(content, { logLevel: 'error' }), 'clouds');
+    return treeAt(yaml().parse(content, { logLevel: 'error' }), 'clouds');
   } catch {
     throw new CommandError(EXIT.usage, `${path} is not valid YAML`);
   }

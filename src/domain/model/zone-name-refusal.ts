@@ -3,8 +3,6 @@ import type { TldRule } from './settings.ts';
 /** The maximum number of suffixes in one message. */
 const MAX_LISTED = 10;
 
-const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
-
 /** Why a zone name is rejected. */
 export type ZoneNameRefusal =
   | { readonly rule: 'more_than_one_label' }
@@ -30,5 +28,12 @@ export function zoneNameMessage(refusal: ZoneNameRefusal): string {
   const listed = suffixes.slice(0, MAX_LISTED).map((suffix) => `'${suffix}'`);
   const more =
     suffixes.length > MAX_LISTED ? [`${suffixes.length - MAX_LISTED} longer suffixes`] : [];
-  return `Invalid TLD: no TLD entry for ${OR.format([...listed, ...more])}. A zone name must end in a TLD entry.`;
+  return `Invalid TLD: no TLD entry for ${alternatives([...listed, ...more])}. A zone name must end in a TLD entry.`;
+}
+
+/** Joins items with commas and "or". `Intl.ListFormat` would delay each start by 20 ms. */
+function alternatives(items: readonly string[]): string {
+  return [items.slice(0, -1).join(', '), ...items.slice(-1)]
+    .filter((part) => part !== '')
+    .join(' or ');
 }

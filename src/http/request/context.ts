@@ -91,7 +91,7 @@ interface QueryString {
   readonly error?: ServiceError;
 }
 
-/** The query string of a request whose URL has none. */
+/** The result for a URL without a query string. */
 const NO_QUERY: QueryString = { contextParameters: [], parameters: [] };
 
 /** Returns the query string of a request. Parses it on the first call. */

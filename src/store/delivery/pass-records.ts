@@ -24,8 +24,8 @@ export const COLUMNS = [
 ];
 
 /**
- * Records a successful pass, and releases or keeps the lease. The condition `owned` compares the
- * id, holder and fence in `lease`. Throws `LeaseLostError` if another process holds the lease.
+ * Records a pass, and releases or keeps the lease. A pass whose verification failed also counts as
+ * an attempt. The condition `owned` compares the id, holder and fence in `lease`. Throws `LeaseLostError` if another process holds the lease.
  */
 export async function recordServer(
   sql: Sql,
