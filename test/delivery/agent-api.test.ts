@@ -265,6 +265,21 @@ test('200 for the report of a failure; no changes are removed, and a new change 
   expect((await desired(etag, 5)).status).toBe(200);
 });
 
+test("200 for the report of a failure; the name of a new key that the agent has not begun to deliver does not count as Tsigil's", async () => {
+  const [first, second] = [await createKey('key-1'), await createKey('key-2')];
+  const error = { code: 'unreachable', message: 'connection refused' };
+  const failed = { completed: false, outcome: 'failed', state: 'failed', error, deliveries: [] };
+  const response = await desired();
+  expect(response.body.deliveries).toEqual([]);
+  await observe(response, { ...failed, removed: [second] });
+  const next = await desired();
+  expect(next.body.deliveries).toMatchObject([{ key_id: first, state: 'pending' }]);
+  await observe(next);
+  await observe(await desired(), { ...failed, removed: [first] });
+  const states = (await desired()).body.deliveries as { state: string }[];
+  expect(states.map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+});
+
 test("200 only while the name server's member 'delivery' is agent, 409 while it is service", async () => {
   await service.patch(`/v2/nameservers/${id}`, { delivery: 'service' });
   const { status, body } = await desired();

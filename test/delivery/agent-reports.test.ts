@@ -38,23 +38,57 @@ test('an agent reports many keys in several reports, and only the last report co
       ...{ outbox: [], state: 'live', error: null, keysWanted: 1, keysLive: 1, appliedHash: '' },
       ...{ appliedAt: undefined, verifiedAt: undefined, foundDrift: false, removed: [] },
       ...{ failed: false, nextCheckMs: 60_000, nextProbeMs: undefined },
-      changed: Array.from({ length: count }, () => ({
+      changed: Array.from({ length: count }, (_, index) => ({
         ...({
           keyId: randomUUID(),
           keyName: 'key',
-          state: 'delivered',
+          state: index === MAX_AT_ONCE ? 'undeliverable' : 'delivered',
           deliveredVersion: 1,
         } as const),
         ...{ appliedAt: null, verifiedAt: null, error: null },
       })),
     });
   }
+  // Another program may use the name of an undeliverable key. The next pass must know this.
+  expect(reports[0]?.deliveries[0]?.state).toBe('undeliverable');
   expect(
     reports.map(({ deliveries, changes, next_ms: next }) => [deliveries.length, changes, next]),
   ).toEqual([
     [MAX_AT_ONCE, [], 0],
     [MAX_AT_ONCE, given.changes, 60_000],
   ]);
+});
+
+test('an agent that fails reports the new keys that it has not begun to deliver', async () => {
+  const reports: ObservedByAgent[] = [];
+  const pass = readDesired(state([]), () => undefined);
+  if (pass === undefined) throw new Error('a secret is absent');
+  const [key] = pass.desired.state.keys;
+  if (key === undefined) throw new Error('there is no key');
+  const [begun, taken] = [randomUUID(), randomUUID()];
+  const keys = [key, { ...key, id: begun }, { ...key, id: taken }];
+  const row = { keyName: key.name, deliveredVersion: 0, appliedAt: null, verifiedAt: null };
+  const pending = { ...row, state: 'pending', error: null } as const;
+  const { id } = pass.claim.server;
+  const { store, offer } = createRemoteStore({
+    ...{ id, agent: 'host-1', now: () => 0 },
+    report: (report) => Promise.resolve(void reports.push(report)),
+    renew: () => Promise.resolve(0),
+  });
+  for (const hasBegun of [false, true]) {
+    void offer({
+      ...pass,
+      desired: { ...pass.desired, state: { ...pass.desired.state, keys } },
+      deliveries: [{ ...pending, keyId: key.id }],
+    });
+    await store.claim(id, 'host-1', 1000);
+    if (hasBegun) await store.begin(id, 'host-1', 1, [{ ...pending, keyId: begun }]);
+    await store.fail(id, 'host-1', 1, {
+      ...{ state: 'failed', error: { code: 'timeout', message: 'No response.' }, refusals: 0 },
+      retryMs: () => 1000,
+    });
+  }
+  expect(reports.map(({ removed }) => removed)).toEqual([[begun, taken], [taken]]);
 });
 
 test('an agent logs that the service refuses its reports, and pauses before the next request', async () => {

@@ -24,7 +24,7 @@ import { hostName, word } from '../resources/shared-fields.ts';
 export const AGENT_FORMAT = 1;
 
 /** The maximum number of items in a list of a report. */
-const MAX_ITEMS = 100_000;
+export const MAX_ITEMS = 100_000;
 
 /**
  * The maximum number of changes in a state, and of deliveries in a report. This limit keeps both
@@ -168,7 +168,10 @@ export const OBSERVED = responseObject({
     ),
     'The keys whose state changed. The service ignores keys that are not in the state. If a key has several items, the last item counts.',
   ),
-  removed: described(list(uuid(), 0, MAX_ITEMS), 'The keys that the name server no longer has.'),
+  removed: described(
+    list(uuid(), 0, MAX_ITEMS),
+    'The keys that the name server no longer has. If `completed` is false, the new keys that the pass has not begun to deliver.',
+  ),
   next_ms: described(
     integer(0, 600_000),
     'The time until the next comparison or attempt, in milliseconds.',

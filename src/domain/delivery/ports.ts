@@ -100,6 +100,11 @@ export interface PassFailure {
   readonly state: FoundState;
   readonly error: Failure;
   readonly refusals: number;
+  /**
+   * The ids of keys that the pass has not begun to deliver. If no earlier pass has begun to deliver
+   * a key, its delivery is removed.
+   */
+  readonly notBegun?: readonly string[];
   /** Returns how long to wait after this number of failures in a row, in milliseconds. */
   retryMs(attempts: number): number;
   /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */

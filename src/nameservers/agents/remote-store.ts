@@ -9,7 +9,7 @@ import {
   type PassRecord,
 } from '../../domain/delivery/ports.ts';
 import { LEASE_MS } from '../reconciler/lease.ts';
-import { reportOf, type Result } from './pass-report.ts';
+import { notBegun, reportOf, type Result } from './pass-report.ts';
 import { RefusedError } from './service-link.ts';
 import type { ServerState } from '../../domain/resources/name-server-status.ts';
 
@@ -143,22 +143,26 @@ export function createRemoteStore({
       }
     },
     async fail(_id, _holder, _fence, { state, error, refusals, retryMs }) {
-      const { pass, isOwn } = active();
+      const { pass, isOwn, begun } = active();
       const attempts = pass.claim.server.attempts + 1;
       try {
         const wait = Math.round(retryMs(attempts));
         checkAt = now() + wait;
         const failed = { completed: false, outcome: 'failed', state, error } as const;
         if (last !== undefined) last = { ...last, ...withState(last, state, error) };
-        if (!isOwn) await send({ ...failed, refusals, next_ms: wait });
+        const delivered = pass.deliveries.map(({ keyId }) => keyId);
+        const removed = notBegun(pass.desired.state.keys, delivered, begun);
+        if (!isOwn) await send({ ...failed, refusals, removed, next_ms: wait });
         return attempts;
       } finally {
         finish();
       }
     },
     // The service has written the rows before it sent the keys.
-    async begin() {
+    async begin(_id, _holder, _fence, rows) {
+      const pass = active();
       if (!(await holds())) throw new LeaseLostError();
+      pass.begun = new Set(rows.map(({ keyId }) => keyId));
     },
     intend: () => Promise.resolve(),
     leave: () => Promise.resolve(), // the service accepts no report without a lease
@@ -185,6 +189,8 @@ interface CurrentPass {
   /** Whether the agent makes the pass without the service. */
   readonly isOwn: boolean;
   readonly began: number;
+  /** The ids of the new keys that the pass has begun to deliver. */
+  begun?: ReadonlySet<string>;
   /** The last time at which the agent certainly had its lease. */
   heldAt: number;
 }

@@ -58,9 +58,10 @@ export function readReport(
       verifiedAt: isDelivered ? now : row.verifiedAt,
     });
   }
-  const removed = report.removed.filter((id) => known.has(id));
+  const listed = report.removed.filter((id) => known.has(id));
+  const removed = report.completed ? listed : [];
   return {
-    ...{ rows: [...rows.values()], removed, now },
+    ...{ rows: [...rows.values()], removed: listed, now },
     result: {
       ...{ server, outcome: report.outcome, error: safe(report.error), state: report.state },
       ...{ added, removed: removed.flatMap((id) => known.get(id)?.keyName ?? []) },
@@ -95,7 +96,7 @@ export async function recordReport(
   if (etag?.fence !== fence) throw new LeaseLostError();
   if (!report.completed) {
     await deliveries.fail(id, agent, fence, {
-      ...{ state, error: error ?? UNKNOWN, refusals: report.refusals },
+      ...{ state, error: error ?? UNKNOWN, refusals: report.refusals, notBegun: removed },
       ...{ retryMs: () => report.next_ms, keepLeaseMs: LEASE_MS },
     });
     return undefined;

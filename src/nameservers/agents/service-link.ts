@@ -22,9 +22,9 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 export class RefusedError extends Error {
   readonly status: number;
   /** The state that the agent cannot use, if that is the reason. */
-  readonly head: StateHead | undefined;
+  readonly head: StateHead | DesiredForAgent | undefined;
 
-  constructor(status: number, message: string, head?: StateHead) {
+  constructor(status: number, message: string, head?: StateHead | DesiredForAgent) {
     super(message);
     this.name = 'RefusedError';
     this.status = status;

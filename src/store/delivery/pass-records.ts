@@ -77,7 +77,7 @@ export async function recordFailure(
   sql: Sql,
   now: string,
   lease: readonly SqlValue[],
-  { state, error, refusals, retryMs, keepLeaseMs = 0 }: PassFailure,
+  { state, error, refusals, notBegun = [], retryMs, keepLeaseMs = 0 }: PassFailure,
   clock: Clock,
 ): Promise<number> {
   const row = await sql.one(
@@ -86,6 +86,12 @@ export async function recordFailure(
     lease,
   );
   if (row === undefined) throw new LeaseLostError();
+  for (const ids of chunks(notBegun))
+    await sql.run(
+      `DELETE FROM deliveries
+        WHERE nameserver_id = ? AND key_id IN (${places(ids.length)}) AND state = 'pending'`,
+      [lease[0] ?? null, ...ids],
+    );
   const attempts = Number(row.attempts) + 1;
   const wait = Math.round(retryMs(attempts));
   const next = timestampOf(millisecondsOf(clock()) + wait);
