@@ -306,6 +306,19 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     await pass();
   });
 
+  test('a key of a failed pass is never name_taken, even if the service has lost its records of the pass', async () => {
+    const { recorder, pass, driver } = await startDriver();
+    const key = newKey({ rights: ['transfer'] });
+    recorder.before = (request) => Promise.resolve(request.startsWith('PUT /zones/') && 'refuse');
+    await expect(pass(key)).rejects.toThrow('PowerDNS refused PUT /zones/');
+    recorder.before = () => Promise.resolve();
+    const state = { zones: ZONES, keys: [key] };
+    const applied = await driver?.apply(state, new Set(), AbortSignal.timeout(10_000));
+    expect(applied).toEqual({ changed: true, problems: [] });
+    for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
+    await pass();
+  });
+
   test('after PowerDNS has refused to change a zone, the pass changes no other zone', async () => {
     const { recorder, pass } = await startDriver();
     await pass();

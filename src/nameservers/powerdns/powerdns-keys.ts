@@ -36,9 +36,20 @@ export async function writeKey(
   }
 }
 
-/** Returns a secret that no one else knows, for a key that the server must not accept. */
+/** The beginning of each random secret, in base64. */
+const MARK = Buffer.from('tsigil-disabled').toString('base64');
+
+/**
+ * Returns a secret that no one else knows, for a key that the server must not accept. The secret
+ * begins with `MARK`, so that the driver recognises its keys without the records of a failed pass.
+ */
 export function randomSecret(): string {
-  return randomBytes(32).toString('base64');
+  return MARK + randomBytes(33).toString('base64');
+}
+
+/** Returns whether a key has a secret from `randomSecret`. */
+export function isDisabledKey({ secret }: ServerKey): boolean {
+  return secret.startsWith(MARK);
 }
 
 /**

@@ -11,7 +11,7 @@ import { line } from '../include-file.ts';
 import { inParallel, limiter } from './parallel.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, writeGrants, type Grants } from './powerdns-grants.ts';
-import { disableKey, isSameKey, randomSecret, writeKey } from './powerdns-keys.ts';
+import { disableKey, isDisabledKey, isSameKey, randomSecret, writeKey } from './powerdns-keys.ts';
 import {
   differencesOf,
   grown,
@@ -67,7 +67,8 @@ export const powerdns = defineDriver({
       });
       const isTaken = (key: DesiredKey) => {
         const found = known.keys.get(key.name);
-        return found !== undefined && !owned.has(key.name) && !isSameKey(key, found);
+        if (found === undefined || owned.has(key.name)) return false;
+        return !isSameKey(key, found) && !isDisabledKey(found);
       };
       const all = withKept({ ...state, kept }, known.keys);
       const keys = all.filter((key) => !isTaken(key));
