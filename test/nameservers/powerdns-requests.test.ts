@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
@@ -18,7 +19,7 @@ interface Recorder {
   readonly requests: string[];
   /**
    * Called before a request is sent to PowerDNS, with its method and path. If the function returns
-   * `refuse`, the recorder refuses the request.
+   * `refuse`, the recorder refuses the request with an error that quotes the body of the request.
    */
   before: (request: string) => Promise<unknown>;
 }
@@ -57,7 +58,8 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
           const request = `${method} ${url.slice(BASE.length)}`;
           if ((await (recorder as Recorder).before(request)) === 'refuse') {
             recorder.requests.push(request);
-            response.writeHead(422).end();
+            const error = `Refused: ${Buffer.concat(chunks).toString()}`;
+            response.writeHead(422).end(JSON.stringify({ error }));
             return;
           }
           const answer = await fetch(`http://127.0.0.1:${server.controlPort}${url}`, {
@@ -317,6 +319,21 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     expect(applied).toEqual({ changed: true, problems: [] });
     for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
     await pass();
+  });
+
+  test('an error contains no secret, even if PowerDNS quotes the request that creates or changes a key', async () => {
+    const { recorder, pass } = await startDriver();
+    await pass();
+    const key = newKey({ rights: ['transfer'] });
+    for (const method of ['PUT', 'POST']) {
+      recorder.before = (request) =>
+        Promise.resolve(request.startsWith(`${method} /tsigkeys`) && 'refuse');
+      const error: unknown = await pass(key).catch((reason: unknown) => reason);
+      expect(String(error)).toContain(`PowerDNS refused ${method} /tsigkeys`);
+      expect(inspect(error, { depth: 9 })).not.toContain(key.secret);
+      recorder.before = () => Promise.resolve();
+      await pass();
+    }
   });
 
   test('after PowerDNS has refused to change a zone, the pass changes no other zone', async () => {

@@ -80,10 +80,11 @@ function apiOf(send: Send): PowerdnsApi {
         : { algorithm: comparisonForm(found.algorithm), secret: found.key };
     },
     async createKey({ name, algorithm, secret }) {
-      await send('POST', '/tsigkeys', { name: `${name}.`, algorithm, key: secret });
+      const body = { name: `${name}.`, algorithm, key: secret };
+      await withoutSecret(secret, send('POST', '/tsigkeys', body));
     },
     async changeSecret(name, secret) {
-      await send('PUT', keyPath(name), { key: secret });
+      await withoutSecret(secret, send('PUT', keyPath(name), { key: secret }));
     },
     async deleteKey(name) {
       await send('DELETE', keyPath(name));
@@ -106,4 +107,15 @@ function apiOf(send: Send): PowerdnsApi {
       return new Map(found.map(({ name, value }) => [name, value]));
     },
   };
+}
+
+/** Waits for a request. Removes a secret, which PowerDNS may quote, from the message of an error. */
+async function withoutSecret(secret: string, request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    const { code, message, hint } = error;
+    throw new DriverError(code, message.replaceAll(secret, '***'), hint);
+  }
 }

@@ -23,17 +23,7 @@ export async function writeKey(
   if (found?.algorithm === key.algorithm) return api.changeSecret(key.name, key.secret);
   // A request to change the algorithm would add a second key with the same name.
   if (found !== undefined) await api.deleteKey(key.name);
-  try {
-    await api.createKey(key);
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    throw new DriverError(
-      error.code,
-      error.message.replaceAll(key.secret, '***'),
-      error.hint,
-      undefined,
-    );
-  }
+  await api.createKey(key);
 }
 
 /** The beginning of each random secret, in base64. */
