@@ -30,6 +30,7 @@ import {
   temporaryFolder,
   type ServiceProcess,
 } from './harness/service.ts';
+import { ALWAYS_EXECUTED, IS_LONG } from './harness/sizes.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
 const DOCUMENTS = readDocuments();
@@ -93,7 +94,8 @@ describe('examples in documents', () => {
     const installed = needed.every((program) =>
       hasProgram(program, NAME_SERVER_PROGRAMS[program] ?? ''),
     );
-    test.runIf(curl && installed)(
+    const isExecuted = IS_LONG || ALWAYS_EXECUTED.includes(document.path);
+    test.runIf(curl && installed && isExecuted)(
       `${document.path}: every command prints the output on the page`,
       async () => {
         const service = await startFirstService();

@@ -25,7 +25,6 @@ export const NOT_QUICK = [
     ...['openapi-conformance', 'openapi-lint', 'page-size', 'paging', 'rate-limit'],
     ...['sign-in-limits', 'unsent-responses', 'zone-races', 'zone-tld-agreement'],
   ].map((name) => `test/http/${name}.test.ts`),
-  'test/domain/growth.test.ts',
   'test/store/sqlite.test.ts',
 ];
 
@@ -34,9 +33,15 @@ type Size = { short: number } & ({ long: number } | { timed: number });
 
 const SIZES = {
   /** Seconds during which a test kills services and databases. */
-  chaosSeconds: { short: 20, long: 180 },
+  chaosSeconds: { short: 8, long: 180 },
   /** Seconds during which 64 callers create TLD entries and zones. */
   contentionSeconds: { short: 4, long: 60 },
+  /** Rotations of the master key while four processes write. */
+  keyRotations: { short: 3, long: 10 },
+  /** Keys in a database on PostgreSQL whose secrets no file may contain. */
+  keysSearchedOnPostgres: { short: 60, long: 300 },
+  /** Keys that one apply of a driver creates. */
+  driverKeys: { short: 200, long: 1000 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
   killRounds: { short: 4, long: 20 },
   /** Keys whose secrets no file may contain. */
@@ -94,6 +99,21 @@ export function randomCases(long: number): number {
   return IS_LONG ? long : Math.ceil(long / (IS_QUICK ? 20 : 5));
 }
 
+/**
+ * Suites that need half of the processor time of all suites. They start programs in Python, build
+ * packages, or repeat what another suite does with fewer attempts. Only a long run includes them.
+ */
+export const LONG_ONLY = [
+  ...['audit/long-trail', 'auth/keystone', 'clients/openapi-typescript', 'clients/openstack'],
+  ...['delivery/many-agents', 'domain/growth', 'nameservers/documents'],
+  ...['postgres/delivery-chaos', 'postgres/passwords', 'postgres/rolling-restart'],
+  ...['process/bulk-memory', 'process/demo', 'process/kill-list', 'process/token-leaks'],
+  'release',
+].map((name) => `test/${name}.test.ts`);
+
+/** Documents whose examples every run executes. A long run executes the examples of all documents. */
+export const ALWAYS_EXECUTED = ['README.md', 'docs/signed-transfers.md'];
+
 /** The attacks. They run alone on the machine and take minutes. Only a long run includes them. */
 export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
 
@@ -103,12 +123,16 @@ export const ON_SQLITE_ONLY = ['brands', 'burst', 'faults', 'kill', 'load', 'man
 );
 
 /**
- * API suites whose results depend little on the database. A short run tests them on SQLite only, a
- * long run also on PostgreSQL.
+ * Suites of the API and of delivery whose results depend little on the database. A short run tests
+ * them on SQLite only, a long run also on PostgreSQL.
  */
 export const ON_SQLITE_WHEN_SHORT = [
   'test/end-to-end/iana-list.test.ts',
   'test/end-to-end/tsig-keygen.test.ts',
+  ...[
+    ...['agent-api', 'agent-formats', 'agent-lease', 'agent-reports', 'agent-trust', 'bind'],
+    ...['commands', 'kept-secrets', 'redaction', 'registration', 'removing', 'secrets'],
+  ].map((name) => `test/delivery/${name}.test.ts`),
   ...[
     ...[
       'any-body',
@@ -124,9 +148,11 @@ export const ON_SQLITE_WHEN_SHORT = [
       'fair-turns',
     ],
     ...[
+      'encryption',
       'headers',
       'json-shape',
       'key-export',
+      'last-administrator',
       'listen',
       'long-work',
       'methods',
@@ -142,6 +168,8 @@ export const ON_SQLITE_WHEN_SHORT = [
       'pipelining',
       'rate-limit',
       'roles',
+      'sign-in-limits',
+      'token-limits',
       'unsent-responses',
       'zone-members',
     ],

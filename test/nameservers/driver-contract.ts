@@ -385,11 +385,13 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       expect(times.remove.at(-1)).toBeLessThan(2000);
     });
 
-    test('1,000 keys work after one apply, and the server prints no secret', async () => {
+    const many = sizeOf('driverKeys');
+    test(`${many} keys work after one apply, and the server prints no secret`, async () => {
       const { server, driver, apply, expectKey, state } = session();
-      const keys = Array.from({ length: 1000 }, () => newKey({ rights }));
+      const keys = Array.from({ length: many }, () => newKey({ rights }));
       await apply(...keys);
-      for (const index of [0, 500, 999]) await expectKey(keys[index] ?? newKey({ rights }), true);
+      for (const index of [0, many / 2, many - 1])
+        await expectKey(keys[index] ?? newKey({ rights }), true);
       expect(await driver.compare(state(keys), owned, later())).toEqual([]);
       await apply();
       for (const key of keys) expect(server.output().includes(key.secret)).toBe(false);

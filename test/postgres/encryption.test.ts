@@ -13,6 +13,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
 
 const ADMIN = 'an-administrator-token-for-all-processes';
 
@@ -94,7 +95,8 @@ test('no request fails while four processes write and the data and master keys r
       }
     }
   });
-  for (let round = 0; round < 10; round += 1) {
+  const rotations = sizeOf('keyRotations');
+  for (let round = 0; round < rotations; round += 1) {
     expect((await first.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
     addMasterKey(file);
     await expect
@@ -108,7 +110,7 @@ test('no request fails while four processes write and the data and master keys r
   expect(failures).toEqual([]);
   await expect
     .poll(() => query('SELECT DISTINCT secret_key FROM tsigkeys'), { timeout: 20_000 })
-    .toEqual([{ secret_key: 12 }]); // the first data key, the audit key, and ten rotations
+    .toEqual([{ secret_key: 2 + rotations }]); // the first data key, the audit key, the rotations
   expect((await first.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
 }, 120_000);
 
@@ -153,7 +155,7 @@ test(
   async () => {
     const clear: string[] = [];
     const before = await start();
-    for (let index = 0; index < 300; index += 1) {
+    for (let index = 0; index < sizeOf('keysSearchedOnPostgres'); index += 1) {
       const { body } = await before.post('/v2/tsigkeys', {
         ...KEY_MEMBERS,
         name: `k${index}.example`,
@@ -171,7 +173,7 @@ test(
       .poll(async () => (await after.get('/v2/encryption')).body.clear_text, { timeout: 20_000 })
       .toBe(0);
     const encrypted: string[] = [];
-    for (let index = 0; index < 100; index += 1) {
+    for (let index = 0; index < sizeOf('keysSearchedOnPostgres') / 3; index += 1) {
       const { body } = await after.post('/v2/tsigkeys', {
         ...KEY_MEMBERS,
         name: `e${index}.example`,
