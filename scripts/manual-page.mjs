@@ -21,7 +21,7 @@ const VARIABLES = [
   ],
   [
     'OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and others',
-    "An identity service and credentials, in the form that OpenStack's clients use.",
+    "The URL of Keystone and the credentials, as for OpenStack's clients.",
   ],
   [
     'OS_AUTH_TYPE, OS_ENDPOINT, OS_TOKEN',

@@ -160,8 +160,12 @@ function readRegularFile(file: string): RegularFile {
     const stat = fstatSync(descriptor);
     const access = { text: '', mode: stat.mode & 0o777, uid: stat.uid };
     if (stat.isDirectory()) return { ...access, problem: `is a folder, not a file. ${USE_A_FILE}` };
-    if (!stat.isFile() || stat.size > MAX_BYTES)
-      return { ...access, problem: `is not a file of at most ${MAX_BYTES} bytes. ${USE_A_FILE}` };
+    if (!stat.isFile()) return { ...access, problem: `is not a regular file. ${USE_A_FILE}` };
+    if (stat.size > MAX_BYTES)
+      return {
+        ...access,
+        problem: `has ${stat.size} bytes, and a master key file has at most ${MAX_BYTES}. ${USE_A_FILE}`,
+      };
     return { ...access, text: readFileSync(descriptor, 'utf8') };
   } finally {
     closeSync(descriptor);

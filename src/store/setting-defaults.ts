@@ -1,8 +1,8 @@
 import type { Database, Snapshot } from './sql/sql.ts';
 
 /**
- * Returns the default of `tsigkeys.strict` for a database. The default is true if a version with
- * that default created the database.
+ * Returns the default of `tsigkeys.strict` for a database. The default is true if the version that
+ * created the database had this default.
  */
 export async function strictTsigkeysByDefault({
   reads,

@@ -28,7 +28,7 @@ describe('the link to the next page', () => {
   });
 
   test.each([['/v2/tlds?marker=x'], ['?marker=x'], ['http://other.example/v2/tlds?marker=x']])(
-    '%s leads to the next page of the same service',
+    'the client follows the link %s to the configured service, whatever host the link names',
     async (next) => {
       expect(await list(next)).toEqual({ status: 0, out: 'com\nnet\n', err: '' });
     },

@@ -197,7 +197,7 @@ describe.runIf(bind?.installed)('the name servers of the service', () => {
     ]);
     expect([status, err]).toEqual([
       1,
-      'Keys not verified, because no name server should have them: nowhere\ntsigil: 1 of 3 checks failed\n',
+      'These keys were not verified, because they are for no name server: nowhere\ntsigil: 1 of 3 checks failed\n',
     ]);
   });
 

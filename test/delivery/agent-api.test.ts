@@ -237,7 +237,7 @@ test('200 for the largest report of an agent', async () => {
   expect([reported.status, reported.body]).toEqual([200, { recorded: true }]);
 });
 
-test('the metrics count at most 33 reasons for failures that an agent reports', async () => {
+test('the metrics distinguish at most 33 error codes from agents', async () => {
   for (let number = 0; number < 40; number += 1) {
     const error = { code: `reason_${number}`, message: 'x' };
     expect((await observe(await desired(), { state: 'failed', error })).status).toBe(200);

@@ -73,7 +73,7 @@ test('200 for another agent within 10 s after the holder ended while it waited f
   expect((await takeover()).ms).toBeLessThan(TAKEOVER_MS);
 });
 
-test('200, not 304, for a request with wait=0 if a change waits', async () => {
+test('200, not 304, for a request with wait=0 if a change is pending', async () => {
   const { createKey, desired, observe } = requests;
   const pass = await desired();
   await observe(pass);

@@ -47,7 +47,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
   };
 
   test.each(['POOL', 'ZONE'])(
-    'in less than 1 s, a new key is verified and the server refuses a deleted key: scope %s',
+    'the server accepts a new key and refuses a deleted key in less than 1 s: scope %s',
     async (scope) => {
       const more = scope === 'POOL' ? {} : await inZone(service, 'a.test');
       const times = { created: [] as number[], deleted: [] as number[] };

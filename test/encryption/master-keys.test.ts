@@ -117,11 +117,11 @@ describe('a master key file', () => {
     ['is missing', () => undefined, 'cannot be read: no such file or folder'],
     ['is empty', () => writeFileSync(file, '\n', { mode: 0o600 }), 'is empty'],
     ['is a folder', () => mkdirSync(file), 'is a folder, not a file'],
-    ['is a named pipe', () => spawnSync('mkfifo', ['-m', '600', file]), 'is not a file of at most'],
+    ['is a named pipe', () => spawnSync('mkfifo', ['-m', '600', file]), 'is not a regular file'],
     [
       'is too large',
       () => writeFileSync(file, '#'.repeat(70_000), { mode: 0o600 }),
-      'is not a file of at most',
+      'has 70000 bytes, and a master key file has at most 65536.',
     ],
     [
       'has no key',

@@ -68,7 +68,7 @@ describe('creation', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
-  test('200 for tokens with the id of the caller in X-Tsigil-Caller-Id; other responses do not have this header', async () => {
+  test('responses for /v2/tokens have the id of the caller in X-Tsigil-Caller-Id, and other responses do not', async () => {
     const { id, token } = await make();
     const caller = service.with(token as string);
     const header = async (client: typeof caller, path: string) =>

@@ -88,7 +88,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Pipeline 64 KB of requests on 200 connections',
     bound:
-      'Callers take turns. The service closes a connection with more than 64 waiting requests. It reads and discards input of one connection at a time.',
+      'Callers take turns. The service closes a connection with more than 64 waiting requests. It discards the remaining input of closing connections, one connection at a time.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'The time to parse the requests of one event loop turn.',
     attack: (target) =>

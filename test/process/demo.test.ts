@@ -92,7 +92,7 @@ describe('npm run demo', () => {
   );
 
   test.runIf(hasProgram('named', 'bind9'))(
-    'ends its programs and removes its folder after SIGTERM',
+    'stops its child processes and removes its folder after SIGTERM',
     async () => {
       const folder = demoFolder();
       const { child, exited, err } = startDemo(folder, {}, 'bind');

@@ -191,7 +191,7 @@ describe('a start without the right master key', () => {
         rmSync(keyFile());
         spawnSync('mkfifo', ['-m', '600', keyFile()]);
       },
-      "The master key file 'FILE' is not a file of at most",
+      "The master key file 'FILE' is not a regular file. Use the path of the master key file",
     ],
     [
       'a file with something else',

@@ -109,7 +109,7 @@ const RESPONSE = responseObject({
       added: described(integer(0), 'The number of entries that did not exist.'),
       unchanged: described(integer(0), 'The number of entries that existed with the same members.'),
       updated: described(integer(0), 'The number of existing entries with a changed member.'),
-      refused: described(integer(0), 'The number of entries that were not applied.'),
+      refused: described(integer(0), 'The number of refused entries.'),
       removed: described(integer(0), 'The number of existing entries that are not in the list.'),
     }),
     'The number of entries with each outcome.',

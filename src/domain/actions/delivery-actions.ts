@@ -42,7 +42,7 @@ const MAX_WAITING = 200;
 
 const wait = {
   ...integer(0, MAX_WAIT_SECONDS),
-  description: 'How many seconds to wait until no name server is pending.',
+  description: 'The maximum time to wait until no name server is pending, in seconds.',
   example: '5',
   isOptional: true,
 } as const;

@@ -48,8 +48,8 @@ export interface AuditRecord extends AuditEntry {
   /** The number that the database assigned. Numbers do not follow the order of commits. */
   readonly seq: number;
   /**
-   * The number of the record's batch. Null until a batch seals the record. After that, the record
-   * never changes.
+   * The number of the record's batch. Null until the service seals the record in a batch. After
+   * that, the record never changes.
    */
   readonly batch: number | null;
 }

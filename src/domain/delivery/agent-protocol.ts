@@ -166,7 +166,7 @@ export const OBSERVED = responseObject({
         error: FAILURE,
       }),
     ),
-    'The keys whose state changed. The service ignores keys that are not in the state. If a key has several items, the last item counts.',
+    'The keys whose state changed. The service ignores keys that are not in the desired state that the pass applied. If a key has several items, the last item counts.',
   ),
   removed: described(
     list(uuid(), 0, MAX_ITEMS),

@@ -53,7 +53,7 @@ const fields = defineFields({
   delivery: {
     ...enumeration(['service', 'agent']),
     description:
-      'Who delivers the keys. `service` is a process of the service with this name server in its setting `nameServers`. `agent` is `tsigil agent` on the host of the name server.',
+      'Who delivers the keys. `service` is a service process whose setting `nameServers` lists this name server. `agent` is `tsigil agent` on the host of the name server.',
     example: 'service',
     onCreate: { default: 'service' },
   },

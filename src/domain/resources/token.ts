@@ -66,7 +66,7 @@ const fields = defineFields({
   name: {
     ...line(255),
     description:
-      'The person or program that uses the token. The name must be unique. The log shows the name for every request with the token.',
+      'The name of the person or program that uses the token. The name must be unique. The log shows the name for every request with the token.',
     example: 'terraform',
     otherExample: 'dashboard',
     onCreate: 'required',

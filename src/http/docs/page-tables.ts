@@ -115,7 +115,7 @@ function joined(parts: readonly Part[]): Part {
   return parts.map((part, index) => (index === 0 ? part : [', ', part]));
 }
 
-/** Returns a value for readers: text without quotes, everything else as JSON. */
+/** Returns a value as display text: a string without quotes, any other value as JSON. */
 function plain(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

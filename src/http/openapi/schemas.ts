@@ -268,7 +268,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         code: { type: 'integer', const: 401, description: 'The status of the response.' },
         title: {
           type: 'string',
-          description: 'The name of the status.',
+          description: 'The reason phrase of the HTTP status.',
           examples: ['Unauthorized'],
         },
         message: { type: 'string', description: 'The description of the error, for people.' },

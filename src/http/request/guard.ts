@@ -32,7 +32,7 @@ export interface RequestSettings {
   /** Counts one request against a caller's rate limit. Throws `too_many_requests`. */
   readonly limitRate: (caller: string) => void;
   readonly addressLimit: AddressLimit;
-  /** Throws an error if the request may not read the metrics. */
+  /** Throws `address_denied` or `unauthenticated` if the request may not read the metrics. */
   readonly checkMetrics: (request: FastifyRequest) => void;
 }
 

@@ -54,7 +54,7 @@ export async function recordServer(
   if (recorded === 0) throw new LeaseLostError();
 }
 
-/** Returns the assignments that release a lease, or extend it by `keepMs`. */
+/** Returns the SQL assignments that release a lease, or renew it until `keepMs` from now. */
 function leaseOf(now: string, keepMs: number): string {
   return keepMs > 0
     ? `lease_until = ${now} + ${Math.round(keepMs)}`

@@ -115,7 +115,8 @@ export interface ServingSettings extends DatabaseSettings {
   /** The time limit for a list that reads many rows. */
   readonly scanTimeoutSeconds: number;
   /**
-   * The keyring that decrypts and encrypts secrets. Without a keyring, secrets are not available.
+   * The keyring that decrypts and encrypts secrets. Without a keyring, encrypted secrets are not
+   * available, and new secrets are stored in clear text.
    */
   readonly keyring?: Keyring | undefined;
 }

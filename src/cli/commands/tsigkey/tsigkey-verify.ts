@@ -127,7 +127,7 @@ function reportWithoutServer(keys: readonly { readonly name: string }[], { err }
   if (keys.length === 0) return;
   const names = keys.map(({ name }) => name).join(', ');
   err.write(
-    `${plainText(`Keys not verified, because no name server should have them: ${names}`)}\n`,
+    `${plainText(`These keys were not verified, because they are for no name server: ${names}`)}\n`,
   );
 }
 
