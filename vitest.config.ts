@@ -7,8 +7,8 @@ import {
   IS_QUICK,
   LONG_ONLY,
   NOT_QUICK,
+  ON_POSTGRES_WHEN_SHORT,
   ON_SQLITE_ONLY,
-  ON_SQLITE_WHEN_SHORT,
 } from './test/harness/sizes.ts';
 
 /**
@@ -69,12 +69,12 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: [
-            'test/http/**/*.test.ts',
-            'test/end-to-end/**/*.test.ts',
-            'test/delivery/**/*.test.ts',
             'test/postgres/**/*.test.ts',
+            ...(IS_LONG
+              ? ['http', 'end-to-end', 'delivery'].map((folder) => `test/${folder}/**/*.test.ts`)
+              : ON_POSTGRES_WHEN_SHORT),
           ],
-          exclude: [...ON_SQLITE_ONLY, ...(IS_LONG ? [] : [...ON_SQLITE_WHEN_SHORT, ...LONG_ONLY])],
+          exclude: IS_LONG ? ON_SQLITE_ONLY : LONG_ONLY,
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
           sequence: { groupOrder: 1 },

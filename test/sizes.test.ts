@@ -5,12 +5,12 @@ import {
   ALWAYS_EXECUTED,
   LONG_ONLY,
   NOT_QUICK,
+  ON_POSTGRES_WHEN_SHORT,
   ON_SQLITE_ONLY,
-  ON_SQLITE_WHEN_SHORT,
 } from './harness/sizes.ts';
 
 test.each([
-  ['a short run omits on PostgreSQL', ON_SQLITE_WHEN_SHORT],
+  ['a short run repeats on PostgreSQL', ON_POSTGRES_WHEN_SHORT],
   ['npm run test:quick omits', NOT_QUICK],
   ['only a long run includes', LONG_ONLY],
   ['no run repeats on PostgreSQL', ON_SQLITE_ONLY],

@@ -105,7 +105,7 @@ describe('a token that a Tsigil token or adminToken creates', () => {
         400,
         'invalid_operation',
       );
-      expect(message).toContain("'auth.method' is keystone");
+      expect(message).toContain("'auth.method' is 'keystone'");
     }
     expect((await service.get('/v2/tokens')).body.tokens).toEqual([]);
   });

@@ -100,14 +100,22 @@ export function randomCases(long: number): number {
 }
 
 /**
- * Suites that need half of the processor time of all suites. They start programs in Python, build
- * packages, or repeat what another suite does with fewer attempts. Only a long run includes them.
+ * Suites that need most of the processor time of all suites. They start programs in Python, build
+ * packages, cause faults in many processes, or repeat at scale what a shorter suite tests. Only a
+ * long run includes them.
  */
 export const LONG_ONLY = [
-  ...['audit/long-trail', 'auth/keystone', 'clients/openapi-typescript', 'clients/openstack'],
-  ...['delivery/many-agents', 'domain/growth', 'nameservers/documents'],
-  ...['postgres/delivery-chaos', 'postgres/passwords', 'postgres/rolling-restart'],
-  ...['process/bulk-memory', 'process/demo', 'process/kill-list', 'process/token-leaks'],
+  ...['audit/long-trail', 'auth/keystone', 'cli/examples'],
+  ...['clients/openapi-typescript', 'clients/openstack'],
+  ...['delivery/burst', 'delivery/many-agents', 'domain/growth'],
+  ...['nameservers/documents', 'nameservers/round-trips'],
+  ...['postgres/copy', 'postgres/delivery-chaos', 'postgres/dump', 'postgres/encryption-faults'],
+  ...['postgres/passwords', 'postgres/rolling-restart'],
+  ...['postgres/worker-reload', 'postgres/worker-secrets'],
+  ...['process/agent-brands', 'process/agent-namespace', 'process/audit-durability'],
+  ...['process/bulk-memory', 'process/connections', 'process/demo', 'process/kill-list'],
+  ...['process/log-faults', 'process/lost-files', 'process/one-process'],
+  ...['process/storage-faults', 'process/tls-connections', 'process/token-leaks'],
   'release',
 ].map((name) => `test/${name}.test.ts`);
 
@@ -123,55 +131,21 @@ export const ON_SQLITE_ONLY = ['brands', 'burst', 'faults', 'kill', 'load', 'man
 );
 
 /**
- * Suites of the API and of delivery whose results depend little on the database. A short run tests
- * them on SQLite only, a long run also on PostgreSQL.
+ * Suites of the API and of delivery that a short run repeats on PostgreSQL, besides those of
+ * `test/postgres`. A long run repeats all of them.
  */
-export const ON_SQLITE_WHEN_SHORT = [
-  'test/end-to-end/iana-list.test.ts',
-  'test/end-to-end/tsig-keygen.test.ts',
+export const ON_POSTGRES_WHEN_SHORT = [
+  ...['actions', 'bulk', 'collections', 'filters', 'import', 'last-administrator', 'lists'],
   ...[
-    ...['agent-api', 'agent-formats', 'agent-lease', 'agent-reports', 'agent-trust', 'bind'],
-    ...['commands', 'kept-secrets', 'redaction', 'registration', 'removing', 'secrets'],
-  ].map((name) => `test/delivery/${name}.test.ts`),
-  ...[
-    ...[
-      'any-body',
-      'any-request',
-      'base-url',
-      'bodies',
-      'body-budget',
-      'bulk-turns',
-      'closing',
-      'cors',
-      'docs-page',
-      'documents',
-      'fair-turns',
-    ],
-    ...[
-      'encryption',
-      'headers',
-      'json-shape',
-      'key-export',
-      'last-administrator',
-      'listen',
-      'long-work',
-      'methods',
-      'metrics-access',
-      'openapi',
-      'openapi-lint',
-      'openapi-conformance',
-      'openapi-rules',
-    ],
-    ...[
-      'page-size',
-      'pipelined-requests',
-      'pipelining',
-      'rate-limit',
-      'roles',
-      'sign-in-limits',
-      'token-limits',
-      'unsent-responses',
-      'zone-members',
-    ],
-  ].map((name) => `test/http/${name}.test.ts`),
-];
+    'pools',
+    'references',
+    'tlds',
+    'tokens',
+    'tsigkeys',
+    'zone-changes',
+    'zone-tld-check',
+    'zones',
+  ],
+]
+  .map((name) => `test/http/${name}.test.ts`)
+  .concat(['crash', 'outbox', 'reconciler'].map((name) => `test/delivery/${name}.test.ts`));
