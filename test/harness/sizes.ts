@@ -38,10 +38,8 @@ const SIZES = {
   contentionSeconds: { short: 4, long: 60 },
   /** Rotations of the master key while four processes write. */
   keyRotations: { short: 3, long: 10 },
-  /** Keys in a database on PostgreSQL whose secrets no file may contain. */
-  keysSearchedOnPostgres: { short: 60, long: 300 },
   /** Keys that one apply of a driver creates. */
-  driverKeys: { short: 200, long: 1000 },
+  driverKeys: { short: 100, long: 1000 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
   killRounds: { short: 4, long: 20 },
   /** Keys whose secrets no file may contain. */
@@ -55,7 +53,7 @@ const SIZES = {
   /** Rounds of five concurrent races for a database with two names. */
   hardLinkRounds: { short: 1, long: 4 },
   /** Keys that a driver creates and removes one after another, to measure the time. */
-  driverRounds: { short: 10, long: 50 },
+  driverRounds: { short: 5, long: 50 },
   /** Keys that a service delivers and removes one after another, to measure the time. */
   deliveryRounds: { short: 5, timed: 50 },
   /** Kinds of name servers that the demo runs. */
@@ -107,15 +105,16 @@ export function randomCases(long: number): number {
 export const LONG_ONLY = [
   ...['audit/long-trail', 'auth/keystone', 'cli/examples'],
   ...['clients/openapi-typescript', 'clients/openstack'],
-  ...['delivery/burst', 'delivery/many-agents', 'domain/growth'],
+  ...['delivery/burst', 'delivery/load', 'delivery/many-agents', 'domain/growth'],
   ...['nameservers/documents', 'nameservers/round-trips'],
   ...['postgres/copy', 'postgres/delivery-chaos', 'postgres/dump', 'postgres/encryption-faults'],
-  ...['postgres/passwords', 'postgres/rolling-restart'],
+  ...['postgres/passwords', 'postgres/rolling-restart', 'postgres/takeover'],
   ...['postgres/worker-reload', 'postgres/worker-secrets'],
   ...['process/agent-brands', 'process/agent-namespace', 'process/audit-durability'],
-  ...['process/bulk-memory', 'process/connections', 'process/demo', 'process/kill-list'],
-  ...['process/log-faults', 'process/lost-files', 'process/one-process'],
+  ...['process/bulk-memory', 'process/connections', 'process/demo', 'process/encryption-start'],
+  ...['process/kill-list', 'process/log-faults', 'process/lost-files', 'process/one-process'],
   ...['process/storage-faults', 'process/tls-connections', 'process/token-leaks'],
+  'process/zone-kill',
   'release',
 ].map((name) => `test/${name}.test.ts`);
 
@@ -135,7 +134,7 @@ export const ON_SQLITE_ONLY = ['brands', 'burst', 'faults', 'kill', 'load', 'man
  * `test/postgres`. A long run repeats all of them.
  */
 export const ON_POSTGRES_WHEN_SHORT = [
-  ...['actions', 'bulk', 'collections', 'filters', 'import', 'last-administrator', 'lists'],
+  ...['actions', 'bulk', 'collections', 'filters', 'import', 'lists'],
   ...[
     'pools',
     'references',
