@@ -283,6 +283,17 @@ describe('sizes', () => {
     ).toEqual([]);
     expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(200);
   });
+
+  test('no comment has a line of more than 100 characters', () => {
+    const wide = FILES.flatMap(({ path }) =>
+      readFileSync(join(SRC, path), 'utf8')
+        .split('\n')
+        .flatMap((line, index) =>
+          /^\s*(?:\*|\/\/|\/\*\*)/.test(line) && line.length > 100 ? [`${path}:${index + 1}`] : [],
+        ),
+    );
+    expect(wide).toEqual([]);
+  });
 });
 
 describe('names', () => {

@@ -40,8 +40,8 @@ export interface OpenedDatabase {
 
 /**
  * Opens the database that `setting` names for a command, and updates its schema. With `secrets`,
- * also prepares the encryption of the database. Otherwise, the database stores secrets in clear text.
- * Throws `ServiceError` `unavailable` if the database cannot be used.
+ * also prepares the encryption of the database. Otherwise, the database stores secrets in clear
+ * text. Throws `ServiceError` `unavailable` if the database cannot be used.
  */
 export async function openDatabase(
   setting: string,

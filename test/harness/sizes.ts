@@ -118,7 +118,7 @@ export const LONG_ONLY = [
   'release',
 ].map((name) => `test/${name}.test.ts`);
 
-/** Documents whose examples every run executes. A long run executes the examples of all documents. */
+/** Documents whose examples every run executes. A long run executes those of all documents. */
 export const ALWAYS_EXECUTED = ['README.md', 'docs/signed-transfers.md'];
 
 /** The attacks. They run alone on the machine and take minutes. Only a long run includes them. */

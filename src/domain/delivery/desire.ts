@@ -101,8 +101,8 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
 }
 
 /**
- * Returns the rows to write before the first change of an apply. They mark the new keys among `keys`
- * as Tsigil's even if the process ends during the apply.
+ * Returns the rows to write before the first change of an apply. They mark the new keys among
+ * `keys` as Tsigil's even if the process ends during the apply.
  */
 export function intendedOf(keys: readonly DesiredKey[], former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));

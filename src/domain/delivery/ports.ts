@@ -149,9 +149,9 @@ export interface DeliveryStore {
   /** Records a failure and releases the lease. Returns the number of failures in a row. */
   fail(id: string, holder: string, fence: number, failure: PassFailure): Promise<number>;
   /**
-   * Writes deliveries before the first change of an apply. If the process ends during the apply, new
-   * keys still count as Tsigil's, and the next pass applies its state without a comparison. Throws
-   * `LeaseLostError`.
+   * Writes deliveries before the first change of an apply. If the process ends during the apply,
+   * new keys still count as Tsigil's, and the next pass applies its state without a comparison.
+   * Throws `LeaseLostError`.
    */
   begin(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /** Writes deliveries before an agent gets the keys. Throws `LeaseLostError`. */

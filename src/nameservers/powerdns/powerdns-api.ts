@@ -109,7 +109,7 @@ function apiOf(send: Send): PowerdnsApi {
   };
 }
 
-/** Waits for a request. Removes a secret, which PowerDNS may quote, from the message of an error. */
+/** Waits for a request. Removes `secret`, which PowerDNS may quote, from error messages. */
 async function withoutSecret(secret: string, request: Promise<unknown>): Promise<void> {
   try {
     await request;

@@ -10,7 +10,9 @@ export interface Grants {
    * update.
    */
   readonly updateFrom: readonly string[];
-  /** The networks that an operator has set. The driver stores these networks while it removes them. */
+  /**
+   * The networks that an operator has set. The driver stores these networks while it removes them.
+   */
   readonly formerFrom: readonly string[];
 }
 
@@ -61,8 +63,8 @@ function isSame(one: Grants, other: Grants): boolean {
 
 /**
  * Changes the keys of a zone from `present` to `target`. Returns the new grants, or undefined if
- * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty. It
- * also replaces a list without a transaction, so the list is empty for a moment. This function
+ * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty.
+ * It also replaces a list without a transaction, so the list is empty for a moment. This function
  * therefore removes networks before it changes the keys, and adds networks afterwards. PowerDNS
  * refuses a list of keys for transfers if one of the keys does not exist. This function therefore
  * leaves out deleted keys. Throws `DriverError`.

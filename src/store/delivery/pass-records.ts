@@ -25,7 +25,8 @@ export const COLUMNS = [
 
 /**
  * Records a pass, and releases or keeps the lease. A pass whose verification failed also counts as
- * an attempt. The condition `owned` compares the id, holder and fence in `lease`. Throws `LeaseLostError` if another process holds the lease.
+ * an attempt. The condition `owned` compares the id, holder and fence in `lease`. Throws
+ * `LeaseLostError` if another process holds the lease.
  */
 export async function recordServer(
   sql: Sql,
@@ -111,8 +112,8 @@ export async function recordFailure(
 
 /**
  * Adds deliveries of keys that the name server `id` may have but should not have. Also adds a row
- * to the outbox, and removes the hash of the applied state. Ignores keys that have deliveries. Does nothing if the service does not deliver to
- * this name server.
+ * to the outbox, and removes the hash of the applied state. Ignores keys that have deliveries. Does
+ * nothing if the service does not deliver to this name server.
  */
 export async function recordLeftovers(
   sql: Sql,

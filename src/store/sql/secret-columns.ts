@@ -60,7 +60,7 @@ export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlR
   }
 }
 
-/** Returns the value of a column with the number of a data key; null if the secret is in clear text. */
+/** Returns the value of a column with the number of a data key. Null means clear text. */
 export function keyNumberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
