@@ -20,6 +20,7 @@ import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './docs/documents.ts';
 import { createNodeServer, type NodeServerSettings } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
+import { createResponseBatches } from './connection/response-batches.ts';
 import { addProbes } from './probes.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
@@ -157,19 +158,26 @@ export function createServer(options: ServerOptions): HttpServer {
     if (turns.mayBegin()) enter(request, reply, done);
     else waitForTurn(request, () => enter(request, reply, done), done);
   });
+  const sendInBatch = createResponseBatches({ now: () => performance.now(), later: setImmediate });
   app.decorateRequest('releaseConnection', undefined);
   if (options.databaseConnections !== undefined)
     addDatabaseShares(app, options.databaseConnections);
   app.addHook('onSend', (request, reply, payload, done) => {
     unsent.count(request, reply, payload);
     requestLog.end(request, reply);
-    // An idle connection would delay a shutdown, so the last response closes the connection.
-    // Fastify would close the connection after every response and drop the waiting requests.
-    if (!app.server.listening) {
-      if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
-      else reply.header('connection', 'close');
-    }
-    done();
+    const send = () => {
+      // An idle connection would delay a shutdown, so the last response closes the connection.
+      // Fastify would close the connection after every response and drop the waiting requests.
+      if (!app.server.listening) {
+        if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
+        else reply.header('connection', 'close');
+      }
+      done();
+    };
+    sendInBatch(send, (err) => {
+      log.error({ requestId: request.id, err }, 'Sending the response failed');
+      request.raw.socket.destroy();
+    });
   });
 
   const ping = singleFlight(() => dependencies.store.ping());
