@@ -272,6 +272,7 @@ describe('lists', () => {
   });
 
   test('--limit below the page size needs one request only', async () => {
+    await endOfTurn(); // so that the log has the requests of the test before
     const before = service.log.length;
     await names('tld', 'list', '--name', 'many-*', '--limit', '2');
     await endOfTurn();

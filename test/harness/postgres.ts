@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -161,4 +162,24 @@ async function answers(url: string, server: ChildProcess): Promise<void> {
       await pause(50); // the server does not announce that it is ready
     }
   }
+}
+
+/**
+ * Returns the content of all files below a folder of PostgreSQL. Omits the files that PostgreSQL
+ * removes before they are read.
+ */
+export function contentBelow(folder: string): Buffer {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return Buffer.concat(
+    files
+      .filter((each) => each.isFile())
+      .map(({ parentPath, name }) => {
+        try {
+          return readFileSync(join(parentPath, name));
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
+          throw error;
+        }
+      }),
+  );
 }

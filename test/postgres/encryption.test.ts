@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
-import { createDatabase } from '../harness/postgres.ts';
+import { contentBelow, createDatabase } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import {
   cleanEnvironment,
@@ -186,13 +186,7 @@ test.runIf(IS_LONG)(
     );
     const filesBelow = async (path: string): Promise<Buffer> => {
       await query('CHECKPOINT');
-      const root = join(String(row?.folder), path);
-      const files = readdirSync(root, { recursive: true, withFileTypes: true });
-      return Buffer.concat(
-        files
-          .filter((each) => each.isFile())
-          .map((each) => readFileSync(join(each.parentPath, each.name))),
-      );
+      return contentBelow(join(String(row?.folder), path));
     };
     const found = (content: Buffer, secrets: string[]) =>
       secrets.filter(

@@ -1,11 +1,10 @@
 import pg from 'pg';
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { scrub } from '../../src/store/postgres/scrub.ts';
 import { sqlOn } from '../../src/store/postgres/statements.ts';
 import type { Sql } from '../../src/store/sql/sql.ts';
-import { createDatabase } from '../harness/postgres.ts';
+import { contentBelow, createDatabase } from '../harness/postgres.ts';
 
 /** The values of the column. The statistics of PostgreSQL contain samples of these values. */
 const VALUES = Array.from({ length: 300 }, (_, index) => `former-secret-${index}-`.padEnd(60, 'x'));
@@ -53,18 +52,8 @@ async function remains(): Promise<string[]> {
     [],
   );
   const folder = join(String(row?.['folder']), 'base', String(row?.['oid']));
-  const content = Buffer.concat(readdirSync(folder).map((name) => read(join(folder, name))));
+  const content = contentBelow(folder);
   return VALUES.filter((value) => content.includes(value));
-}
-
-/** Returns the content of a file. Returns nothing if PostgreSQL has removed the file meanwhile. */
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  }
 }
 
 test.each([
