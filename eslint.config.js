@@ -8,7 +8,7 @@ export default tseslint.config(
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     rules: {
-      // A port is asynchronous if one of its implementations is asynchronous.
+      // All implementations of a port are asynchronous if one of them is.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/restrict-template-expressions': [
         'error',
@@ -22,7 +22,7 @@ export default tseslint.config(
         'error',
         { considerDefaultExhaustiveForUnions: true },
       ],
-      // Ports are records of functions. Only error classes use `this`.
+      // Ports are plain objects with functions. Only error classes use `this`.
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
       'max-lines': ['error', 300],
@@ -33,13 +33,13 @@ export default tseslint.config(
           object: 'AbortSignal',
           property: 'any',
           message:
-            'Node.js may garbage-collect its time limits. Use signalWithin of net/deadline.ts.',
+            'Node.js may garbage-collect timeout signals in the result. Use signalWithin in net/deadline.ts.',
         },
       ],
     },
   },
   {
-    // Tests read any member of any response, and each expectation states its value.
+    // Tests read untyped members of responses. Each expectation checks the value of a member.
     files: ['test/**'],
     rules: {
       ...Object.fromEntries(
@@ -48,7 +48,7 @@ export default tseslint.config(
           'off',
         ]),
       ),
-      // Tables of cases are long.
+      // Tests contain long tables of cases.
       'max-lines': ['error', 450],
     },
   },

@@ -27,7 +27,7 @@ const builtThreads: Plugin = {
 const MEMORY = '/dev/shm';
 const MEMORY_BYTES = 1024 ** 3;
 
-/** Whether the tests of this run wait for the processor only, and not for the disk. */
+/** Whether the tests of this run wait only for the processor, not for the disk. */
 const isInMemory = IS_QUICK && hasRoom(MEMORY);
 if (isInMemory) process.env.TMPDIR = MEMORY;
 

@@ -1,6 +1,6 @@
-// `node bench/contention.mjs`: callers create distinct TLD entries and zones on PostgreSQL. Prints
-// the rate and the durations for each number of callers, and fails if a response is not 201.
-// `--program` measures another build.
+// `node bench/contention.mjs`: measures concurrent creations of TLD entries and zones with distinct
+// names on PostgreSQL. Prints the rate and the durations for each number of callers, and fails if a
+// response is not 201. `--program` measures another build.
 import { Agent, request } from 'node:http';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';

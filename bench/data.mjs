@@ -44,7 +44,7 @@ export function tldRow(number) {
   return {
     id: randomUUID(),
     name: tldName(number),
-    description: 'An entry of the benchmark',
+    description: 'A benchmark entry',
     created_at: `${created}.000000`,
     updated_at: null,
   };
@@ -56,7 +56,7 @@ export function tldName(number) {
 }
 
 /**
- * Writes `count` TLD entries through the service's store to the database with the URL `setting`.
+ * Writes `count` TLD entries to the database with the URL `setting`, through the service's store.
  * Returns the entries.
  */
 export async function fill(setting, count) {
@@ -82,7 +82,7 @@ const filled = new Map();
 
 /**
  * Creates a SQLite database with `count` TLD entries. Returns its path, its URL and the entries.
- * The first call for a count fills a database. Every call copies that database.
+ * The first call with a count fills a database. Every call with this count copies the database.
  */
 export async function databaseWith(count) {
   const original = join(folder, `${count}.db`);

@@ -11,10 +11,11 @@ const POWERDNS = { brand: 'PowerDNS', zones: 1000, keys: 10, scopes: ['POOL'], l
 const TRANSFERS = ['transfer'];
 
 /**
- * The rows to measure. `ownLists` is the number of BIND zones that name their own lists. The other
- * zones name only the lists for all zones. Keys for one zone belong to the zones with their own
- * lists. `zoneLists` is the option of the driver. With `all`, the first key file defines the lists
- * of every zone. Otherwise, the file defines only the lists that zones name.
+ * The rows to measure. `ownLists` is the number of BIND zones that name access lists for this one
+ * zone. The other zones name only the access lists for all zones. Keys with the scope `ZONE` belong
+ * to the former zones. `zoneLists` is the option of the driver. With `all`, the first key file
+ * defines the access lists of every zone. Otherwise, the file defines only the access lists that
+ * zones name.
  */
 export const ROWS = [
   ...[
@@ -62,7 +63,9 @@ export function brandOf(brand, { rights, ownLists, zoneLists, synchronous }) {
   };
 }
 
-/** Removes the lists of single zones from `named.conf`, except those that `isNamed` selects. */
+/**
+ * Removes the access lists of single zones from `named.conf`, except those that `isNamed` selects.
+ */
 function nameLists(file, isNamed, rights) {
   const text = readFileSync(file, 'utf8')
     .replaceAll(/ "tsigil-(transfer|update)-([^"]+)";/g, (list, right, zone) =>
@@ -72,7 +75,9 @@ function nameLists(file, isNamed, rights) {
   writeFileSync(file, text);
 }
 
-/** Removes the lists of single zones from the key file, except those that `isNamed` selects. */
+/**
+ * Removes the access lists of single zones from the key file, except those that `isNamed` selects.
+ */
 function defineLists(file, isNamed) {
   const text = readFileSync(file, 'utf8').replaceAll(
     /^acl "tsigil-(transfer|update)-([^"]+)" .*\n/gm,

@@ -1,10 +1,10 @@
 // `node bench/delivery.mjs`: measures the delivery of keys to real name servers with many zones and
 // keys. Prints the time from a creation until the key is verified. Prints the times from a deletion
-// until the key is refused, and until the name server is live. Prints how many keys a second the
-// service creates with and without name servers. Fails if a target is missed. `--brand BIND`
-// measures only BIND, and `--brand creates` only the creations. `--row TEXT` measures the rows with
-// this text in their names. `--rights transfer`, `--own-lists 1000`, `--zones 100` and `--keys 10`
-// change the rows.
+// until the name server refuses the key, and until the name server is live. Prints how many keys
+// per second the service creates with and without name servers. Fails if a result misses its
+// target. `--brand BIND` measures only BIND, and `--brand creates` measures only the creation of
+// keys. `--row TEXT` measures the rows with this text in their names. `--rights transfer`,
+// `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,8 +33,8 @@ const rounds = Number(values.rounds);
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
 /**
- * The comparison of creations. `share` is the lowest accepted ratio of the rate with name servers
- * to the rate without.
+ * The settings for the comparison of creation rates. `share` is the lowest accepted ratio of the
+ * rate with name servers to the rate without name servers.
  */
 const CREATES = { servers: 3, rounds: 5, keys: 1000, callers: 16, share: 0.75 };
 
@@ -66,7 +66,7 @@ process.exit();
 async function measureDelivery(brand, row) {
   const { name, zones: count, keys, rights, scopes, limitMs } = row;
   const names = zoneNames(count);
-  // Keys for one zone belong to the zones with their own lists.
+  // These zones name access lists for one zone, which keys with the scope `ZONE` need.
   const owners = names.slice(0, row.ownLists);
   const database = await filledDatabase(names, owners, keys, Number(values['pool-keys']));
   const configured = brandOf(brand, row);
@@ -103,8 +103,8 @@ async function measureDelivery(brand, row) {
 }
 
 /**
- * Creates a key, waits until it is verified, and deletes it. Then waits until it is refused, and
- * until the name server is live.
+ * Creates a key, waits until the key is verified, and deletes the key. Then waits until the name
+ * server refuses the key, and until the name server is live.
  */
 async function measureRound(context, times) {
   const { service, scope, resource } = context;
@@ -138,7 +138,7 @@ async function expectKey({ server, zone, rights }, key, accepted) {
     }
 }
 
-/** Compares the rates of creations with and without 3 BIND servers, in alternating rounds. */
+/** Compares the creation rates with and without 3 BIND servers, in alternating rounds. */
 async function measureCreates() {
   const brand = BRANDS.find(({ name }) => name === 'BIND');
   if (brand === undefined) return print('creations: BIND is not installed');
@@ -159,7 +159,7 @@ async function measureCreates() {
       await untilLive(delivery);
       const lagMs = Math.round(performance.now() - lag);
       print(
-        `creations, round ${round + 1}: ${pair.map(Math.round).join(' and ')} /s, live ${lagMs} ms later`,
+        `creations without and with name servers, round ${round + 1}: ${pair.map(Math.round).join(' and ')} /s, live ${lagMs} ms later`,
       );
       if (round < 0) continue; // the first round warms the services up
       rates.without.push(pair[0]);
@@ -186,7 +186,7 @@ async function createMany(service, round) {
   return (CREATES.keys * 1000) / (performance.now() - began);
 }
 
-/** Starts a name server. Kills it when this process ends, also after a signal. */
+/** Starts a name server. Kills the name server when this process ends, even after a signal. */
 async function startServer(brand, zones) {
   const server = await startDrivenServer(brand, zones);
   process.on('exit', () => {
@@ -255,7 +255,7 @@ async function untilLive(service) {
   }
 }
 
-/** Runs `work` for each number below `count`, at most `atOnce` times at once. */
+/** Runs `work` for each number below `count`, with at most `atOnce` concurrent calls. */
 async function inParallel(atOnce, count, work) {
   const waiting = Array.from({ length: count }, (_, index) => index).values();
   const run = async () => {

@@ -7,7 +7,7 @@ process.on('message', async (job) => {
   process.send(await run(job));
 });
 
-/** Runs one job to its end and returns its `LoadResult`. */
+/** Runs one job and returns its `LoadResult`. */
 async function run({ url, headers, traffic, args, connections, seconds, amount, rate }) {
   const { make, check } = TRAFFIC[traffic](args);
   const allHeaders = { 'content-type': 'application/json', ...headers };

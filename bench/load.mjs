@@ -11,7 +11,7 @@ import { once } from 'node:events';
  * Starts the process that generates load.
  *
  * `send` runs one job, `{ url, headers, traffic, args, connections, seconds | amount, rate }`, and
- * returns its `LoadResult`. Throws if a response was wrong.
+ * returns its `LoadResult`. `send` throws if a response was wrong.
  */
 export function startLoad() {
   const child = fork(new URL('load-process.mjs', import.meta.url), { stdio: 'inherit' });

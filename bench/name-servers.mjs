@@ -12,9 +12,9 @@ const MODULES = {
 };
 
 /**
- * Returns the exports with which tests start and query name servers: `BRANDS`, `startDrivenServer`,
- * `ZONES`, `DRIVERS` and `probeKey`. Bundles their modules first, because Node.js 20 cannot run
- * TypeScript.
+ * Returns the functions and tables with which tests start and query name servers: `BRANDS`,
+ * `startDrivenServer`, `ZONES`, `DRIVERS` and `probeKey`. First bundles the modules, because
+ * Node.js 20 cannot run TypeScript.
  */
 export async function nameServerHarness() {
   const folder = temporaryFolder();

@@ -4,8 +4,8 @@ import ts from 'typescript';
 import { ROOT } from './service.mjs';
 
 /**
- * Returns `startPostgres` and `createDatabase` of `test/harness/postgres.ts`. Compiles the file
- * first, because Node.js 20 cannot run TypeScript.
+ * Returns `startPostgres` and `createDatabase` from `test/harness/postgres.ts`. First compiles the
+ * file, because Node.js 20 cannot run TypeScript.
  */
 export async function postgresHarness() {
   const source = readFileSync(join(ROOT, 'test/harness/postgres.ts'), 'utf8');

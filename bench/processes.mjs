@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The length of one tick in `/proc/PID/stat`, in microseconds (USER_HZ is 100 on every Linux). */
+/** The length of one tick in `/proc/PID/stat`, in microseconds (USER_HZ is 100 on Linux). */
 const TICK_US = 10_000;
 
 /**
@@ -18,8 +18,8 @@ function ownCpuMicroseconds(pid) {
 }
 
 /**
- * Returns the memory of a process and its children in MB: resident now (`VmRSS`), or the peak
- * (`VmHWM`).
+ * Returns the resident memory of a process and its children in MB: the current size (`VmRSS`) or
+ * the peak size (`VmHWM`).
  */
 export function memoryMb(pid, member = 'VmRSS') {
   const read = (each) =>

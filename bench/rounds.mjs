@@ -63,8 +63,8 @@ export async function floorRun(floor, job) {
 }
 
 /**
- * Runs every part once to warm up, and then all parts one after another, `bench.rounds` times.
- * Returns the measurements of each part without the warm-up.
+ * Runs all parts one after another, once to warm up and then `bench.rounds` times. Returns the
+ * measurements of each part without the warm-up.
  *
  * @template {Record<string, () => Promise<Measured>>} Parts
  *
@@ -91,7 +91,7 @@ const RATIOS = {
 
 /**
  * Returns a row of the table: the medians of the rounds, and the median ratio to a floor. `metric`
- * is the metric to compare in each round.
+ * is the metric that each round compares.
  *
  *
  * @param {{ name: string, measured: Measured[], floor?: Measured[], metric?: 'cpu' | 'rate', target?: object, service?: object }} parts

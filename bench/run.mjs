@@ -53,7 +53,7 @@ if (values.help || unknown.length > 0) {
   --only     run one scenario; repeat the flag for more scenarios: ${Object.keys(SCENARIOS).join(', ')}
   --before   compare with another build of the service, such as ../older/dist/main.js; without --only, run no other scenario
   --profile  write CPU profiles of the service to var/bench/profiles; profiling slows the service down
-  --strict   exit with 2 if a target is missed
+  --strict   exit with status 2 if a target is missed
 `);
   process.exit(unknown.length > 0 ? 1 : 0);
 }

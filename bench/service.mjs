@@ -22,21 +22,21 @@ export const ROOT = join(import.meta.dirname, '..');
 export const OUTPUT = join(ROOT, 'var/bench');
 
 /**
- * The clean-up functions to call when this process ends, also after a signal.
+ * The clean-up functions to call when this process ends, even after a signal.
  * @type {Set<() => void>}
  */
 const leftovers = new Set();
 process.on('exit', () => leftovers.forEach((clear) => clear()));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
-/** Creates a folder that is removed when the process ends. */
+/** Creates a folder that this process removes when it ends. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-bench-'));
   leftovers.add(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Returns a free port of 127.0.0.1. */
+/** Returns a free port on 127.0.0.1. */
 export async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -47,8 +47,8 @@ export async function freePort() {
 
 /**
  * Starts the built service with its default settings, and writes its log to a file. `database` is
- * the setting `database.url`, and `variables` are further environment variables. `headers` carry a
- * token if the database already has one, because the service then creates no first token. With
+ * the setting `database.url`, and `variables` are further environment variables. If the database
+ * already has a token, pass it in `headers`, because the service then creates no first token. With
  * `profile`, Node.js writes a CPU profile with that name when the service stops. Resolves when the
  * service responds.
  */
@@ -114,7 +114,7 @@ export async function startService({
   };
 }
 
-/** Returns the first token from the file that the service writes. */
+/** Waits for the file with the first token, and returns the token. */
 async function firstToken(setting, folder) {
   const path = setting.startsWith('sqlite:')
     ? join(dirname(setting.slice('sqlite:'.length)), 'admin.token')

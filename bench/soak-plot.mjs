@@ -3,7 +3,7 @@ const PANEL = 130;
 const LEFT = 60;
 const TOP = 34;
 
-/** The panels, from the top: the member of a slice, its label and its colour. */
+/** The panels from top to bottom: the member of a slice, the label and the colour. */
 const PANELS = [
   ['memoryMb', 'resident memory, MB', '#1f6f8b'],
   ['descriptors', 'open descriptors', '#6b4e9b'],
@@ -11,8 +11,8 @@ const PANELS = [
 ];
 
 /**
- * Returns the slices of a soak as an SVG plot, with one panel for each measurement. The horizontal
- * axis is the time in minutes.
+ * Returns an SVG plot of the slices of a soak test, with one panel for each measurement. The
+ * horizontal axis is the time in minutes.
  */
 export function plotSoak({ rate, slices }) {
   const end = Math.max(...slices.map(({ minute }) => minute), 1);
@@ -29,7 +29,7 @@ export function plotSoak({ rate, slices }) {
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) =>
     text(x(end * part), height - 8, `${Math.round(end * part)} min`, 'middle'),
   );
-  const title = `${Math.round(end)} minutes of mixed traffic, ${rate} requests a second`;
+  const title = `${Math.round(end)} minutes of mixed traffic, ${rate} requests per second`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12" role="img">
 <title>${title}</title>
 <rect width="${WIDTH}" height="${height}" fill="#fff"/>
@@ -51,7 +51,7 @@ function panel(points, name, colour, top) {
   return `${grid.join('')}\n${text(LEFT, top + 10, name, 'start')}\n<polyline points="${line}" fill="none" stroke="${colour}" stroke-width="1.5"/>`;
 }
 
-/** Returns a round number that is at least `value`. */
+/** Returns the smallest suitable end of an axis that is at least `value`. */
 function niceAbove(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return [1, 1.5, 2, 3, 4, 6, 8, 10]

@@ -1,5 +1,6 @@
-// `node bench/soak.mjs`: sends half of the full load for 20 minutes, or for `--minutes`. Writes the
-// measurements to var/bench/soak.json, and a plot to docs/images/soak.svg.
+// `node bench/soak.mjs`: sends half of the full load for 20 minutes, or for the number of minutes
+// in `--minutes`. Writes the measurements to var/bench/soak.json, and a plot to
+// docs/images/soak.svg.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -33,7 +34,7 @@ const job = {
 const full = await load.send({ ...job, seconds: SLICE_SECONDS });
 const rate = Math.round(full.requests / full.seconds / 2);
 process.stderr.write(
-  `full load is ${rate * 2} requests a second; running ${values.minutes} minutes at ${rate} requests a second\n`,
+  `full load is ${rate * 2} requests per second; running ${values.minutes} minutes at ${rate} requests per second\n`,
 );
 const slices = [];
 const began = performance.now();
@@ -69,12 +70,12 @@ for (const [name, member] of Object.entries({
   descriptors: 'descriptors',
 })) {
   process.stdout.write(
-    `${name}: ${part(member, 0.25, 0.5).toFixed(1)} in the second quarter, ${part(member, 0.75, 1).toFixed(1)} in the last (${change(member).toFixed(2)} times)\n`,
+    `${name}: ${part(member, 0.25, 0.5).toFixed(1)} in the second quarter, ${part(member, 0.75, 1).toFixed(1)} in the last quarter (ratio ${change(member).toFixed(2)})\n`,
   );
 }
 process.exit(0);
 
-/** Writes all measurements of this run, so that an interrupted run has a result. */
+/** Writes all measurements so far, so that an interrupted run has a result. */
 function save() {
   mkdirSync(OUTPUT, { recursive: true });
   writeFileSync(

@@ -1,4 +1,4 @@
-/** The columns of the table: the heading, and the cell for a row. */
+/** The columns of the table: the heading, and a function that returns the cell of a row. */
 const COLUMNS = [
   ['scenario', (row) => row.name],
   ['per s', ({ rate }) => formatNumber(rate)],

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Traffic types, by name. Each type takes the arguments of the scenario. The type returns `make`,
- * which makes the next request, and `check`, which checks the response.
+ * Traffic types, by name. Each type takes the arguments of the scenario, and returns two functions.
+ * `make` returns the next request, and `check` returns whether the response is correct.
  *
  * @typedef {{ method: string, path: string, body?: string }} Sent
  * @typedef {{ make(): Sent | undefined, check(status: number, body: string, sent: Sent): boolean }} Traffic
  */
 
 /**
- * The ids of the resources that `create` has created, for `patch` and `remove`, by collection.
+ * The ids of the resources that `create` created, by collection. `patch` and `remove` use them.
  * @type {Map<string, string[]>}
  */
 const created = new Map();
 
-/** Removes the ids of the resources that earlier scenarios created. */
+/** Forgets the ids of the resources that earlier scenarios created. */
 export function forgetCreated() {
   created.clear();
 }
@@ -54,7 +54,7 @@ export const TRAFFIC = {
           method: 'POST',
           path: '/v2/tlds',
           name,
-          body: JSON.stringify({ name, description: 'made under load' }),
+          body: JSON.stringify({ name, description: 'created under load' }),
         };
       },
       check(status, body, { name }) {
@@ -62,7 +62,7 @@ export const TRAFFIC = {
         const row = JSON.parse(body);
         ids.push(row.id);
         return (
-          row.name === name && row.description === 'made under load' && row.updated_at === null
+          row.name === name && row.description === 'created under load' && row.updated_at === null
         );
       },
     };
@@ -85,7 +85,7 @@ export const TRAFFIC = {
       },
     };
   },
-  /** Changes the first half of the entries that `create` has created, in rotation. */
+  /** Changes the first half of the entries that `create` created, in rotation. */
   patch() {
     const ids = idsOf('tlds');
     let next = 0;
@@ -106,7 +106,7 @@ export const TRAFFIC = {
     };
   },
   /**
-   * Deletes the entries that `create` has created, each once. A job needs an `amount`, not
+   * Deletes the entries that `create` created, each once. The job must have an `amount`, not
    * `seconds`.
    */
   remove() {

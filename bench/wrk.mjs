@@ -7,16 +7,16 @@ import { text } from 'node:stream/consumers';
 
 /**
  * Returns whether wrk is installed. wrk is written in C, and generates more load than a load
- * generator in JavaScript can.
+ * generator in JavaScript.
  */
 export function hasWrk() {
   return spawnSync('wrk', ['--version']).error === undefined;
 }
 
 /**
- * Sends GET requests for `paths` in rotation with wrk, and returns its measurements. Throws if a
- * request failed or a response had a status of 400 or above. Checks no bodies, because autocannon
- * checks the bodies of the same requests.
+ * Sends GET requests for `paths` in rotation with wrk, and returns the measurements. Throws if a
+ * request fails or a response has a status of 400 or above. Does not check bodies, because
+ * autocannon checks the bodies of the same requests.
  *
  *
  * @param {{ url: string, headers?: Record<string, string>, paths: string[], connections: number, seconds: number }} job
@@ -44,8 +44,8 @@ export async function runWrk({ url, headers = {}, paths, connections, seconds })
 }
 
 /**
- * Returns a Lua script that prepares every request once, sends them in rotation, and prints the
- * line that `readResult` parses.
+ * Returns a Lua script that prepares all requests, sends them in rotation, and prints the line that
+ * `readResult` parses.
  */
 function luaScript(paths, headers) {
   const table = Object.entries(headers).map(

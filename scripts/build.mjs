@@ -11,7 +11,7 @@ try {
 } catch {
   if (!existsSync('dist/main.js'))
     throw new Error(
-      'The compiler is not installed: run `npm ci` without --omit=dev, then `npm run build`.',
+      'The TypeScript compiler is missing. Run `npm ci` without --omit=dev, then `npm run build`.',
     );
 }
 if (compiler !== undefined) {

@@ -4,8 +4,8 @@ import { rolldown } from 'rolldown';
 
 /**
  * The modules that become files with the same names in dist: the program, and the modules that
- * scripts and tests import. All other modules become parts of a few larger files, which Node.js
- * loads faster.
+ * scripts and tests import. All other modules become parts of larger files, which Node.js loads
+ * faster.
  */
 const ENTRIES = [
   'main',
@@ -27,8 +27,8 @@ const ENTRIES = [
 ];
 
 /**
- * Modules at the top of dist: a thread, and the module that starts it. The module looks for the
- * thread in its own folder.
+ * A worker thread, and the module that starts it. Both become files at the top of dist, because
+ * the module looks for the worker thread in its folder.
  */
 const AT_TOP = {
   'scan-worker': 'store/sqlite/scans/scan-worker',
@@ -37,7 +37,7 @@ const AT_TOP = {
 
 /**
  * Bundles the TypeScript of src in `checkout` into the folder `target`. The modules `entries`
- * become files with their own names. Checks no types.
+ * become files with the same names. Does not check types.
  */
 export async function bundle(checkout, target, entries = ENTRIES) {
   const input = { ...Object.fromEntries(entries.map((name) => [name, name])), ...AT_TOP };

@@ -31,7 +31,7 @@ This reference lists all settings of the service for operators, with their defau
 
 ## How settings are read
 
-Every setting has a default, a key in the configuration file, and an environment variable.
+Every setting has a key in the configuration file and an environment variable.
 A variable overrides the file, and the file overrides the default.
 An empty variable counts as unset.
 The file is YAML.
@@ -43,7 +43,7 @@ The service does not start with:
 - an unknown key
 - an unknown variable that begins with \`TSIGIL_\`
 - an invalid value
-- a file that is unreadable or unusable
+- a file that it cannot read or use
 
 In these cases, the service lists all problems and exits with 2.
 \`tsigil check-config\` makes the same checks and prints the effective configuration.
@@ -81,7 +81,7 @@ In a variable, write numbers, booleans, lists and maps as YAML:
 ## Example configuration
 
 This service accepts requests from other machines over TLS, and uses PostgreSQL.
-The service runs one process for each of four cores.
+The service runs four worker processes.
 Callers with the role \`reader\` can list and read TLDs:
 
 \`\`\`yaml
@@ -111,7 +111,7 @@ An entry in \`policy\` replaces the default roles of a right.
 If the entry omits \`admin\`, administrators do not have the right.
 Roles are case-insensitive.
 
-The rights without a collection permit request context headers.
+A right without a colon, such as \`use_sudo\`, permits a request context header.
 The [API reference](api.md#request-context-headers) lists the right that each header needs.
 
 \`policy\` cannot grant rights on tokens, because a caller who can create tokens can get every right.
@@ -132,9 +132,9 @@ ${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 | \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\`, the client | The configuration file, unless \`--config\` is set. The client reads the address of the service on this machine from this file. |
 | \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is the address in the current profile, or the address of the service on this machine. |
 | \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is the token of the current profile, or the first token of the service on this machine. |
-| \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. The commands read this file if the database URL has no password and \`PGPASSWORD\` is not set. |
+| \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A PostgreSQL password file. The commands read this file if the database URL has no password and \`PGPASSWORD\` is not set. |
 
-The client is every command that sends requests to a service.
+"The client" means every command that sends requests to a service.
 [Command line](command-line.md#service-address-and-token) lists the other settings of the client.
 
 The service ignores the variables that Kubernetes sets for a service named \`tsigil\`, such as \`TSIGIL_SERVICE_HOST\` and \`TSIGIL_PORT\`.

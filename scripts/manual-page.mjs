@@ -17,7 +17,7 @@ const VARIABLES = [
   ['TSIGIL_CONFIG', 'The configuration file of the service if --config is not set.'],
   [
     'OS_CLOUD',
-    'A cloud in clouds.yaml that provides the service and the token, if --token-file and TSIGIL_TOKEN are not set.',
+    'The name of a cloud in clouds.yaml, if --token-file and TSIGIL_TOKEN are not set. The cloud provides the service URL and the token.',
   ],
   [
     'OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and others',
@@ -25,7 +25,7 @@ const VARIABLES = [
   ],
   [
     'OS_AUTH_TYPE, OS_ENDPOINT, OS_TOKEN',
-    'The URL of the service and the token, with the authentication type admin_token.',
+    'The URL of the service and the token, if OS_AUTH_TYPE is admin_token.',
   ],
   [
     'OS_REGION_NAME, OS_INTERFACE',
@@ -56,9 +56,7 @@ const EXIT_CODES = [
   ['130', 'Ctrl-C stopped the command. Standard error lists what the command has done.'],
 ];
 
-/**
- * Returns the manual page of the program in the language of man(7), generated from its commands.
- */
+/** Returns the program's manual page in the format of man(7), generated from its commands. */
 function manualPage(program, version) {
   const name = program.name();
   const top = describedCommands(program);
@@ -93,12 +91,12 @@ function manualPage(program, version) {
   ].join('\n')}\n`;
 }
 
-/** Returns the commands directly below a command. Commands for completion have no description. */
+/** Returns the direct subcommands of a command, without hidden ones, which have no description. */
 function describedCommands(command) {
   return command.commands.filter((child) => child.description() !== '');
 }
 
-/** Returns the commands without subcommands below a command, with their words. */
+/** Returns all commands below a command that have no subcommands. `words` is the path of each. */
 function leavesBelow(command, words) {
   return describedCommands(command).flatMap((child) => {
     const path = [...words, child.name()];
@@ -157,7 +155,7 @@ function sentence(text) {
 }
 
 /**
- * Escapes the characters that roff interprets, such as hyphens and periods at the start of a line.
+ * Escapes the characters that roff interprets, such as hyphens, and periods at the start of a line.
  */
 function escape(text) {
   const escaped = text

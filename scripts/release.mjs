@@ -1,5 +1,5 @@
 // Writes the files of a release into FOLDER (default: release/): node scripts/release.mjs [FOLDER].
-// The same commit, and the same versions of Node.js, npm and dpkg-deb, always give the same bytes.
+// The same commit always gives the same bytes, with the same versions of Node.js, npm and dpkg-deb.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,12 +25,12 @@ const CONTAINER_FILES = [
   'tsconfig.json',
 ];
 
-/** The architectures by their names in Debian, with their names in Node.js. */
+/** The Node.js name of each Debian architecture. */
 const ARCHITECTURES = { amd64: 'x64', arm64: 'arm64' };
 
 /**
- * Returns the time of all files, in seconds since 1970: SOURCE_DATE_EPOCH, or the time of the
- * commit. Throws if the checkout differs from the commit.
+ * Returns the modification time of all files, in seconds since 1970: SOURCE_DATE_EPOCH, or the time
+ * of the commit. Without SOURCE_DATE_EPOCH, throws if the checkout differs from the commit.
  */
 function releaseTime() {
   if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);

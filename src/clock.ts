@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks';
 import type { Clock } from './domain/model/ports.ts';
 
 /**
- * The maximum difference between counted time and the system clock, in microseconds. After a larger
- * difference, the count restarts from the system clock.
+ * The maximum difference between this clock and the system clock, in microseconds. After a larger
+ * difference, this clock restarts from the system clock.
  */
 const TOLERANCE = 2000;
 
@@ -16,11 +16,11 @@ const MAX_AHEAD = 2_000_000;
 
 /**
  * Returns a clock with a resolution of one microsecond. The time increases with each call. The
- * system clock has a resolution of one millisecond. So this clock adds monotonic time to one value
- * of the system clock. After the system clock was set, this clock restarts from the new value. This
- * clock goes back only if the system clock was set back by more than two seconds. After such a
- * step, this clock calls `followed` with the last time before and the first time after the step.
- * `wall` and `monotonic` are in milliseconds.
+ * system clock has a resolution of one millisecond. Therefore, this clock adds monotonic time to
+ * one value of the system clock. After the system clock was set, this clock restarts from the new
+ * value. This clock goes back only if the system clock was set back by more than two seconds. After
+ * such a step, this clock calls `followed` with the last time before and the first time after the
+ * step. `wall` and `monotonic` are in milliseconds.
  */
 export function createClock(
   wall: () => number = () => Date.now(),

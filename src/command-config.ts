@@ -58,7 +58,7 @@ function invalidConfig(error: ConfigError): CommandError {
  * Returns a function that reads the configuration at each call, with the environment of the first
  * call. The first call removes all settings from the environment, so that child processes do not
  * inherit secrets. Throws `ConfigError` with all problems, including those of `furtherProblems`. A
- * later call rejects an empty file, because a program may be writing it.
+ * later call rejects an empty file, because another program may still be writing the file.
  */
 export function configReader(
   path: string | undefined,

@@ -99,10 +99,7 @@ function readStart(path: string, length: number): string {
   }
 }
 
-/**
- * An invalid token. Keystone returns one error for this token, and another error if the service may
- * not validate tokens.
- */
+/** An invalid token. Keystone returns a different error if the service may not validate tokens. */
 const UNKNOWN_TOKEN = 'check-of-the-configuration';
 
 /** What the operator should check, for each reason that Keystone or the HTTP client states. */

@@ -21,7 +21,7 @@ import { insertRecord } from './store/sql/audit-records.ts';
 import { assertMasterKey } from './store/secrets/start.ts';
 import type { Database } from './store/sql/sql.ts';
 
-/** The time limit of a statement. A statement may rewrite a table. */
+/** The time limit of a statement, which may rewrite a table. */
 const STATEMENT_TIMEOUT_SECONDS = 3600;
 
 /** The maximum number of names in the record of a reset. */
@@ -29,8 +29,8 @@ const MAX_NAMES = 100;
 
 /**
  * Removes the remains of former secrets from the files of the database, after `ask` confirms.
- * Returns what to print. Throws `unavailable` if a service uses an embedded database, and
- * `bad_request` if secrets are stored in clear text.
+ * Returns the text to print. Throws `unavailable` if a service uses an embedded database. Throws
+ * `bad_request` if secrets are stored in clear text, or the schema is not the newest.
  */
 export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
@@ -60,9 +60,9 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
 }
 
 /**
- * Gives each key with an unreadable secret a new random secret, after `ask` confirms. Returns what
- * to print. Throws `unavailable` if a service uses the database, and `bad_request` without a master
- * key.
+ * Gives each key with an unreadable secret a new random secret, after `ask` confirms. Returns the
+ * text to print. Throws `unavailable` if a service uses the database, and `bad_request` without a
+ * master key.
  */
 export function resetDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
@@ -107,7 +107,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
   });
 }
 
-/** Returns the record of a reset. */
+/** Returns the audit entry for a reset. */
 function resetEntry({ keys }: ResetPlan, at: string): AuditEntry {
   const names = keys.slice(0, MAX_NAMES).map(({ name }) => withoutTokens(name));
   const detail = { counts: { update: keys.length }, names };

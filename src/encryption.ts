@@ -36,7 +36,7 @@ export interface OpenedKeyring extends MasterKeySource {
   readMasterKeys(): Pick<FoundMasterKeys, 'keys' | 'problem'>;
 }
 
-/** Returns the master key file beside an embedded database; undefined for other databases. */
+/** Returns the master key file beside an embedded database, or undefined for other databases. */
 function defaultFile(database: string): string | undefined {
   const { kind, location } = parseDatabase(database);
   return kind.shared ? undefined : join(kind.folder(location), 'master.key');

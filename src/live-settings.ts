@@ -7,8 +7,8 @@ import type { LiveSettings } from './http/live-settings.ts';
 export type LastingDependencies = Omit<ActionDependencies, 'policy' | 'settings'>;
 
 /**
- * Returns the settings of the HTTP server that may change while the server runs, as `config` states
- * them. `strictTsigkeys` is the value in force, because the default depends on the database.
+ * Returns the settings of the HTTP server that may change while the server runs, from `config`.
+ * `strictTsigkeys` is the effective value, because the default depends on the database.
  */
 export function liveSettings(
   config: Config,

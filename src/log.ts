@@ -53,8 +53,8 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
 }
 
 /**
- * Returns a function for the timestamps of lines, in ISO 8601 and UTC. The function formats a new
- * timestamp at most once per millisecond.
+ * Returns a function that returns the `time` member of a log line, in ISO 8601 and UTC. The
+ * function formats a new timestamp at most once per millisecond.
  */
 function isoTime(): () => string {
   let last = 0;

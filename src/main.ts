@@ -26,8 +26,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).reason}\n`);
   process.exit(EXIT.refused);
 });
-// Without a listener, SIGUSR1 opens Node's inspector. Any user of this machine can run code in this
-// process through the inspector.
+// Without a listener, SIGUSR1 opens Node's inspector. Any user of this machine could then run code
+// in this process.
 process.on('SIGUSR1', () => undefined);
 process.stderr.on('error', () => {
   // Errors on standard error cannot be reported.
@@ -78,7 +78,7 @@ async function run(configPath: string | undefined): Promise<void> {
     }),
   ).catch((error: unknown) => {
     // A connection that waits for a password, or the channel to a supervising process, cannot be
-    // closed. Such a connection or channel must not delay the exit.
+    // closed. Neither may delay the exit.
     setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
     throw error;
   });
@@ -86,8 +86,8 @@ async function run(configPath: string | undefined): Promise<void> {
 }
 
 /**
- * Returns the message after a first start. The message names the file of the token instead of the
- * token, because a log may store the message.
+ * Returns the message that the service prints after its first start. The message names the file of
+ * the token instead of the token, because a log may store the message.
  */
 function welcome(url: string, tokenFile: string): string {
   return `
@@ -158,7 +158,7 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
 
 /**
  * Runs `work` with a signal that aborts on SIGINT or SIGTERM. After `work` has cleaned up, the
- * process ends by the signal that it received.
+ * received signal ends the process.
  */
 async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -18,7 +18,7 @@ export interface Change {
 
 /**
  * Reads the configuration again, passes the changes that need no restart to `apply`, and returns
- * the configuration in force. Logs the keys of the applied settings, and of the settings that need
+ * the effective configuration. Logs the keys of the applied settings, and of the settings that need
  * a restart. If the new configuration is not valid, logs all problems and changes nothing.
  */
 export function reload(

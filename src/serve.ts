@@ -23,11 +23,12 @@ type Message =
   | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
 
 /**
- * Serves until SIGTERM or SIGINT, in this process or in several workers, as the setting `workers`
- * states. A second signal ends the service immediately. SIGHUP reads the configuration again. Calls
- * `readConfig` in the first process only. Workers receive the configuration and its changes from
- * that process. Calls `started` in each serving process once the process listens. Log lines go to
- * standard output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
+ * Serves until SIGTERM or SIGINT, in this process or, depending on the setting `workers`, in
+ * several workers. A second signal ends the service immediately. SIGHUP reads the configuration
+ * again. Calls `readConfig` in the first process only. Workers receive the configuration and its
+ * changes from that process. Calls `started` in each serving process once the process listens. Log
+ * lines go to standard output. Resolves with the exit code. Throws what `readConfig` and
+ * `startService` throw.
  */
 export async function serve(
   readConfig: () => Config,
@@ -94,7 +95,7 @@ function receiveConfig(): Promise<Config> {
 
 /**
  * In a worker, receives the changes of the configuration from the supervising process. The mailbox
- * includes changes that arrive while the worker starts.
+ * stores the latest change that arrives while the worker starts.
  */
 function receiveChanges(): Mailbox<Change> {
   const changes = createMailbox<Change>();

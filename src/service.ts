@@ -64,7 +64,7 @@ export interface ServiceDependencies {
   readonly tokenUseIntervalMs?: number;
   /** How often the audit trail is sealed. */
   readonly auditIntervalMs?: number;
-  /** Returns the metrics of all processes of the service, if there are several. */
+  /** Returns the metrics of all the service's processes. Absent if there is one process. */
   readonly readMetrics?: () => Promise<string>;
 }
 
@@ -252,7 +252,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       close: () => closeAll(closers),
     };
   } catch (error) {
-    // throw the startup error, not an error of the cleanup
+    // Throw the startup error, not an error from the cleanup.
     await closeAll(closers).catch(() => undefined);
     throw error;
   }
@@ -267,8 +267,9 @@ function reportClockStep(log: Log): (reached: string, now: string) => void {
 }
 
 /**
- * Returns 403 for Keystone alone by default, because Keystone clients sign in again after 401.
- * Otherwise returns 401 by default, as Designate's API description specifies.
+ * Returns the status of a response to a caller who lacks a right. With Keystone alone, the default
+ * is 403, because Keystone clients sign in again after 401. Otherwise, the default is 401, as
+ * Designate's API description specifies.
  */
 function insufficientRightsStatus({
   insufficientRightsStatus: status,

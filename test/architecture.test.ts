@@ -228,7 +228,7 @@ describe('imports', () => {
     expect({ others, packages }).toEqual({ others: [], packages: [] });
   });
 
-  test('each package is imported in one folder, but src may import every package, and config may import yaml', () => {
+  test('each package is imported in one folder only, except by files in src itself and yaml in config', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
       for (const name of packages.filter(
@@ -240,7 +240,7 @@ describe('imports', () => {
     expect(spread.map(([name, places]) => `${name}: ${[...places].join(', ')}`)).toEqual([]);
   });
 
-  test('the imported packages are exactly the dependencies', () => {
+  test('src imports exactly the packages in dependencies of package.json', () => {
     const declared = Object.keys(
       (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object })
         .dependencies,
@@ -315,7 +315,7 @@ describe('names', () => {
     ).toEqual([]);
   });
 
-  test('every test folder is a source folder or a listed exception', () => {
+  test('every test folder has the name of a source folder or is a listed exception', () => {
     const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     );

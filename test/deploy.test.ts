@@ -27,8 +27,8 @@ function run(command: string, args: readonly string[]): { status: number | null;
 }
 
 /**
- * Writes the block of docs/operations.md in this language to a file, with a test certificate in
- * place of the certificates. Returns the path of the file.
+ * Writes the code block of docs/operations.md in this language to a file. Replaces the certificates
+ * with a test certificate. Returns the path of the file.
  */
 function configurationFor(language: string): string {
   const block = blocksOf({ path: 'docs/operations.md', text: read('docs/operations.md') }).find(
@@ -411,7 +411,10 @@ describe('Containerfile', () => {
   });
 });
 
-/** Runs Node.js and returns the exit code. Asynchronous, because this process runs the service. */
+/**
+ * Runs Node.js and returns the exit code. Does not block the event loop, because this process also
+ * runs the service.
+ */
 function runCheck(args: readonly string[]): Promise<number | null> {
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   return new Promise((resolve) => child.once('exit', resolve));

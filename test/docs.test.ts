@@ -80,7 +80,7 @@ test('all documents exist, and README.md, docs/api.md and docs/operations.md hav
 });
 
 test.each(DOCUMENTS)('$path: no example runs the program with npx', ({ text }) => {
-  // npx adds a second to each command. Outside a checkout, npx runs a package from the registry.
+  // npx adds 1 s to each command. Outside a checkout, npx runs a package from the registry.
   expect(text).not.toMatch(/npx tsigil|npm exec tsigil/);
 });
 

@@ -1,4 +1,4 @@
-// Bare node:http. The number in the path is the length of the constant body.
+// Bare node:http. The number in the path of a request is the length of the response body.
 import { createServer } from 'node:http';
 
 const bodies = new Map();

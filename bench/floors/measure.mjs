@@ -29,7 +29,7 @@ export async function measure(work) {
   return { count, seconds: (performance.now() - began) / 1000, cpu };
 }
 
-/** Sends `ready` to the parent process, and runs `work` for each job from it. */
+/** Sends `ready` to the parent process, and runs `work` for each job that the parent sends. */
 export function serveJobs(ready, work) {
   process.on('message', async (job) => process.send(await work(job)));
   process.on('disconnect', () => process.exit());

@@ -70,7 +70,10 @@ async function onPostgres(bench, programs) {
   }
 }
 
-/** Starts each build several times, and compares the time to the first response and the memory. */
+/**
+ * Starts each build `3 * bench.rounds` times, and compares the time to the first response and the
+ * memory.
+ */
 async function starts(bench, programs) {
   const measured = { before: [], now: [] };
   for (let round = 0; round < 3 * bench.rounds; round += 1) {
@@ -84,23 +87,23 @@ async function starts(bench, programs) {
     median(measured.now.map((each, round) => each[member] - measured.before[round][member]));
   return [
     finish({
-      name: 'start to first response, more than before',
+      name: 'start to first response, increase over the other build',
       value: difference('ms'),
       target: { atMost: 30, unit: 'ms' },
     }),
     finish({
-      name: 'memory of an idle service, more than before',
+      name: 'memory of an idle service, increase over the other build',
       value: difference('mb'),
       target: { atMost: 6, unit: 'MB' },
     }),
   ];
 }
 
-/** Returns a function that makes the row of one operation, with the other build as the floor. */
+/** Returns a function that creates the row of one operation, with the other build as the floor. */
 function comparison(measured) {
   return (name, operation, options) =>
     rowOf({
-      name: `${name}, against the build before`,
+      name: `${name}, against the other build`,
       measured: measured[`${operation} now`],
       floor: measured[`${operation} before`],
       peakMb: undefined,

@@ -77,8 +77,8 @@ function newKey(name) {
 }
 
 /**
- * Opens a store with keys in a new database. Returns the operations of the store. Each operation
- * returns how often it ran.
+ * Opens a store with keys in a new database. Returns the operations to measure. Each operation
+ * returns the number of times that it ran.
  */
 async function openStore(isEncrypted) {
   const [{ openDatabase }, { insertDataKey }, { createKeyring }, { masterKeyOf }] =
@@ -137,7 +137,7 @@ async function openStore(isEncrypted) {
 }
 
 /**
- * Repeats an operation of a store. Returns the rate of the operation, and its CPU time in
+ * Repeats an operation. Returns its rate per second, and the CPU time of one operation in
  * microseconds.
  */
 async function cpuOf({ seconds }, operation) {

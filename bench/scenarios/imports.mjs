@@ -7,8 +7,8 @@ const COUNT = 10_000;
 const FIRST_NUMBER = 5_000_000;
 
 /**
- * Measures an import of 10,000 TLD entries in one request. The floor inserts as many rows in one
- * transaction.
+ * Measures an import of 10,000 TLD entries in one request. The floor inserts the same number of
+ * rows in one transaction.
  */
 export async function imports(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];
@@ -21,7 +21,7 @@ export async function imports(bench) {
     const send = async (count) => {
       const tlds = Array.from({ length: count }, (_, number) => ({
         name: tldName(FIRST_NUMBER + list * COUNT + number),
-        description: 'An entry of the benchmark',
+        description: 'A benchmark entry',
       }));
       list += 1;
       const headers = { ...service.headers, 'content-type': 'application/json' };

@@ -7,8 +7,8 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 const CALLERS = 64;
 
 /**
- * Measures reads and durable creations on PostgreSQL, with one process and two. The floors are raw
- * `pg` with named statements.
+ * Measures reads and durable creations on PostgreSQL, with one process and with two processes. The
+ * floors are raw `pg` with named statements.
  */
 export async function postgres(bench) {
   const { startPostgres, createDatabase } = await postgresHarness();

@@ -6,8 +6,8 @@ import { finish, interleave, median, rowOf } from '../rounds.mjs';
 import { ownToken, ROOT, sendRequest, startService } from '../service.mjs';
 
 /**
- * Measures the time from the start of the process to its first response, with no rows and with
- * 100,000.
+ * Measures the time from the start of the process to its first response, without rows and with
+ * 100,000 rows.
  */
 export async function start(bench) {
   const started = async (count) => {
@@ -37,8 +37,8 @@ export async function start(bench) {
 const MAX_MEMORY_SECONDS = 90;
 
 /**
- * Measures the resident memory of a new service, with 100,000 rows, and after up to 1,000,000
- * requests.
+ * Measures the resident memory of an idle service without rows, of an idle service with 100,000
+ * rows, and after up to 1,000,000 requests.
  */
 export async function memory(bench) {
   const { setting, rows } = await databaseWith(100_000);

@@ -4,7 +4,7 @@ import { finish, floorRun, interleave, median, rowOf, underLoad } from '../round
 import { ownToken, startService } from '../service.mjs';
 
 /**
- * Measures durable changes over 64 connections. The floor is raw SQLite with one insertion for each
+ * Measures durable changes over 64 connections. The floor is raw SQLite with one insertion per
  * commit.
  */
 export async function writes(bench) {

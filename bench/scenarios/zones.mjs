@@ -34,7 +34,7 @@ export async function zones(bench) {
   return rows;
 }
 
-/** Measures checks of 1,000 zone names below different TLD entries, out of 100,000 entries. */
+/** Measures checks of 1,000 zone names under different TLD entries, with 100,000 entries. */
 export async function checks(bench) {
   const service = await startService({
     database: (await databaseWith(100_000)).setting,

@@ -1,6 +1,6 @@
-// Shows the delivery of keys on this machine. Usage: npm run demo [-- DRIVER]. Starts a name server
-// and the service in a temporary folder. Transfers a zone with a new key, and shows that the name
-// server refuses the deleted key. Finally, stops both programs and removes the folder.
+// Demonstrates the delivery of keys on this machine. Usage: npm run demo [-- DRIVER]. Starts a name
+// server and the service in a temporary folder. Transfers a zone with a new key, and shows that the
+// name server refuses the deleted key. Finally, stops both programs and removes the folder.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -121,7 +121,9 @@ async function demonstrate(driver, folder, processes) {
     if (command === undefined) indent(output);
     else show(command, output);
     if (sent !== expected)
-      throw new Error(`${title} ${sent ? 'sent the zone' : 'did not send the zone'}`);
+      throw new Error(
+        `${title} ${sent ? 'sent the zone, but must refuse the transfer' : 'did not send the zone, but must accept the key'}`,
+      );
   };
   await showTsigil(
     'zone',
@@ -176,7 +178,7 @@ async function demonstrate(driver, folder, processes) {
 const controller = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(name, () => controller.abort(new Error(`Stopped by ${name}`)));
-// The reader of the output may close it early, as `head` does.
+// The reader may close the output early, as `head` does.
 process.stdout.on('error', (error) => controller.abort(error));
 process.stderr.on('error', () => undefined);
 try {

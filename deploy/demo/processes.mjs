@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** The time limit for the start of a program or for a condition, in milliseconds. */
 const TIMEOUT_MS = 20_000;
 
-/** How long a program may take to end before it is killed, in milliseconds. */
+/** How long a program may take to end before the demo kills it, in milliseconds. */
 const END_MS = 5000;
 
 /** The folders to search for programs: those of the PATH, and those for administrators. */
@@ -34,7 +34,7 @@ export function findProgram(name) {
     });
 }
 
-/** Returns a free port of 127.0.0.1. */
+/** Returns a free port on 127.0.0.1. */
 export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -45,8 +45,8 @@ export async function freePort() {
 }
 
 /**
- * Returns functions that run programs in `folder`. When `signal` aborts, the functions throw the
- * reason of the signal.
+ * Returns functions that run programs in `folder`. After `signal` is aborted, the functions throw
+ * the abort reason.
  */
 export function createProcesses(folder, signal) {
   const running = [];
@@ -99,7 +99,7 @@ export function createProcesses(folder, signal) {
       }, `${title} did not start`);
     },
 
-    /** Runs a program to its end, and returns its exit code and its output. */
+    /** Runs a program until it exits, and returns its exit code and its output. */
     async run(program, parameters, variables = {}) {
       const started = launch(program, parameters, variables);
       const status = await started.exit;
@@ -107,7 +107,7 @@ export function createProcesses(folder, signal) {
       return { status, output: started.output };
     },
 
-    /** Stops all programs, the newest first. */
+    /** Stops all programs, the last started first. */
     async end() {
       for (const { child, exit, ended } of running.toReversed()) {
         if (ended) continue;

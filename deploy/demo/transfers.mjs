@@ -12,8 +12,9 @@ import { findProgram } from './processes.mjs';
 const TIMEOUTS = { tries: 3, seconds: 3 };
 
 /**
- * Returns a function that requests a transfer, signed with the key in `keyFile` if given. The
- * function returns the output, whether the server sent the zone, and the command if it ran dig.
+ * Returns a function that requests a transfer, and signs the request with the key in `keyFile`, if
+ * given. The function returns the output, whether the server sent the zone, and the dig command if
+ * dig is installed.
  */
 export function createTransfers({ folder, zone, port, run }) {
   const dig = findProgram('dig');

@@ -1,4 +1,4 @@
-// Builds the package for Debian and derivatives of Debian, with all dependencies.
+// Builds the package for Debian and its derivatives. The package contains all dependencies.
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -19,14 +19,14 @@ import { dependenciesOf, nameOf, readJson } from './program.mjs';
 const HOME = 'usr/lib/tsigil';
 const DOCUMENTS = 'usr/share/doc/tsigil';
 
-/** The paths of the files of deploy/debian in the package. */
+/** Files in deploy/debian, and their paths in the package. */
 const FILES = {
   'tsigil.yaml': 'etc/tsigil/tsigil.yaml',
   'sysusers.conf': 'usr/lib/sysusers.d/tsigil.conf',
   'tmpfiles.conf': 'usr/lib/tmpfiles.d/tsigil.conf',
 };
 
-/** Replacements in the units: the paths of a checkout in /opt, and the paths in the package. */
+/** Replacements in the systemd units: paths of a checkout in /opt become paths of the package. */
 const MOVES = [
   ['/usr/bin/node /opt/tsigil/dist/main.js', '/usr/bin/tsigil'],
   ['/opt/tsigil/docs', `/${DOCUMENTS}/docs`],
@@ -39,12 +39,12 @@ const COMPLETIONS = {
   fish: 'usr/share/fish/vendor_completions.d/tsigil.fish',
 };
 
-/** The files of dependencies that programs load, and their licences. */
+/** Names of files in dependencies that Node.js can load, and names of licence files. */
 const LOADED = /\.(?:[cm]?js|json|node)$|^(?:licen[cs]e|notice)\b/i;
-/** Folders of dependencies that no program loads, and hidden files. */
+/** Paths in dependencies that the program never loads: hidden files, and folders such as docs. */
 const UNUSED = /(?:^|\/)(?:\.|(?:bench\w*|docs|examples?|integration|scripts|spec|tests?|tools)\/)/;
 
-/** The suffix of binaries for glibc, the C library of Debian. */
+/** The name of the SQLite binary for glibc, Debian's C library. */
 const GLIBC = '@photostructure+sqlite.glibc.node';
 
 /** Writes the .deb for one architecture. `root` is a new folder for the files of the package. */
@@ -150,7 +150,7 @@ function writeControl({ checkout, root, manifest, architecture }) {
   }
 }
 
-/** Returns the maintainer in Debian's form, with the address for defects from package.json. */
+/** Returns the maintainer in Debian's format, with the address for bug reports in package.json. */
 function maintainer({ bugs }) {
   return `Tsigil maintainers <${bugs.email}>`;
 }

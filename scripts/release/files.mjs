@@ -12,20 +12,20 @@ export function run(program, parameters, folder, environment = {}) {
     maxBuffer: 64 * 1024 * 1024,
   });
   if (error !== undefined) throw error;
-  if (status !== 0) throw new Error(`${program} failed with ${status}: ${stdout}${stderr}`);
+  if (status !== 0) throw new Error(`${program} failed with status ${status}: ${stdout}${stderr}`);
   return stdout;
 }
 
 /**
- * Copies files and folders from `source` to the same paths in `target`, with the modes of `copy`.
+ * Copies files and folders from `source` to the same paths in `target`. Sets modes as `copy` does.
  */
 export function copyAll(source, paths, target) {
   for (const path of paths) copy(join(source, path), join(target, path));
 }
 
 /**
- * Copies a file or folder, without the paths for which `filter` returns false. Follows symbolic
- * links. Executable files get mode 0755, and other files mode 0644.
+ * Copies a file or folder, except the paths for which `filter` returns false. Follows symbolic
+ * links. Folders and executable files get mode 0755, and other files mode 0644.
  */
 export function copy(source, target, filter = () => true) {
   mkdirSync(dirname(target), { recursive: true });
@@ -33,14 +33,14 @@ export function copy(source, target, filter = () => true) {
   setModes(target);
 }
 
-/** Returns the paths of all files below `folder`, relative to it and sorted. */
+/** Returns the paths of all files below `folder`, sorted and relative to `folder`. */
 export function filesBelow(folder) {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => lstatSync(join(folder, path)).isFile())
     .sort();
 }
 
-/** Writes a folder as a .tar.gz whose entries are below the name of the folder. */
+/** Writes a folder as a .tar.gz archive. The path of each entry begins with the folder's name. */
 export function archive(folder, file, time) {
   const order = ['--sort=name', `--mtime=@${time}`, '--format=ustar'];
   const owner = ['--owner=0', '--group=0', '--numeric-owner'];

@@ -1,4 +1,4 @@
-// The software bill of materials (SBOM) in the JSON form of CycloneDX, as npm writes it.
+// Creates the software bill of materials (SBOM) with npm, as CycloneDX JSON.
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { run } from './files.mjs';
 import { readJson } from './program.mjs';
 
 /**
- * Returns the SBOM of the program and its dependencies. The time of the SBOM is `time`, and the
- * serial number depends only on the content. Writes the input files of npm into `folder`, without
- * packages that only a checkout needs. `npm sbom --omit=dev` would also omit packages that both the
- * program and the tests need.
+ * Returns the SBOM of the program and its dependencies. The timestamp of the SBOM is `time`, and
+ * the serial number depends only on the content. Writes npm's input files into `folder`, without
+ * the packages that only a checkout needs. `npm sbom --omit=dev` would also omit packages that both
+ * the program and the tests need.
  */
 export function describeMaterials(checkout, folder, time) {
   mkdirSync(folder);
@@ -40,7 +40,7 @@ function withoutDevelopment(content) {
   return { ...content, packages: Object.fromEntries(shipped) };
 }
 
-/** Returns a UUID of version 8 (RFC 9562 section 5.8) made of the first digits of a hash. */
+/** Returns a UUID of version 8 (RFC 9562 section 5.8) made from the digits of a hash. */
 function uuidOf(hash) {
   const variant = ((parseInt(hash[16], 16) & 3) | 8).toString(16);
   const digits = `${hash.slice(0, 12)}8${hash.slice(13, 16)}${variant}${hash.slice(17, 32)}`;

@@ -1,4 +1,4 @@
-// Builds the published program, without files and members that only a checkout needs.
+// Builds the published program, without the files and settings that only a checkout needs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../bundle.mjs';
@@ -13,7 +13,7 @@ const FILES = ['docs/tsigil.1', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURIT
 /** The members of package.json that only a checkout needs. */
 const CHECKOUT_MEMBERS = ['allowScripts', 'devDependencies', 'scripts'];
 
-/** Bundles src into `target` and adds what the npm package contains. Returns its package.json. */
+/** Writes the content of the npm package into `target`. Returns its package.json. */
 export async function buildProgram(checkout, target) {
   copyAll(checkout, FILES, target);
   await bundle(checkout, join(target, 'dist'));

@@ -2,7 +2,7 @@
 export interface Cache<T> {
   /** Returns the value of `key`, or undefined if its entry is missing or has expired. */
   get(key: string): T | undefined;
-  /** Stores `value` until the time `until`, in seconds of the cache's clock. */
+  /** Stores `value` with the expiry time `until`, in seconds of the cache's clock. */
   set(key: string, value: T, until: number): void;
 }
 

@@ -8,9 +8,9 @@ import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**
  * Creates an administrator token if the database contains no token. The database contains no token
- * at the first start, and after the last token was revoked. Returns whether the function created a
- * token. Writes the token to `file` with mode 0600 before the transaction commits. So a crash never
- * leaves a valid token without its file.
+ * at the first start, and after the last token was revoked. Returns true if the function created a
+ * token. Writes the token to `file` with mode 0600 before the transaction commits. Therefore, a
+ * crash never leaves a valid token without its file.
  */
 export async function createFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
   if (await dependencies.store.exists(token, [])) return false;
@@ -25,7 +25,7 @@ export async function createFirstToken(dependencies: Dependencies, file: string)
     );
     return true;
   } catch (error) {
-    // another process created the token first
+    // Another process created the token first.
     if (error instanceof ServiceError && error.code === 'duplicate') return false;
     throw error;
   }

@@ -5,7 +5,7 @@ import { authOf } from '../net/keystone-credentials.ts';
 import { keystoneError, type KeystoneApi, type KeystoneResponse } from '../net/keystone.ts';
 import { readToken, readLifetimeSeconds, type ValidToken } from './keystone-token.ts';
 
-/** The service's credentials in Keystone: a password, an application credential, or none. */
+/** The service's credentials for Keystone: a password, an application credential, or none. */
 export interface KeystoneCredentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -19,9 +19,9 @@ export interface KeystoneCredentials {
 /** A client that validates tokens. */
 export interface KeystoneClient {
   /**
-   * Returns a token's caller and expiry time; undefined for an invalid token. Throws `unavailable`
-   * if Keystone does not respond within `timeoutSeconds`. This limit covers all requests and
-   * retries together.
+   * Returns a token's caller and expiry time, or undefined for an invalid token. Throws
+   * `unavailable` if Keystone does not respond within `timeoutSeconds`. This limit covers all
+   * requests and retries together.
    */
   validate(token: string): Promise<ValidToken | undefined>;
 }
@@ -33,12 +33,12 @@ interface Session {
   readonly renewAt: number;
 }
 
-/** The fraction of a token's lifetime after which the service requests a new one. */
+/** The fraction of a token's lifetime after which the service requests a new token. */
 const RENEWAL_FRACTION = 0.9;
 
 /**
  * How long the service waits before it sends refused credentials again. Keystone may lock a user
- * out after too many attempts.
+ * out after too many failed attempts.
  */
 const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 
@@ -135,7 +135,7 @@ function createSession(
   };
 }
 
-/** Waits for a response. Throws `unavailable` if none arrives, or if its status is 429 or 5xx. */
+/** Returns the response. Throws `unavailable` if none arrives, or if the status is 429 or 5xx. */
 async function responseOf(
   api: KeystoneApi,
   request: Promise<KeystoneResponse>,
@@ -157,7 +157,7 @@ async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Pro
 }
 
 /**
- * Returns the `auth` member of a request for the service's Keystone token; undefined without
+ * Returns the `auth` member of a request for the service's Keystone token, or undefined without
  * credentials.
  */
 function serviceAuth(credentials: KeystoneCredentials): object | undefined {

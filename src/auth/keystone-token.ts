@@ -52,8 +52,8 @@ export function readToken(body: unknown): ValidToken | undefined {
   const caller: Caller = {
     id: user.id,
     name: user.name,
-    // The agent role requires a limit to name servers. Only the service's own tokens have such a
-    // limit.
+    // The agent role is valid only in tokens that are limited to name servers. Keystone tokens have
+    // no such limit.
     roles: roles.map(({ name }) => name).filter((name) => name.toLowerCase() !== AGENT_ROLE),
     projectId: project?.id ?? null,
     expiresAt: parseTimestamp(token.expires_at) ?? null,
@@ -69,7 +69,7 @@ export function readToken(body: unknown): ValidToken | undefined {
 }
 
 /**
- * Returns the lifetime of a token; undefined if `body` lacks a valid issue time or expiry time.
+ * Returns the lifetime of a token, or undefined if `body` lacks a valid issue time or expiry time.
  * Both times are from Keystone's clock, so clock skew has no effect.
  */
 export function readLifetimeSeconds(body: unknown): number | undefined {

@@ -12,7 +12,7 @@ import {
 import type { ValidToken } from './keystone-token.ts';
 import type { Method } from './method.ts';
 
-/** The settings for Keystone: its URL, the service's credentials and the cache of validations. */
+/** The settings for Keystone: its URL, the service's credentials and the cache of results. */
 export interface KeystoneSettings extends KeystoneCredentials {
   readonly url: string | undefined;
   readonly publicUrl: string | undefined;
@@ -34,14 +34,12 @@ export interface KeystoneObserver {
 }
 
 /**
- * The maximum time for which a refusal is cached. A Keystone node rejects valid tokens until it
- * receives a new signing key.
+ * The maximum time for which a refusal is cached. After a key rotation, a Keystone node rejects
+ * valid tokens until it receives the new key.
  */
 const REFUSAL_SECONDS = 10;
 
-/**
- * The form of a Keystone token, for all token providers: only characters that are safe in a header.
- */
+/** A Keystone token from any token provider: only characters that are safe in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /** The cached value for a refused token. */

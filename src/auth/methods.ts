@@ -9,10 +9,7 @@ import { configuredToken, ownTokens } from './tokens.ts';
 /** The dependencies of authentication methods. */
 export interface AuthDependencies {
   readonly store: Store;
-  /**
-   * The clock that expiry times of tokens are compared with. This clock must follow the system
-   * clock.
-   */
+  /** The clock that decides whether a token has expired. It must follow the system clock. */
   readonly clock: Clock;
   /**
    * Ids of the service's own tokens that this process refuses, even if the database still contains
@@ -25,8 +22,8 @@ export interface AuthDependencies {
 }
 
 /**
- * Every method by its name in the configuration. The first method that claims a token authenticates
- * its caller.
+ * The authentication methods, by their names in the configuration. The first method that claims a
+ * token authenticates its caller.
  */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
   tokens: ({ store, clock, revokedTokens }) =>
@@ -42,7 +39,7 @@ export interface Authentication {
   readonly challenges: readonly Challenge[];
   /** Records that the caller's token was used now. */
   readonly noteUse: (caller: Caller) => void;
-  /** Replaces the administrator token by `adminToken`; undefined removes it. */
+  /** Replaces the administrator token with `adminToken`, or removes it if undefined. */
   changeAdminToken(adminToken: string | undefined): void;
   /** Stores when tokens were last used, and closes the connections of the methods. */
   close(): Promise<void>;

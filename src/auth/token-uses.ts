@@ -29,8 +29,8 @@ const INTERVAL_MS = 60_000;
 const MAX_TOKENS = 10_000;
 
 /**
- * Stores when tokens were last used. For each request, the service only sets an entry of a map. A
- * timer writes all entries. The database changes at most once a minute for each token, also with
+ * Stores when tokens were last used. Each request only sets an entry in a map. A timer writes the
+ * entries to the database. The database changes at most once a minute for each token, even with
  * several processes.
  */
 export function createTokenUses({

@@ -75,8 +75,8 @@ interface Search {
 
 /**
  * Finds tokens by their hash. Caches each token until any token changes, and for at most 0.5 s if
- * other processes may change tokens. Within these limits, concurrent requests with one token share
- * a query, because the rate limit counts them as one.
+ * other processes may change tokens. Within these limits, concurrent requests with the same token
+ * share a query. The address limit also counts them as one request.
  */
 function cacheUnchanged(store: Store, seconds: () => number) {
   let cache = createCache<Caller>(MAX_CACHED_TOKENS, seconds);

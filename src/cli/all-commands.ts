@@ -48,7 +48,7 @@ export function addAllCommands(program: Command, local: LocalCommands, terminal:
   acceptConnectionFlagsFirst(program);
 }
 
-/** Sets the summary of a command for resources: the names of its subcommands. */
+/** Sets a resource command's summary to the names of its subcommands. */
 function describeVerbs(command: Command, plural: string): void {
   const verbs = command.commands.map((each) => each.name());
   command.summary(`${verbs.slice(0, -1).join(', ')} and ${verbs.at(-1)} ${plural}`);

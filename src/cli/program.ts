@@ -50,7 +50,7 @@ export async function createProgram(
 
 /**
  * Creates the program for the command line `argv`. For a command that runs on this machine, such as
- * `serve`, the program has only such commands. Loading all commands takes longer.
+ * `serve`, loads only such commands, because loading all commands takes longer.
  */
 async function programFor(
   argv: readonly string[],

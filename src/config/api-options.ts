@@ -28,7 +28,7 @@ export const API_SECTIONS = {
     maxBodyBytesInFlight: option(integer(MIB, 16 * GIB), {
       default: 32 * MIB,
       meaning:
-        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter of this limit, but always enough for one body of the maximum size.',
+        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter of this limit, and always at least one body of the maximum size.',
     }),
     maxHeaderBytes: option(integer(KIB, MIB), {
       default: 16 * KIB,
@@ -52,7 +52,7 @@ export const API_SECTIONS = {
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
-        'How long a list without an index may take, in seconds, such as a list that is filtered by a pattern. After this time, the service returns 503.',
+        'How long a list that uses no index may take, in seconds. An example is a list that is filtered by a pattern. After this time, the service returns 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
       reload: 'yes',

@@ -43,7 +43,7 @@ const KEYSTONE = {
   timeoutSeconds: option(integer(1, 600), {
     default: 5,
     meaning:
-      'How long a request waits for Keystone, in seconds: sign-in, validation and retries together.',
+      'How long a request waits for Keystone, in seconds. The time includes sign-in, validation and retries.',
   }),
   maxTokenDays: option(integer(0, 3650), {
     reload: 'yes',

@@ -47,9 +47,7 @@ export function combinationProblems({ auth, database, tls, workers }: Config): s
   return problems;
 }
 
-/**
- * Returns a problem if some settings of `values` are set and others are not; otherwise undefined.
- */
+/** Returns a problem if only some settings of `values` are set, otherwise undefined. */
 function togetherProblem(values: Readonly<Record<string, unknown>>): string | undefined {
   const set = Object.values(values).filter((value) => value !== undefined).length;
   if (set === 0 || set === Object.keys(values).length) return undefined;
@@ -107,7 +105,7 @@ export function startFileProblems(config: Config): string[] {
   return fileProblems({ ...config, encryption });
 }
 
-/** Returns why `work` failed, or undefined if it threw nothing. */
+/** Returns why `work` failed, or undefined if `work` succeeded. */
 function failureOf(work: () => unknown): string | undefined {
   try {
     work();

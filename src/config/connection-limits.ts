@@ -16,7 +16,7 @@ export interface EffectiveLimits {
   /** Undefined if the service trusts a proxy, because many callers share the address of a proxy. */
   readonly maxConnectionsPerAddress: number | undefined;
   /**
-   * The limit of open files, if it allows fewer connections than the configuration; otherwise
+   * The limit of open files, if it allows fewer connections than the configuration, otherwise
    * undefined.
    */
   readonly openFiles: number | undefined;
@@ -24,8 +24,8 @@ export interface EffectiveLimits {
 
 /**
  * Returns the connection limits that the configuration and the limit of open files allow.
- * `openFiles` is the process's limit of open files; undefined if it is unknown. If `isShared`, the
- * connections to the database count as open files too.
+ * `openFiles` is the process's limit of open files, or undefined if the limit is unknown. If
+ * `isShared`, the connections to the database count as open files too.
  */
 export function connectionLimits(
   config: Config,

@@ -66,7 +66,7 @@ export function readVariable(
 }
 
 /**
- * Returns the path of the systemd credential of an option; undefined if systemd passed no such
+ * Returns the path of the systemd credential of an option, or undefined if systemd passed no such
  * credential.
  */
 export function readCredential(
@@ -109,7 +109,7 @@ function readSecretFile(
   } catch (error) {
     problems.push(
       error instanceof TypeError
-        ? `${source} is not text in UTF-8`
+        ? `${source} is not valid UTF-8 text`
         : `${source} cannot be read: ${faultOf(error).reason}`,
     );
   }

@@ -7,8 +7,8 @@ import { OPTIONS } from './options.ts';
 const load = createRequire(import.meta.url);
 
 /**
- * Returns the YAML library. The first call loads its 70 modules, so that a service without a
- * configuration file does not load them.
+ * Returns the YAML library. The first call loads the library, so that a service without a
+ * configuration file does not load its 70 modules.
  */
 export function yaml(): typeof import('yaml') {
   return load('yaml') as typeof import('yaml'); // `require` returns the same module as `import`

@@ -1,5 +1,5 @@
 /**
- * The kinds of values that only settings have. `src/domain/model/field.ts` has the kinds that
+ * The kinds of values that only settings have. `src/domain/model/field.ts` defines the kinds that
  * resources share.
  */
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
@@ -15,7 +15,7 @@ export const PATH_FORMAT = 'path';
 
 /**
  * Text that `convert` accepts. `values` describes valid text and follows "must be" in messages.
- * `convert` returns the value; undefined for invalid text.
+ * `convert` returns the value, or undefined for invalid text.
  */
 function textOf(
   values: string,
@@ -148,7 +148,7 @@ export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
   };
 }
 
-/** An operation that a configuration may grant to other roles. */
+/** A right that a configuration may grant to other roles. */
 function operation(): Kind<string> {
   return {
     schema: { type: 'string', enum: CONFIGURABLE_RIGHTS },
@@ -156,17 +156,17 @@ function operation(): Kind<string> {
       typeof value === 'string' && CONFIGURABLE_RIGHTS.includes(value)
         ? { value }
         : {
-            problem: `is not an operation. Use one of: ${CONFIGURABLE_RIGHTS.join(', ')}`,
+            problem: `is not a right. Use one of: ${CONFIGURABLE_RIGHTS.join(', ')}`,
             validator: 'enum',
           },
   };
 }
 
-/** A map from operations to the roles that may perform them. */
+/** A map from rights to the roles that have them. */
 export function policy(): Kind<Readonly<Record<string, readonly string[]>>> {
   const kind = map(operation(), list(text({ min: 1, max: 255 }), 1, 100), 1000);
   return {
     ...kind,
-    schema: { ...kind.schema, description: 'a map from operations to lists of roles' },
+    schema: { ...kind.schema, description: 'a map from rights to lists of roles' },
   };
 }

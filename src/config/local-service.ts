@@ -16,7 +16,7 @@ export interface LocalService {
 
 /**
  * The configuration file and the environment file of an installed service, and the folder in which
- * it runs.
+ * the service runs.
  */
 export interface Installation {
   readonly config: string;

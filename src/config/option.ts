@@ -55,8 +55,8 @@ interface Details<T> {
 }
 
 /**
- * Returns the definition of a setting with values of `kind`. Without a default, the value of a
- * setting that is not set is undefined.
+ * Returns the definition of a setting with values of `kind`. Without a default, the value of an
+ * unset setting is undefined.
  */
 export function option<T>(
   kind: Kind<T>,
@@ -80,8 +80,8 @@ export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | un
 }
 
 /**
- * Calls `visit` for each setting of a section and of its nested sections. Returns the results in
- * the same nesting.
+ * Calls `visit` for each setting of a section and of its nested sections. Returns the results as an
+ * object with the same structure.
  */
 export function mapOptions(
   section: Section,
@@ -127,14 +127,14 @@ export function variableOf({ key, variable }: Pick<Option, 'key' | 'variable'>):
 }
 
 /**
- * Returns the environment variable that names a file with the value of a secret option; undefined
- * for other options.
+ * Returns the environment variable that names a file with the value of a secret option, or
+ * undefined for other options.
  */
 export function fileVariableOf(option: Option): string | undefined {
   return option.secret && !option.hasFileSetting ? `${variableOf(option)}_FILE` : undefined;
 }
 
-/** The `meaning` of a definition is text. All members of a section are objects. */
+/** Returns whether `node` is a definition. A section has no member `meaning` that is text. */
 function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
 }

@@ -111,7 +111,8 @@ export const TABLE = {
     toLog: option(boolean(), {
       reload: 'yes',
       default: false,
-      meaning: 'Also write each record of the audit trail to the log, after its commit.',
+      meaning:
+        'Also write each record of the audit trail to the log, after the record is committed.',
     }),
   },
   ...AUTH_SECTIONS,

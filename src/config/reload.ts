@@ -4,7 +4,7 @@ import { TABLE, valueAt, type Config } from './options.ts';
 
 /** The effect of a changed configuration on a running service. */
 export interface ConfigChange {
-  /** The new configuration, frozen. Settings that need a restart have their former values. */
+  /** The new configuration, frozen. Settings that need a restart keep their former values. */
   readonly config: Config;
   /** The keys of the settings that have new values. */
   readonly applied: readonly string[];

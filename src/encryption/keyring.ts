@@ -11,10 +11,10 @@ import { messageOf } from '../net/faults.ts';
 import { open, seal } from './seal.ts';
 import { createSecretCache } from './secret-cache.ts';
 
-/** The maximum number of cached secrets per column. This many secrets use about 2 MB. */
+/** The maximum number of cached secrets per column. 4000 secrets use about 2 MB. */
 const CACHED_SECRETS = 4000;
 
-/** The maximum number of unreadable rows that are counted. */
+/** The maximum number of unreadable rows to count. */
 const COUNTED_ROWS = 10_000;
 
 const KEY_OCTETS = 32;
@@ -155,7 +155,7 @@ function auditKeyOf(key: OpenKey | undefined): AuditKey | undefined {
   };
 }
 
-/** Returns the key that wraps data keys (RFC 5869). The master key itself encrypts nothing. */
+/** Derives the key that wraps data keys (RFC 5869). The master key itself encrypts nothing. */
 function wrappingKey({ key }: MasterKey): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', WRAP_LABEL, KEY_OCTETS));
 }

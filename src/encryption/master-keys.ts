@@ -18,14 +18,14 @@ import {
 import { faultOf } from '../net/faults.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
 
-/** The settings that name master keys. */
+/** The settings for master keys. */
 export interface MasterKeySettings {
   /** The text of the keys. */
   readonly masterKey?: string | undefined;
   readonly masterKeyFile?: string | undefined;
 }
 
-/** The master keys of a source, or why they cannot be used. */
+/** The master keys of a source, or the reason why they cannot be used. */
 export interface FoundMasterKeys {
   /** The name of the source in messages. */
   readonly source: string;
@@ -37,13 +37,13 @@ export interface FoundMasterKeys {
    * can be used.
    */
   readonly problem?: string;
-  /** True if every user of the machine can read the file. */
+  /** Whether every user of the machine can read the file. */
   readonly isReadable?: boolean;
   /** The id of the file's owner, unless the owner is root or the user of this process. */
   readonly otherOwner?: number | undefined;
 }
 
-/** The maximum size of a master key file. */
+/** The maximum size of a master key file, in bytes. */
 const MAX_BYTES = 65_536;
 
 const USE_A_FILE = 'Use the path of the master key file';
@@ -114,7 +114,7 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
 
 /**
  * Creates a master key, and writes it to `file` with mode 0600. The file is on disk when the
- * function returns. Throws Node's errors.
+ * function returns. Throws the file system errors of Node.js.
  */
 export function createMasterKeyFile(file: string): MasterKey {
   const key = masterKeyOf(randomBytes(32));
@@ -124,8 +124,8 @@ export function createMasterKeyFile(file: string): MasterKey {
 
 /**
  * Creates a master key, and adds it as the first line of `file`. Does not change the other lines,
- * the owner or the mode. After a crash, the file has either the old or the new content. Throws
- * Node's errors.
+ * the owner or the mode. After a crash, the file has either the old or the new content. Throws the
+ * file system errors of Node.js.
  */
 export function addMasterKey(file: string): MasterKey {
   if (!existsSync(file)) return createMasterKeyFile(file);
@@ -145,7 +145,7 @@ function read(subject: string, text: string): Pick<FoundMasterKeys, 'keys' | 'pr
   return 'keys' in parsed ? parsed : refused(`cannot be used: ${parsed.problem}`);
 }
 
-/** The content and the access rights of a file, or why it cannot be read. */
+/** The content and the access rights of a file, or the reason why it cannot be read. */
 interface RegularFile {
   readonly text: string;
   readonly mode: number;
@@ -164,7 +164,7 @@ function readRegularFile(file: string): RegularFile {
     if (stat.size > MAX_BYTES)
       return {
         ...access,
-        problem: `has ${stat.size} bytes, and a master key file has at most ${MAX_BYTES}. ${USE_A_FILE}`,
+        problem: `has ${stat.size} bytes, but a master key file has at most ${MAX_BYTES} bytes. ${USE_A_FILE}`,
       };
     return { ...access, text: readFileSync(descriptor, 'utf8') };
   } finally {

@@ -2,12 +2,12 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_OCTETS = 12;
-/** Both calls state the length of the tag in octets, because Node.js also accepts shorter tags. */
+/** The length of the tag in octets. Both calls set it, because Node.js accepts shorter tags. */
 const TAG = { authTagLength: 16 } as const;
 
 /**
  * Encrypts octets with AES-256-GCM and a random nonce (NIST SP 800-38D). Returns nonce, ciphertext
- * and tag in base64url. `open` needs the same `context`.
+ * and tag in base64url. `open` requires the same `context`.
  */
 export function seal(key: Buffer, context: string, content: Buffer): string {
   const nonce = randomBytes(NONCE_OCTETS);

@@ -1,6 +1,6 @@
 /**
  * A bounded cache of decrypted secrets of one column. `get` returns a secret only for the row and
- * the ciphertext that `set` received. So a ciphertext that was moved to another row has no entry.
+ * the ciphertext that `set` received. A ciphertext that was moved to another row has no entry.
  */
 export interface SecretCache {
   get(id: string, ciphertext: string): string | undefined;

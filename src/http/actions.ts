@@ -20,7 +20,7 @@ import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.
 /** The dependencies of action routes. */
 export interface ActionSettings {
   readonly errors: ErrorSettings;
-  /** The maximum body size of requests without their own limit. */
+  /** The maximum body size in bytes, for actions that do not set a limit. */
   readonly maxBodyBytes: number;
   readonly runLongWork: RunLongWork;
 }
@@ -69,7 +69,7 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
 type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;
 
 /**
- * Returns the parameters of an action. Throws `invalid_uuid`, `bad_request`, and the errors of
+ * Reads the request of an action. Throws `invalid_uuid`, `bad_request`, and the errors of
  * `readLongJsonBody` and `readActionBody`.
  */
 async function readRequest(

@@ -6,7 +6,7 @@ import { addDatabaseGauges, ageSeconds, type Metrics } from './metrics.ts';
 export interface TrailState {
   /** The number of records without a batch. */
   readonly unsealed: number;
-  /** The API timestamp of the oldest record without a batch. */
+  /** The time of the oldest record without a batch, in the timestamp format of the API. */
   readonly oldest: string | undefined;
   readonly lastBatch: number;
 }
@@ -15,13 +15,13 @@ export interface TrailState {
 export interface AuditMetrics {
   /** Counts a record that this process has written. */
   count(entry: AuditEntry): void;
-  /** Counts a repair of the hash chain whose end another program deleted. */
+  /** Counts a repair of the hash chain after another program deleted the end of the chain. */
   repaired(): void;
   /** Counts dropped records of combined events. */
   dropped(records: number): void;
   /**
-   * Adds the metrics that are read from the database. A scrape omits these metrics if the database
-   * does not respond.
+   * Adds the metrics that a scrape reads from the database. The scrape omits these metrics if the
+   * database does not respond.
    */
   observe(trail: { state(): Promise<TrailState> }): void;
 }
@@ -37,7 +37,7 @@ export function createAuditMetrics(metrics: Metrics): AuditMetrics {
   });
   const repairs = new Counter({
     name: 'tsigil_audit_repairs_total',
-    help: 'How often the service found that another program had deleted the end of the audit trail.',
+    help: 'Number of times that the service found that another program had deleted the end of the audit trail.',
     registers,
   });
   const dropped = new Counter({

@@ -32,7 +32,7 @@ import { readJsonBody } from './request/json-body.ts';
 import { withMarker, withParameters } from './request/urls.ts';
 import { secretReadsOf } from './secret-reads.ts';
 
-/** Adds the warnings of a change as a list of strings (RFC 9651 section 3.1). */
+/** Adds a header with the warnings of a change, as a list of strings (RFC 9651 section 3.1). */
 function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): void {
   if (warnings.length === 0) return;
   reply.header(WARNING_HEADER, warnings.map((each) => JSON.stringify(each)).join(', '));
@@ -64,15 +64,15 @@ export function addCollection(
   const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
     pendingMembers(type, operation, settings),
   );
-  /** Returns the context of a change. Only callers who may see secrets get warnings about them. */
+  /** Returns the context of a change. Only callers who may see secrets get warnings. */
   const contextOf = (request: FastifyRequest, writer: ResourceWriter): ChangeContext => {
     const context = changeContext(request);
     const warns = type.warnings !== undefined && writer === whole;
     return warns ? { ...context, warnings: [] } : context;
   };
   /**
-   * Returns whether to count all resources of a list. Only lists of owned resources are counted,
-   * unless the caller disables counting.
+   * Returns whether to count all resources of a list. The service counts only lists of owned
+   * resources, and only if the caller does not disable counting.
    */
   const isCounted = (request: FastifyRequest) =>
     type.owner !== undefined && !isSet(request, HIDE_COUNTS);
@@ -81,8 +81,8 @@ export function addCollection(
     async create(request, reply) {
       const { dependencies } = request.settings;
       const body = readJsonBody(request);
-      // The response is built before the commit. If it cannot be built or sent, no resource is
-      // stored.
+      // The callback builds the response before the commit. If the response cannot be built or
+      // sent, no resource is stored.
       let location = '';
       let text = '';
       const writer = writerFor(request);

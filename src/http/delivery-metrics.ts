@@ -10,7 +10,7 @@ import { addDatabaseGauges, ageSeconds, type DatabaseGauge, type Metrics } from 
 /** The maximum number of reasons per name server. Agents can report any text as a reason. */
 const MAX_CODES = 32;
 
-/** The part of a pass's result that metrics show. */
+/** The members of a pass's result that the metrics use. */
 export interface ObservedPass {
   readonly server: { readonly name: string };
   readonly outcome: string;
@@ -19,14 +19,14 @@ export interface ObservedPass {
   readonly lagSeconds: number | undefined;
 }
 
-/** Metrics of the delivery of keys. Names of keys never appear in them. */
+/** The metrics of key delivery. They contain no key names. */
 export interface DeliveryMetrics {
   observe(pass: ObservedPass, seconds: number): void;
   /** Adds the metrics that are read from the database. */
   addStatus(store: Store, status: Pick<DeliveryStatus, 'statuses'>): void;
 }
 
-/** Adds the metrics of the delivery of keys. */
+/** Adds the metrics of key delivery. */
 export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
   const registers = [metrics.registry];
   const passes = new Counter({
@@ -43,7 +43,7 @@ export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
   });
   const drift = new Counter({
     name: 'tsigil_delivery_drift_total',
-    help: 'How often a pass found that another program had changed the keys of a name server.',
+    help: 'Delivery passes that found keys changed by another program, by name server.',
     labelNames: ['name_server'] as const,
     registers,
   });
@@ -127,7 +127,7 @@ function addStatusMetrics(
     ),
     gauge(
       'tsigil_delivery_verified_age_seconds',
-      'Time since all keys were verified.',
+      'Time since all keys were last verified.',
       ({ verified_at: verified }) => (verified === null ? undefined : ageSeconds(verified)),
     ),
     {

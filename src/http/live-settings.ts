@@ -6,15 +6,15 @@ import { createAddressLimit, createRateLimiter, type RateLimit } from './request
 /** The settings of the HTTP server that may change while it runs. */
 export interface LiveSettings {
   readonly dependencies: ActionDependencies;
-  /** The limit for each caller. */
+  /** The rate limit of each caller. */
   readonly rateLimit: RateLimit;
-  /** The limit for requests without a valid token from each address. */
+  /** The rate limit of each address, for requests without a valid token. */
   readonly addressRateLimit: RateLimit;
   readonly allowedOrigins: readonly string[];
   readonly metricsAccess: MetricsAccess;
 }
 
-/** The settings in force. */
+/** The current settings. */
 export interface CurrentSettings {
   /** Returns the settings for a request that begins now. */
   current(): RequestSettings;
@@ -22,8 +22,8 @@ export interface CurrentSettings {
 }
 
 /**
- * Creates the settings in force from `initial`. A limit whose rate and burst stay the same keeps
- * its counts, so that no caller gets an extra burst. `seconds` is a monotonic clock.
+ * Creates the current settings from `initial`. A change resets only the limits whose rate or burst
+ * differs, so that no caller gets an extra burst. `seconds` is a monotonic clock.
  */
 export function createSettings(initial: LiveSettings, seconds: () => number): CurrentSettings {
   let settings = initial;

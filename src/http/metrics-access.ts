@@ -14,7 +14,7 @@ export interface MetricsAccess {
    * addresses.
    */
   readonly addresses: readonly string[];
-  /** Whether to read the caller's address from the proxy's header. */
+  /** Whether to read the caller's address from `X-Forwarded-For`. */
   readonly trustProxyHeaders: boolean;
 }
 

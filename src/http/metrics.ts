@@ -19,8 +19,8 @@ import { addRoutes } from './request/routes.ts';
 export interface Metrics {
   readonly registry: Registry;
   /**
-   * `route` is the pattern, never the URL. Patterns limit the number of series and keep values of
-   * requests out of the labels.
+   * `route` is the pattern, never the URL. Patterns limit the number of series and keep request
+   * data out of the labels.
    */
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   observeCommit(writes: number, seconds: number): void;
@@ -30,9 +30,9 @@ export interface Metrics {
 }
 
 /**
- * How often the delay of the event loop is measured, in milliseconds. Each measurement wakes up the
- * process. With the default of 10 ms, the measurements took two thirds of the CPU time of an idle
- * service.
+ * The interval between measurements of the event loop delay, in milliseconds. Each measurement
+ * wakes up the process. With the default of 10 ms, the measurements took two thirds of the CPU time
+ * of an idle service.
  */
 const EVENT_LOOP_MS = 50;
 
@@ -209,8 +209,8 @@ export function addMetrics(
 }
 
 /**
- * Adds the metrics of the encryption of secrets. A scrape omits these metrics if the database does
- * not respond.
+ * Adds the metrics of secret encryption. A scrape omits these metrics if the database does not
+ * respond.
  */
 export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): void {
   addDatabaseGauges(metrics, () => encryption.status(), [

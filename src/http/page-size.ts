@@ -1,6 +1,6 @@
 /**
- * Returns how many of the first `texts` fit into `maxBytes` as the items of a JSON array. Returns
- * at least 1 unless `texts` is empty.
+ * Returns how many items at the start of `texts` fit into a JSON array of `maxBytes`. Returns at
+ * least 1 unless `texts` is empty.
  */
 export function countFitting(texts: readonly string[], maxBytes: number): number {
   let bytes = '[]'.length;

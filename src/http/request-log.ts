@@ -29,7 +29,7 @@ interface CompletedRequest {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The time at which the head of the request was read, in milliseconds of a monotonic clock. */
+    /** The time when the request headers were read, in milliseconds of a monotonic clock. */
     began: number;
   }
 }
@@ -74,8 +74,7 @@ export function createRequestLog(
       request.began = performance.now();
     },
     end(request, reply) {
-      // The response to a disconnected caller never finishes. The response may already have emitted
-      // its 'close' event.
+      // The response to a disconnected caller never finishes, and may already have emitted 'close'.
       if (request.raw.socket.destroyed) note(request, reply);
       else reply.raw.on('close', () => note(request, reply));
     },

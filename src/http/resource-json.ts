@@ -1,13 +1,13 @@
 import { shownMembers, type ResourceType, type Resource } from '../domain/model/resource.ts';
 
 /**
- * The functions that write resources of one type as JSON. Every text is byte for byte what
- * `JSON.stringify` returns for the same members.
+ * The functions that write resources of one type as JSON. Each function returns exactly the text
+ * that `JSON.stringify` returns for the same members.
  */
 export interface ResourceWriter {
   /** Returns one resource. `collectionUrl` is the URL of its collection. */
   write(resource: Resource, collectionUrl: string): string;
-  /** Returns one resource. The members `further` follow all other members. */
+  /** Returns one resource. The members in `further` follow all other members. */
   writeWith(resource: Resource, collectionUrl: string, further: readonly string[]): string;
   /** Returns an array of resources. */
   writeList(resources: readonly Resource[], collectionUrl: string): string;
@@ -23,8 +23,8 @@ const PLAIN_MEMBERS = ['id', 'created_at', 'updated_at'];
 const ESCAPED = /[\0-\x1f"\\\ud800-\udfff]/;
 
 /**
- * Prepares the JSON of a type once, because its resources always have the same members. Omits the
- * members in `hidden`.
+ * Creates a writer for the resources of a type. Prepares the member names once, because all
+ * resources of a type have the same members. Omits the members in `hidden`.
  */
 export function createWriter(type: ResourceType, hidden: readonly string[] = []): ResourceWriter {
   const members = shownMembers(type).filter((name) => !hidden.includes(name));

@@ -55,7 +55,7 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly maxUnsentBytes: number;
 }
 
-/** The statuses with which the audit trail counts a refused request. */
+/** The response statuses that the audit trail counts as refused requests. */
 const RECORDED_STATUSES: readonly number[] = [403, 409, 422];
 
 const NO_QUERY = Object.freeze({});
@@ -109,10 +109,10 @@ export function createServer(options: ServerOptions): HttpServer {
     clientErrorHandler: () => undefined, // createNodeServer handles these errors
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
-  // The guard rejects unknown paths before this handler runs.
+  // The request guard rejects unknown paths before this handler runs.
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.removeAllContentTypeParsers();
-  // `*` accepts all types. JSON is also named because Fastify finds a type fastest by its name.
+  // `*` accepts all types. JSON is also listed, because Fastify finds a listed type faster.
   app.addContentTypeParser(
     ['application/json', '*'],
     { parseAs: 'buffer' },
@@ -201,7 +201,7 @@ export function createServer(options: ServerOptions): HttpServer {
 }
 
 function noCompiler(): never {
-  throw new Error('The domain checks schemas, not Fastify');
+  throw new Error('Fastify must not compile schemas: the domain validates all values');
 }
 
 /**

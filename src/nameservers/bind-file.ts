@@ -11,13 +11,14 @@ import type { Key } from '../domain/key-formats/key.ts';
 
 /**
  * Which access lists for single zones the file contains: all, only lists for transfers, or only
- * lists with keys. Lists of the former file always stay.
+ * lists with keys. Lists from the former file always stay.
  */
 export const ZONE_LISTS = ['all', 'transfer', 'keys'] as const;
 
 /**
- * A key with a random secret that no list contains. Its name changes with the content of the file,
- * so it shows which content BIND has loaded. It begins with a digit to be the first in BIND's list.
+ * The marker key: a key with a random secret, in no access list. Its name changes with the content
+ * of the file, so it shows which content BIND has loaded. The name begins with a digit, so that
+ * BIND lists it first.
  */
 export const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
 

@@ -101,7 +101,7 @@ export const bind = defineDriver({
     const reason = async (signal: AbortSignal): Promise<string> => {
       const [line] = (await checkConfiguration(signal)).trim().split('\n');
       if (line === undefined || line === '') throw new Error('named-checkconf printed nothing');
-      // At a syntax error, named-checkconf quotes text that can be a secret.
+      // For a syntax error, named-checkconf quotes text that can be a secret.
       return line
         .replaceAll(/((?:ACL|key|zone) )?'[^']*'?/g, (quoted, kind?: string) =>
           kind === undefined ? "'...'" : quoted,
@@ -112,7 +112,10 @@ export const bind = defineDriver({
   },
 });
 
-/** Runs a program and returns its output and its errors. Throws if the program cannot run. */
+/**
+ * Runs a program and returns its standard output and standard error. Throws if the program cannot
+ * run.
+ */
 async function outputOf(
   program: string,
   parameters: readonly string[],

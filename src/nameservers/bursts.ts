@@ -15,8 +15,8 @@ const MAX_DELAY_MS = 1000;
  * Delays a pass until the burst of changes for its name server ends. A pass takes about as much CPU
  * time for one new key as for 1000. The delay therefore saves CPU time for requests. `countChanges`
  * returns the number of changes that wait. Resolves after 10 ms if no burst has begun. Otherwise
- * resolves when fewer than 200 changes per second arrive, when `isStopping` returns true, and after
- * 1 s at the latest. Throws what `countChanges` throws.
+ * resolves when fewer than 200 changes per second arrive or `isStopping` returns true. Waits at
+ * most 1 s. Throws what `countChanges` throws.
  */
 export async function untilCalm(
   countChanges: () => Promise<number>,

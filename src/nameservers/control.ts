@@ -1,7 +1,7 @@
 import { codeOf, NetError } from '../net/faults.ts';
 import { DriverError, type DriverErrorCode } from './driver.ts';
 
-/** Error codes of the operating system and of TLS that mean that access is refused. */
+/** Error codes of the operating system and TLS for refused access. */
 const REFUSALS = /^(?:EACCES|EPERM|CERT_.*|.*SELF_SIGNED.*|UNABLE_TO_.*|ERR_SSL_.*ALERT.*)$/;
 
 /**

@@ -13,8 +13,8 @@ export interface Driver {
    * and the driver never changes or removes them. If a key of `state` has such a name, the driver
    * leaves the key out and reports it in `Applied.problems`. The driver applies the other keys. A
    * key of `state.kept` that the server has from Tsigil keeps its algorithm and its secret. After a
-   * failure, the server has its former keys. A PowerDNS server may have some of the changes. The
-   * call ends when the signal aborts. Throws `DriverError`, and what `intend` throws.
+   * failure, the server has its former keys. Exception: a PowerDNS server may have some of the
+   * changes. The call ends when the signal aborts. Throws `DriverError`, and what `intend` throws.
    */
   apply(
     state: DesiredState,
@@ -31,13 +31,13 @@ export interface Driver {
     owned: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<readonly Difference[]>;
-  /** Checks all requirements of the driver on this server. Throws nothing but `signal.reason`. */
+  /** Checks all requirements of the driver on this server. Throws only `signal.reason`. */
   check(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
 
 /**
- * A driver calls this function before its first change, with the keys of the state that it does not
- * leave out. From then on, these keys count as Tsigil's, even if the process ends during the apply.
+ * A driver calls this function before its first change, with the keys that it does not leave out.
+ * From then on, these keys count as Tsigil's, even if the process ends during `apply`.
  */
 export type Intend = (keys: readonly DesiredKey[]) => Promise<void>;
 
@@ -45,11 +45,11 @@ export type Intend = (keys: readonly DesiredKey[]) => Promise<void>;
 export interface Applied {
   /** False if the server already held the state. */
   readonly changed: boolean;
-  /** The keys that were left out. */
+  /** The keys that the driver left out, and the reasons. */
   readonly problems: readonly KeyProblem[];
 }
 
-/** The reason why one key is not on a server while other keys are. */
+/** The reason why a driver left out one key. */
 export interface KeyProblem {
   /** The id of the key. */
   readonly id: string;
@@ -85,7 +85,7 @@ export interface Requirement {
 export type DriverErrorCode =
   /** Nothing listens at the address of the control channel or API. */
   | 'unreachable'
-  /** No response within the time limit. The server may have done the work. */
+  /** No response within the time limit. The server may have completed the request. */
   | 'timeout'
   /** The server refuses the control key, the API key, or access to the control socket. */
   | 'not_permitted'
@@ -123,7 +123,7 @@ export interface DriverDefinition {
   /**
    * Creates the driver of one name server with `options`, which `options.parse` accepts. `id` is
    * the id of the name server's resource. The driver writes this id into its files, and refuses
-   * files with another id. Does no input or output. Throws `TypeError` for other options.
+   * files with another id. Performs no I/O. Throws `TypeError` for invalid options.
    */
   create(options: unknown, id: string): Driver;
 }

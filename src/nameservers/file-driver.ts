@@ -20,7 +20,7 @@ interface Plan {
   /** Keys that were left out, because other keys on the server have their names. */
   readonly taken: readonly DesiredKey[];
   readonly loaded: Loaded;
-  /** The keys of the present file, by name. */
+  /** The keys of the current file, by name. */
   readonly ours: ReadonlyMap<string, Key>;
 }
 

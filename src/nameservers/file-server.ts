@@ -8,14 +8,14 @@ import { DriverError, type Requirement } from './driver.ts';
 export interface FileServer {
   /** The name of the program, for messages. */
   readonly program: string;
-  /** The beginning of the first line of a key, in the files that `render` returns. */
+  /** The text with which each key begins in the content that `render` returns. */
   readonly keyStart: string;
   /**
    * Reads the keys of the file, or of a part that begins with `keyStart`. May throw `KeyFileError`.
    */
   readKeys(content: string): readonly Entry[];
   /**
-   * Returns the new content of the file after the header, in many parts. `former` is the present
+   * Returns the new content of the file after the header, in many parts. `former` is the current
    * content. The new content must define all names in `former` to which the configuration may
    * refer.
    */
@@ -34,7 +34,7 @@ export interface FileServer {
    * need this function if `inspect` returns no names.
    */
   duplicates?(signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Checks further requirements. Throws nothing but `signal.reason`. */
+  /** Checks further requirements. Throws only `signal.reason`. */
   check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
 
@@ -54,8 +54,8 @@ export interface Loaded {
 const PART_LENGTH = 64 * 1024;
 
 /**
- * Reads the keys of a file, part by part. If the text of a part is not valid, for example after an
- * edit by an operator, reads the file as a whole. Throws `KeyFileError`.
+ * Reads the keys of a file, part by part. If the text of a part is not valid, reads the whole file
+ * instead. An operator may have edited the file. Throws `KeyFileError`.
  */
 export async function readKeysOf(
   { keyStart, readKeys }: Pick<FileServer, 'keyStart' | 'readKeys'>,

@@ -99,7 +99,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
     read,
     async replace(content) {
       try {
-        // A process that was killed leaves its temporary file, which has secrets.
+        // A process that was killed leaves its temporary file, which contains secrets.
         for (const name of await readdir(folder))
           if (name.startsWith(temporaryPrefix)) await rm(join(folder, name), { force: true });
         if (content === undefined) await rm(file, { force: true });
@@ -130,7 +130,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
   };
 }
 
-/** Returns whether the content has a key outside of comments. */
+/** Returns whether the content has a key outside comments. */
 function hasKey(content: string): boolean {
   return /\bkey\b/i.test(content.replaceAll(/^\s*(?:#|\/\/).*$/gm, ''));
 }

@@ -13,7 +13,7 @@ import { createFileDriver } from './file-driver.ts';
 import { hasKeys, type FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 
-/** The port of the control channel, unless the configuration sets another one. */
+/** The default port of the control channel. */
 const CONTROL_PORT = 8952;
 
 const options = object({
@@ -117,12 +117,12 @@ async function readTls(given: {
     key: await read(given.controlKeyFile),
     cert: await read(given.controlCertificateFile),
     ca: await read(given.serverCertificateFile),
-    // The certificate is for the name `nsd`, whatever the address is.
+    // The certificate has the name `nsd`, regardless of the address.
     checkServerIdentity: () => undefined,
   };
 }
 
-/** Reads the output of `print_tsig`: one key in each line. */
+/** Reads the output of `print_tsig`: one key on each line. */
 function readPrintedKeys(text: string): ReadonlyMap<string, Key> {
   const lines = /^key: name: "([^"]*)" secret: "([^"]*)" algorithm: (\S+)/gm;
   const keys = [...text.matchAll(lines)].map(([, name = '', secret = '', algorithm = '']) =>

@@ -18,7 +18,7 @@ import type { DnsTimeouts, NameServer } from '../net/dns.ts';
 import { NetError } from '../net/faults.ts';
 import { failureOf, firstResponse, requestSigned } from '../net/signed-request.ts';
 
-/** Requests that show what a name server does with keys. No request changes a zone. */
+/** Requests that show which keys a name server accepts. No request changes a zone. */
 
 /** A name server and a zone that it serves. */
 export interface ProbeTarget {
@@ -26,7 +26,7 @@ export interface ProbeTarget {
   readonly zone: string;
   /**
    * The serial numbers of zones that earlier probes have read. With this map, a probe of a key that
-   * the name server accepts is one request. Without the map, or if that request fails, the probe
+   * the name server accepts takes one request. Without the map, or if that request fails, the probe
    * sends a query first.
    */
   readonly serials?: Map<string, number> | undefined;
@@ -69,10 +69,10 @@ const REFUSALS: readonly Verdict[] = [
 ];
 
 /**
- * Checks each expectation, and repeats an unmet expectation for about 1 s. NSD accepts new keys a
- * few milliseconds after it reports them. After the first expectation that stays unmet, checks the
- * remaining expectations once. Ends early when `signal` aborts. `now` returns milliseconds since
- * 1970.
+ * Checks each expectation, and repeats the check of an unmet expectation for about 1 s. NSD accepts
+ * new keys a few milliseconds after it reports them. After the first expectation that stays unmet,
+ * checks the remaining expectations once. Ends early when `signal` aborts. `now` returns
+ * milliseconds since 1970.
  */
 export async function verifyExpectations(
   server: NameServer,
@@ -87,7 +87,7 @@ export async function verifyExpectations(
   /** The number of responses so far, and the results without a response. */
   let responses = 0;
   const silent: CheckResult[] = [];
-  /** Whether the server has had the time to accept or refuse all keys. */
+  /** Whether the server has had time to accept or refuse all keys. */
   let hadTime = false;
   const work = async () => {
     for (const [index, expectation] of waiting) {
@@ -133,8 +133,8 @@ async function verifyOne(
 
 /**
  * Returns whether a name server accepts a key for a right, and if not, why. Checks a transfer with
- * a request for the changes since the present serial number. Checks an update with a request that
- * changes nothing. Does not throw if the response is invalid or missing.
+ * an IXFR request from the current serial number. Checks an update with a request that changes
+ * nothing. Does not throw if the response is invalid or missing.
  */
 export async function probeKey(
   key: Expectation['key'],
@@ -178,8 +178,8 @@ const ZONES_SEARCHED = 10;
 
 /**
  * Returns a zone that a name server serves: the first of `zones`, or one of nine random zones. The
- * name server may not serve a zone yet that a project has created. Returns the first zone if none
- * of these zones is served, and undefined if `zones` is empty.
+ * name server may not yet serve a zone that a project has created. Returns the first zone if the
+ * name server serves none of these zones, and undefined if `zones` is empty.
  */
 export async function findServedZone(
   server: NameServer,

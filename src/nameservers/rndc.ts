@@ -9,7 +9,7 @@ import { DriverError } from './driver.ts';
  * HMAC. The first response contains a number (nonce) that the command must repeat.
  */
 
-/** The octet of each algorithm in a signature. */
+/** The octet that identifies each algorithm in a signature. */
 const ALGORITHM_CODES: Readonly<Record<string, number>> = {
   'hmac-md5': 157,
   'hmac-sha1': 161,
@@ -94,7 +94,7 @@ async function greet(connection: Connection, key: Key, message: Table): Promise<
     throw new DriverError(
       'not_permitted',
       `BIND refuses the control key: ${error.message}.`,
-      'Set `controlKeyFile` to the file with the key of the `controls` statement of BIND. Check that the `allow` list of this statement has this machine, and that both clocks agree within 60 s.',
+      'Set `controlKeyFile` to the file with the key of the `controls` statement of BIND. Check that the `allow` list of this statement contains this machine, and that both clocks agree within 60 s.',
       error,
     );
   }

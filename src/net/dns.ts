@@ -19,8 +19,8 @@ export interface DnsTimeouts {
 }
 
 /**
- * Sends a request over UDP until a datagram arrives for which `isResponse` is true. Returns the
- * datagram. Throws `NetError` if none arrives.
+ * Sends a request over UDP, up to `tries` times. Returns the first datagram that `isResponse`
+ * accepts. Throws `NetError` if none arrives.
  */
 export async function queryOverUdp(
   server: NameServer,

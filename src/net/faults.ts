@@ -4,7 +4,7 @@ export interface Fault {
   readonly reason: string;
   /** What to do next, as a sentence. */
   readonly hint?: string;
-  /** True if the client trusts no authority that signed the server's certificate. */
+  /** True if the server's certificate was not signed by an authority that the client trusts. */
   readonly untrusted?: boolean;
 }
 

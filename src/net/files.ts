@@ -13,9 +13,9 @@ import { dirname, resolve } from 'node:path';
 const OWN_FILE = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
 /**
- * Returns the content of a file. Throws Node's errors. For a pipe or a device, throws an error with
- * the code `ENOTREG`, because a read could block indefinitely. Reads a pipe or a device only if
- * this process has opened it already.
+ * Returns the content of a file. Throws Node's errors. Throws an error with the code `ENOTREG` for
+ * a pipe or a device that this process has not opened. Reading such a file could block
+ * indefinitely.
  */
 export function readWholeFile(path: string): Buffer {
   if (OWN_FILE.test(path) || path === '/dev/null') return readFileSync(path);

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { within, type Deadline } from './deadline.ts';
 import { faultOf, NetError } from './faults.ts';
 
-/** The settings by which a client validates certificates. */
+/** The settings for validating certificates. */
 export interface Trust {
   /** PEM certificates of the trusted CAs. These certificates replace the CAs of Node.js. */
   readonly ca?: string | undefined;
@@ -53,7 +53,7 @@ export interface HttpResponse {
   header(name: string): string | undefined;
 }
 
-/** A client of any number of servers. */
+/** An HTTP client for any number of servers. */
 export interface HttpClient {
   /**
    * Sends a request and reads the whole response. Does not follow redirects, because another server

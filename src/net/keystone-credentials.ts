@@ -2,7 +2,7 @@
 export type CredentialKind = 'password' | 'application_credential' | 'token';
 
 /**
- * The members of `auth` in clouds.yaml, by name: `username`, `password`, `project_name` and so on.
+ * The members of `auth` in clouds.yaml, by name, such as `username`, `password` and `project_name`.
  */
 export type Credentials = Readonly<Record<string, string | undefined>>;
 

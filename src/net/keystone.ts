@@ -34,7 +34,7 @@ const MAX_CONNECTIONS = 32;
 const ATTEMPTS = 3;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Creates a client of the Keystone at `url`, with or without `/v3`. */
+/** Creates a client of the Keystone API at `url`, which may end with `/v3`. */
 export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
   const base = `${url.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
   const client = createHttpClient({
@@ -76,9 +76,7 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
   };
 }
 
-/**
- * Returns Keystone's own error; undefined for any other response, such as the response of a proxy.
- */
+/** Returns Keystone's own error; undefined for any other response, such as a proxy's response. */
 export function keystoneError({
   body,
 }: KeystoneResponse): Readonly<Record<string, unknown>> | undefined {

@@ -93,8 +93,7 @@ export async function firstResponse(
 }
 
 /**
- * Returns the verdict for an error of `sendSigned` or `firstResponse`. Throws any other error
- * again.
+ * Returns the verdict for an error of `sendSigned` or `firstResponse`. Rethrows any other error.
  */
 export function failureOf(error: unknown): CheckResult {
   if (error instanceof NetError)
@@ -140,7 +139,7 @@ async function transfer(
     if (starts === 0)
       return {
         verdict: 'not possible',
-        reason: 'the zone transfer does not begin with a SOA record',
+        reason: 'the zone transfer does not begin with an SOA record',
       };
     if (starts > 1 && !isBetween)
       return {

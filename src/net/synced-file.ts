@@ -12,9 +12,7 @@ import {
 import { dirname } from 'node:path';
 import { createFolder } from './files.ts';
 
-/**
- * The access rights of a file: its mode, and its owner and group if these differ from the process.
- */
+/** The mode of a file, and its owner and group if these differ from those of the process. */
 interface FileAccess {
   readonly mode: number;
   readonly uid?: number;
@@ -23,7 +21,7 @@ interface FileAccess {
 
 /**
  * Replaces `file` atomically, and creates its folder. The file and its name are on disk when the
- * function returns. By default, only the user of the process may use the file. Deletes the
+ * function returns. By default, only the user of the process can access the file. Deletes the
  * temporary file after a failure. Throws Node's errors.
  */
 export function writeSyncedFile(

@@ -57,7 +57,7 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
   if (wanted !== found)
     throw new ServiceError(
       'bad_request',
-      `The copy has ${found} ${type.collection} instead of ${wanted}`,
+      `The copy has ${found} ${type.collection} instead of ${wanted}. Stop all services that use either database, and repeat the command with an empty target`,
     );
   for await (const rows of batches(type, from)) {
     const copies = new Map(
@@ -73,7 +73,7 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
     if (different !== undefined)
       throw new ServiceError(
         'bad_request',
-        `The copy of ${type.noun} '${different.id}' differs from the original`,
+        `The copy of ${type.noun} '${different.id}' differs from the original. Stop all services that use either database, and repeat the command with an empty target`,
       );
   }
 }

@@ -14,7 +14,7 @@ import type {
   Snapshot,
 } from './sql/sql.ts';
 
-/** One kind of database. `open` and `openSnapshot` load the driver of the database. */
+/** A kind of database that the service supports. `open` and `openSnapshot` load its driver. */
 export interface DatabaseKind extends DatabaseForm {
   /**
    * Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable` if
@@ -28,7 +28,7 @@ export interface DatabaseKind extends DatabaseForm {
   openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;
   /** Returns the network connection to the database; undefined for files and Unix sockets. */
   linkTo(location: string): Promise<NetworkLink | undefined>;
-  /** Returns the folder for files that belong to the database. */
+  /** Returns the folder for the files of the service, such as the first token. */
   folder(location: string): string;
 }
 
@@ -41,7 +41,7 @@ const postgres: DatabaseKind = {
   folder: () => resolve('var'),
 };
 
-/** The databases by the schemes of their URLs. */
+/** The kinds of databases, by URL scheme. */
 const DATABASES: Readonly<Record<DatabaseScheme, DatabaseKind>> = {
   sqlite: {
     ...DATABASE_FORMS.sqlite,

@@ -33,8 +33,8 @@ export const MIGRATIONS: readonly Migration[] = [
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
 /**
- * Returns the newest schema step that was applied to a database; undefined for a database without a
- * schema.
+ * Returns the number of the newest schema step that was applied to a database. Returns undefined
+ * for a database without a schema.
  */
 export async function schemaOf({
   dialect,
@@ -47,8 +47,8 @@ export async function schemaOf({
 
 /**
  * Updates the schema to the newest step, in one transaction. Records each step with the timestamp
- * `now`. Returns the applied steps. Throws `unavailable` if a newer version of the service has
- * updated the schema further.
+ * `now`. Returns the numbers of the applied steps. Throws `unavailable` if the schema is newer than
+ * this version supports.
  */
 export async function migrate(database: Database, now: string): Promise<number[]> {
   const steps: number[] = [];

@@ -16,7 +16,10 @@ const COPY_TIMEOUT_SECONDS = 3600;
 /** The encryption of a database that a command opens. */
 export interface CommandSecrets {
   readonly keyring: Keyring;
-  /** Prepares the secrets. `updateSchema` updates the schema and returns the applied steps. */
+  /**
+   * Prepares the encryption of the database. `updateSchema` updates the schema and returns the
+   * applied steps.
+   */
   prepare(
     database: Database,
     updateSchema: () => Promise<readonly number[]>,
@@ -30,16 +33,16 @@ export interface OpenedDatabase {
   readonly steps: readonly number[];
   /** Sets the default of `tsigkeys.strict` in the database. */
   setStrictTsigkeys(strict: boolean): Promise<void>;
-  /** Stores marks of keys whose secret the source of a copy has lost. */
+  /** Stores the marks of keys whose secrets were lost in the source of a copy. */
   copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
-  /** Writes a record about a command on this machine. */
+  /** Writes an audit record about a command on this machine. */
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
   /** The report of `CommandSecrets.prepare`; undefined without `secrets`. */
   readonly report?: EncryptionReport;
 }
 
 /**
- * Opens the database that `setting` names for a command, and updates its schema. With `secrets`,
+ * Opens the database with the URL `setting` for a command, and updates its schema. With `secrets`,
  * also prepares the encryption of the database. Otherwise, the database stores secrets in clear
  * text. Throws `ServiceError` `unavailable` if the database cannot be used.
  */

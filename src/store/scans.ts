@@ -14,7 +14,7 @@ const MAX_WAITING = 500;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * A function that runs `work` when its caller has a turn. The function throws `unavailable` if
+ * A function that runs `work` when it is the caller's turn. The function throws `unavailable` if
  * `work` exceeds the time limit, or if too many scans wait.
  */
 export type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;

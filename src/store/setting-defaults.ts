@@ -1,8 +1,8 @@
 import type { Database, Snapshot } from './sql/sql.ts';
 
 /**
- * Returns the default of `tsigkeys.strict` for a database. The default is true if the version that
- * created the database had this default.
+ * Returns the default of `tsigkeys.strict` for a database. The default is false if the version that
+ * created the database accepted any name and secret.
  */
 export async function strictTsigkeysByDefault({
   reads,

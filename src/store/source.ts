@@ -21,7 +21,7 @@ export interface Source {
 }
 
 /**
- * Opens the database that `setting` names read-only. Throws `bad_request` unless the database
+ * Opens the database with the URL `setting` read-only. Throws `bad_request` unless the database
  * exists and has the schema of this version. Throws `unavailable` if the database cannot be read,
  * or if `secrets` lacks a master key.
  */

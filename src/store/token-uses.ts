@@ -8,8 +8,8 @@ const NOTE_USE =
   'UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)';
 
 /**
- * Sets `last_used_at` of tokens, by their ids, unless it is later than `before`. Writes in the
- * order of the ids, so that two processes cannot deadlock.
+ * Sets `last_used_at` of the tokens in `uses`, unless the stored time is later than `before`.
+ * Writes in the order of the ids, so that two processes cannot deadlock.
  */
 export async function noteUses(
   database: Pick<Database, 'write'>,

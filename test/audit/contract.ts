@@ -42,7 +42,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
     const count = async (text: string): Promise<number> =>
       Number((await database.reads.one(`SELECT count(*) AS count FROM ${text}`, []))?.count);
 
-    test('seals at most 2,000 records in a batch, and the rest in the next', async () => {
+    test('seals at most 2,000 records in a batch, and the other records in the next batch', async () => {
       await add(2500);
       expect(await sealBatch(sealer())).toMatchObject({ number: 1, count: 2000 });
       expect(await sealBatch(sealer())).toMatchObject({ number: 2, count: 500 });
@@ -51,7 +51,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await count('audit_batches WHERE mac IS NULL')).toBe(2);
     });
 
-    test('only one of several processes seals', async () => {
+    test('only one of three processes seals records', async () => {
       await add(10);
       const done = await Promise.all(['one', 'two', 'three'].map((id) => sealBatch(sealer(id))));
       expect(done.filter((each) => each !== undefined)).toHaveLength(1);
@@ -120,7 +120,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await count('audit_records')).toBe(records);
     });
 
-    test('counts of an ended process become records exactly once', async () => {
+    test('the counts of a process that has ended become records exactly once', async () => {
       const line = (id: string, isStored: boolean) => ({ id, isStored, entry: entry(1) });
       const lines = Array.from({ length: 70 }, (_, index) => line(`line-${index}`, false));
       await database.write((sql) => writeCounts(sql, { current: lines, finished: [] }));

@@ -46,7 +46,7 @@ function cpuSecondsOf({ process: { pid } }: ServiceProcess): number {
   return (Number(user) + Number(system)) / 100;
 }
 
-test('a stream of 100,000 records to a slow reader uses less than 100 MB', async () => {
+test('a stream of 100,000 records to a slow reader uses less than 100 MB of memory', async () => {
   const service = await startWith(STREAMED, { detail: { filler: FILLER } });
   for (let warm = 0; warm < 5; warm += 1) await service.get('/v2/audit?limit=1000');
   const before = memoryOf(service);
@@ -66,7 +66,7 @@ test('a stream of 100,000 records to a slow reader uses less than 100 MB', async
   await service.stop('SIGTERM');
 }, 180_000);
 
-test(`verifying ${VERIFIED} records takes at most 60 s of CPU time per 1,000,000, and less than 60 MB`, async () => {
+test(`verifying ${VERIFIED} records takes at most 60 s of CPU time per 1,000,000 records, and less than 60 MB of memory`, async () => {
   const service = await startWith(VERIFIED, {});
   await service.post('/v2/audit/verify', { from: 'records-0' });
   const before = memoryOf(service);

@@ -12,7 +12,7 @@ interface Done {
   readonly description: readonly [before: string | null, after: string | null];
 }
 
-/** Returns a generator of pseudo-random numbers, the same in each run. */
+/** Returns a generator of pseudo-random numbers that are the same in each run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

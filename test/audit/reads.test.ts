@@ -49,7 +49,7 @@ async function readAll({ service, id }: Started): Promise<void> {
   expect((await service.get(`/v2/tsigkeys/${id}/export?format=bind`)).status).toBe(200);
 }
 
-test('secretReads counted: one record per caller, action and key, with the number of reads', async () => {
+test('with secretReads counted, each caller, action and key adds one record with the number of reads', async () => {
   const started = await start();
   await readAll(started);
   const trail = await started.stop();
@@ -71,7 +71,7 @@ test('secretReads counted: one record per caller, action and key, with the numbe
   });
 });
 
-test('secretReads counted: a crash loses no reads from before the last second', async () => {
+test('with secretReads counted, a crash loses no reads from before the last second', async () => {
   const started = await start();
   await started.service.get(`/v2/tsigkeys/${started.id}`);
   await expect
@@ -84,7 +84,7 @@ test('secretReads counted: a crash loses no reads from before the last second', 
     .not.toEqual([{ count: 0 }, { count: 1 }]);
 });
 
-test('secretReads each: one record per request, with the request id, before the response', async () => {
+test('with secretReads each, every request adds one record with the request id', async () => {
   const started = await start('each');
   await readAll(started);
   const trail = await started.stop();
@@ -97,7 +97,7 @@ test('secretReads each: one record per request, with the request id, before the 
   expect(trail[5]?.detail).toEqual({ secrets: 1, filter: { name: 'key' }, ids: [started.id] });
 });
 
-test('secretReads off: no record of reads', async () => {
+test('with secretReads off, reads add no record', async () => {
   const started = await start('off');
   await readAll(started);
   expect(await started.stop()).toEqual([]);

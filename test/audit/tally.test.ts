@@ -27,7 +27,7 @@ test('events with the same key become one line with the sums of their counts', (
   ]);
 });
 
-test('lines are written again only after another event', () => {
+test('writes a line again only after another event', () => {
   const { tally, count } = start();
   count('a');
   const first = tally.changes(MINUTE);
@@ -51,7 +51,7 @@ test('returns the lines of an ended minute until they are written', () => {
   expect(tally.changes(NEXT).finished).toEqual([]);
 });
 
-test('one minute has a limited number of lines, and every event is counted', () => {
+test('counts every event of a minute, but combines events after the first 10 lines', () => {
   const { tally, count } = start(10);
   for (let index = 0; index < 1000; index += 1) count(`key-${index}`);
   const { current } = tally.changes(MINUTE);

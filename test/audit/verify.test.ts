@@ -47,7 +47,7 @@ async function onSeeded(work: (database: Database) => Promise<void>): Promise<vo
   rmSync(folder, { recursive: true, force: true });
 }
 
-test('verifies MACs under several audit keys', () =>
+test('verifies MACs under two audit keys', () =>
   onSeeded(async (database) => {
     expect(await verify(database, [KEY])).toEqual(RIGHT);
     await seed(database, 4, 4, { key: { ...KEY, number: 5 } });

@@ -9,7 +9,7 @@ afterEach(async () => {
   await service?.close();
 });
 
-test('200 or 401 by the current system time, even after the clock jumped two hours ahead and back', async () => {
+test('200 or 401 according to the current system time, even after the clock jumped two hours ahead and back', async () => {
   const began = Date.now();
   vi.useFakeTimers({ toFake: ['Date'], now: began });
   service = await startTestService();

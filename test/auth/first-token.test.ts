@@ -71,7 +71,7 @@ describe('the file of the first administrator token', () => {
         try {
           return [readlinkSync(join('/proc/self/fd', descriptor))];
         } catch {
-          return []; // the closed descriptor of the folder /proc/self/fd
+          return []; // the descriptor of /proc/self/fd, which is already closed
         }
       });
       expect(open.filter((path) => path.startsWith(place))).toEqual([]);

@@ -55,7 +55,7 @@ test('503 within timeoutSeconds if sign-in and validation each take 70 % of this
   expect(service.log.join()).toContain('Keystone: no response within 1 seconds');
 });
 
-test('503 within timeoutSeconds for 80 concurrent tokens, even though Keystone gets only 32 at a time', async () => {
+test('503 within timeoutSeconds for 80 concurrent tokens, although the service validates only 32 at a time', async () => {
   const service = await startWith(() => undefined);
   const responses = await Promise.all(
     Array.from({ length: 80 }, (_, index) => timeRequest(service, `token-${index}`)),

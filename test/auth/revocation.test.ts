@@ -69,7 +69,7 @@ test('503 for a revocation that cannot be stored, with a warning if other proces
     code: 'unavailable',
     message:
       'This process refuses the token until it restarts. Other processes of the service still accept the token. ' +
-      'The revocation is not stored: The database cannot be used: its disk is full. Repeat the request when the database can be written',
+      'The revocation is not stored: The database cannot be used: its disk is full. Delete the token again when the database can be written',
     details: { retryAfterSeconds: 5 },
   });
   expect(await holderOf(token)).toBeUndefined();

@@ -8,7 +8,8 @@ const START = Date.parse('2026-01-01T00:01:00.000Z');
 const caller = (id: string): Caller => ({ ...CONFIGURED_ADMIN, id });
 
 /**
- * Creates token uses on a store that collects the writes, and fails while `isBroken` returns true.
+ * Creates `TokenUses` with a store that collects the writes, and fails while `isBroken` returns
+ * true.
  */
 function usesOf(isBroken: () => boolean = () => false) {
   const written: [uses: [id: string, at: string][], before: string][] = [];
@@ -28,7 +29,7 @@ function usesOf(isBroken: () => boolean = () => false) {
   return { uses, written, warn, later: (ms: number) => (now += ms) };
 }
 
-test('writes the latest use of each stored token when it closes, and no use of other callers', async () => {
+test('on close, writes the latest use of each stored token, and no use of other callers', async () => {
   const { uses, written, later } = usesOf();
   uses.note(caller('one'));
   uses.note(CONFIGURED_ADMIN);
@@ -66,7 +67,7 @@ test('stores the uses of at most 10,000 tokens in memory', async () => {
   expect(written[0]?.[0]).toHaveLength(10_000);
 });
 
-test('logs a warning if the write fails, and closes', async () => {
+test('logs a warning and closes even if the write fails', async () => {
   const { uses, written, warn } = usesOf(() => true);
   uses.note(caller('one'));
   await uses.close();

@@ -127,7 +127,7 @@ describe('tsigil audit verify', () => {
     expect(out).toContain(`Batch ${batch}: `);
   });
 
-  test('compares checkpoints in a log with the batches, and finds batches deleted from the end', async () => {
+  test('compares the checkpoints in a log with the batches, and exits with 1 if a checkpoint does not match', async () => {
     const file = join(folder, 'log');
     const hashes = await withDatabase(url, async (database) => {
       await seed(database, 20, 5);
@@ -164,7 +164,7 @@ describe('tsigil audit list, export and follow', () => {
     }),
   );
 
-  test('list prints time, actor, action, resource and outcome, the newest record first', async () => {
+  test('list prints the time, actor, action, resource and outcome of each record, newest first', async () => {
     const { status, out } = await run({}, 'list', '--resource-type', 'seeded', '--limit', '3');
     const rows = out
       .trimEnd()
@@ -198,7 +198,7 @@ describe('tsigil audit list, export and follow', () => {
     }
   });
 
-  test('export writes every record once, the oldest record first, to a file with mode 0600', async () => {
+  test('export writes every record once, oldest first, to a file with mode 0600', async () => {
     const file = join(folder, 'audit.jsonl');
     const flags = ['--resource-type', 'seeded', '-o', file];
     expect((await run({}, 'export', ...flags)).status).toBe(0);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Each case: a command line, the words offered for its last word, and words not offered. */
+/** Command lines, with words that are offered for the last word and words that are not offered. */
 const CASES: readonly (readonly [
   line: string,
   offered: readonly string[],

@@ -162,14 +162,14 @@ describe('tld import --replace', () => {
       { columns: 80 },
       'standard input is not a terminal',
     ],
-  ])('if %s: exits with 2, and changes nothing', async (_, runOptions, obstacle) => {
+  ])('exits with 2 and changes nothing if %s', async (_, runOptions, obstacle) => {
     const { status, err } = await replace(runOptions);
     expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for confirmation')]);
     expect(err.replaceAll(/\x1b\[\d+m/g, '')).toBe(REFUSED(obstacle));
     expect(await names()).toEqual(ENTRIES);
   });
 
-  test('a list on standard input: exits with 2, and changes nothing', async () => {
+  test('exits with 2 and changes nothing if the list is on standard input', async () => {
     const input = typed('com\n');
     const { status, err } = await runInside(
       { variables: variables(), input, errorTerminal: true },
@@ -183,7 +183,7 @@ describe('tld import --replace', () => {
   });
 
   test.each(['n\n', '\n', 'yesterday\n', ''])(
-    'input %j: exits with 1, and changes nothing',
+    'exits with 1 and changes nothing if the user types %j',
     async (answer) => {
       const { status, err } = await replace({
         input: typed(...(answer === '' ? [] : [answer])),
@@ -199,7 +199,7 @@ describe('tld import --replace', () => {
   );
 
   test.each(['y\n', 'Yes\n'])(
-    'input %j: replaces the entries, even if standard output is not a terminal',
+    'replaces the entries if the user types %j, even if standard output is not a terminal',
     async (answer) => {
       expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({
         status: 0,
@@ -208,7 +208,7 @@ describe('tld import --replace', () => {
     },
   );
 
-  test('--yes: replaces the entries without confirmation', async () => {
+  test('replaces the entries without confirmation if --yes is set', async () => {
     const { status, err } = await replace({}, '--yes');
     expect([status, err]).toEqual([0, '']);
     expect(await names()).toEqual(['com', 'net', 'org']);
@@ -331,7 +331,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('revokes nothing if the user does not confirm for the token in use: exit code 1', async () => {
+  test('revokes nothing if the user does not confirm the revocation of the token in use: exit code 1', async () => {
     const { status, err } = await revoke({ input: typed('n\n'), errorTerminal: true }, 'mine');
     expect([status, err]).toEqual([
       1,

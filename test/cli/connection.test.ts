@@ -202,7 +202,7 @@ describe('OS_ variables', () => {
     ],
     ['no username', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The environment has no username/],
   ])(
-    'if the environment has %s: prints the problem and a remedy',
+    'prints the problem and a remedy if the environment has %s',
     async (_, changes, code, message) => {
       const { status, out, err } = await list({ ...byPassword(), ...changes() });
       expect([status, out]).toEqual([code, '']);
@@ -295,13 +295,13 @@ describe('clouds.yaml', () => {
     const broken = await list(variables, '--os-cloud', 'here');
     expect([broken.status, broken.err]).toEqual([
       2,
-      `tsigil: ${configuration}/clouds.yaml is not valid YAML\n`,
+      `tsigil: '${configuration}/clouds.yaml' is not valid YAML\n`,
     ]);
     const none = await list({ HOME: '/nonexistent' }, '--os-cloud', 'here');
     expect([none.status, none.err]).toEqual([
       2,
       "tsigil: Unknown cloud 'here': no clouds.yaml exists\n" +
-        'Create clouds.yaml in one of: ., /nonexistent/.config/openstack, /etc/openstack. Or set OS_CLIENT_CONFIG_FILE to its path.\n',
+        'Create clouds.yaml in one of: ., /nonexistent/.config/openstack, /etc/openstack. Or set OS_CLIENT_CONFIG_FILE to the path of the file.\n',
     ]);
     expect((await list(variables, '--os-cloud', 'here', '--token-file', 'x')).status).toBe(2);
   });
@@ -352,7 +352,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
   });
   afterAll(() => secure.close());
 
-  test('--cacert, OS_CACERT and a cloud set the trusted certificates', async () => {
+  test('--cacert, OS_CACERT and clouds.yaml set the trusted certificates', async () => {
     const variables = { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token };
     expect(secure.url).toMatch(/^https:/);
     expect(await list(variables, '--cacert', certificate('right'))).toEqual(REACHED);

@@ -138,9 +138,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
   });
 });
 
-/**
- * Starts a fake service. Each response has the next of these states, without a wait for deliveries.
- */
+/** Starts a fake service. Each response contains the next of these states, without waiting. */
 async function respondingWith(...states: readonly (readonly string[])[]): Promise<string> {
   let count = 0;
   const server = createServer((_request, response) => {

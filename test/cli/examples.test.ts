@@ -36,7 +36,7 @@ const COMMANDS = commandsBelow(PROGRAM);
 
 describe('every command', () => {
   test.each(COMMANDS.map(({ words, command }) => [words.join(' '), command] as const))(
-    '%s has a description, examples and described flags',
+    '%s has a description and examples, and describes every flag',
     (name, command) => {
       expect(command.description()).not.toBe('');
       expect(examplesOf(command).length).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ test.each(['bind', 'knot', 'nsd', 'powerdns'])(
     const { out, status } = await tsigil(folder, variables, 'nameserver', 'onboard', name);
     expect(status).toBe(0);
     const file = join(folder, `${driver}.yaml`);
-    writeFileSync(file, /agent\.yaml:\n([^#]*)\n# 4/.exec(out)?.[1] ?? '');
+    writeFileSync(file, /agent\.yaml\.[^\n]*\n([^#]*)\n# 4/.exec(out)?.[1] ?? '');
     const config = readAgentFile(file, () => []);
     expect(config).toMatchObject({ nameServer: name, driver, url: service.url });
     expect(localProblems([{ ...config, name, address: '192.0.2.53' }])).toEqual([]);

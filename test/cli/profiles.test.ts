@@ -104,7 +104,7 @@ describe('profiles', () => {
     );
     expect(await run(user, 'logout')).toMatchObject({
       status: 0,
-      out: "Removed the profile 'second'. Its token is still valid.\nThe current profile is now 'default'.\n",
+      out: "Removed the profile 'second'. Its token is not revoked.\nThe current profile is now 'default'.\n",
     });
     expect(await list({}, '--profile', 'second')).toMatchObject({
       status: 2,
@@ -219,7 +219,7 @@ describe('tsigil whoami and status', () => {
     expect((await run(user, 'whoami', '-f', 'value', '-c', 'name')).out).toBe('reader\n');
   });
 
-  test('status shows the version, the database and counts, and warns of orphaned keys', async () => {
+  test('status shows the version, the database and counts, and warns about orphaned keys', async () => {
     await service.post('/v2/tsigkeys', {
       name: 'orphan',
       algorithm: 'hmac-sha256',

@@ -33,7 +33,7 @@ describe('help', () => {
     expect(await run('help')).toEqual(alone);
   });
 
-  test('tsigil --help fits in 24 lines of 80 columns with the next prompt, and shows every key command', async () => {
+  test('tsigil --help and the next prompt fit in 24 lines of 80 columns, and the help lists the tsigkey commands', async () => {
     const lines = (await run()).out.trimEnd().split('\n');
     expect(lines.length).toBeLessThan(24);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
@@ -283,7 +283,7 @@ describe('backup', () => {
     expect(readFileSync(taken, 'utf8')).toBe('precious');
   });
 
-  test('without a database exits with 1 and creates no file', async () => {
+  test('exits with 1 and creates no file if there is no database', async () => {
     const empty = join(folder, 'nothing');
     mkdirSync(empty);
     const { status, err } = await tsigil(empty, {}, 'backup', '--to', 'copy.db');

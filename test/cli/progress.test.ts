@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { progressLine, startProgress } from '../../src/cli/output/progress.ts';
 import { displayWidth } from '../../src/cli/output/table.ts';
 
-/** Starts a bar on a terminal. Returns its output, and a clock that the test sets. */
+/** Starts a progress bar on a terminal. Returns the output, and a clock that the test sets. */
 function startBar(total: number, columns = 80) {
   const clock = { now: 1000 };
   const drawn: string[] = [];

@@ -211,7 +211,7 @@ describe('lists', () => {
     ).toEqual(['many-7', 'many-6']);
   });
 
-  test('every filter is a flag', async () => {
+  test('every filter has a flag', async () => {
     expect(
       await names('tld', 'list', '--name', 'MANY-*', '--description', 'odd', '--sort', 'name'),
     ).toEqual(['many-1', 'many-3', 'many-5', 'many-7']);
@@ -397,7 +397,7 @@ describe('errors', () => {
     [['zone', 'delete'], 2, /missing required argument 'zone'/],
     [['tld', 'lits'], 2, /unknown command 'lits'\n\(Did you mean list\?\)\n/],
   ])(
-    'tsigil %j: exit code %i, with the error and a remedy on standard error',
+    'tsigil %j exits with %i and prints the error and a remedy on standard error',
     async (argv, code, message) => {
       const { status, out, err } = await run(...argv);
       expect([status, out]).toEqual([code, '']);
@@ -406,7 +406,7 @@ describe('errors', () => {
     },
   );
 
-  test('a zone name that conflicts with another project: exit code 1, not 3', async () => {
+  test('refuses a zone name that conflicts with another project: exit code 1, not 3', async () => {
     await json(
       'zone',
       'create',

@@ -109,7 +109,7 @@ describe('setting a secret', () => {
       ['--secret', '-', '--generate'],
       /cannot be used with option/,
     ],
-  ])('%s: exit code 2', async (_, input, flags, message) => {
+  ])('exits with 2 for %s', async (_, input, flags, message) => {
     const { status, out, err } = await run(
       { input },
       'create',

@@ -24,8 +24,8 @@ function refuse(): never {
 }
 
 /**
- * Throwing replacements for the commands that work without HTTP. Tests run these commands in the
- * built program.
+ * Functions that throw, in place of the commands that work without HTTP. Tests run these commands
+ * in the built program.
  */
 export const NO_LOCAL_COMMANDS: LocalCommands = {
   serve: refuse,

@@ -126,7 +126,7 @@ describe('published lists', () => {
     expect(seconds).toBeLessThan(3);
   });
 
-  test('imports a list that is too large for one request, but not with --all-or-nothing', async () => {
+  test('imports a list that is too large for one request, but refuses such a list with --all-or-nothing', async () => {
     const list = file('more.txt', ...numbered(MAX_ENTRIES + 1).map(({ name }) => name));
     const whole = await tldImport([list, '--all-or-nothing']);
     expect([whole.status, whole.err]).toEqual([

@@ -144,7 +144,7 @@ describe('csv', () => {
     ]);
   });
 
-  test('without a request to the service, refuses a description of 3,000 characters', () => {
+  test('refuses a description of 3,000 characters without a request to the service', () => {
     const { entries, refused } = read('csv', `com,${'x'.repeat(3000)}`);
     expect([entries, refused.map(({ line }) => line)]).toEqual([[], [1]]);
   });

@@ -201,7 +201,7 @@ describe('formats', () => {
     ).toBe(`${names[2]}\n${names[1]}\n`);
   });
 
-  test('table in a pipe: a line with column names and one line per token, separated by tabs', async () => {
+  test('in a pipe, table prints a line with column names and one line per token, with tabs between columns', async () => {
     const columns = COLUMNS.flatMap((column) => ['-c', column]);
     const [head, ...rows] = (await list(...columns)).trimEnd().split('\n');
     expect(head).toBe(COLUMNS.join('\t'));
@@ -230,14 +230,14 @@ describe('formats', () => {
     expect(lines).toContain(`"${name.replaceAll('"', '""')}","reader, member",${id}`);
   });
 
-  test('value: the columns in the requested order, without column names', async () => {
+  test('value prints the columns in the requested order, without column names', async () => {
     expect((await list('-f', 'value', '-c', 'name', '-c', 'id')).split('\n')).toContain(
       `${name} ${id}`,
     );
   });
 
   test.skipIf(!hasProgram('script', 'bsdutils'))(
-    'table on a terminal: with a frame, and without colours if NO_COLOR is set',
+    'on a terminal, table prints a frame, and no colours if NO_COLOR is set',
     async () => {
       const command = `'${process.execPath}' '${PROGRAM}' token list -c id -c name`;
       const { out } = await runProgram(
@@ -286,7 +286,7 @@ describe('formats', () => {
 });
 
 describe('token revoke', () => {
-  test('revokes several tokens by name and by id, and the service refuses them at once', async () => {
+  test('revokes tokens by name and by id, and the service refuses them at once', async () => {
     const [one, two] = [newName(), newName()];
     const first = (
       await run('token', 'create', '--name', one, '--role', 'admin', '-f', 'value')
@@ -385,13 +385,13 @@ describe('service URL and token', () => {
       { TSIGIL_TOKEN: '' },
       /^tsigil: No token: 'var\/admin\.token' cannot be read: no such file or folder\nSet TSIGIL_TOKEN, .*\n$/,
     ],
-  ])('%s: exit code 3 and a remedy', async (_, changes, message) => {
+  ])('exits with 3 and prints a remedy for %s', async (_, changes, message) => {
     const { status, out, err } = await list(changes);
     expect([status, out]).toEqual([3, '']);
     expect(err).toMatch(message);
   });
 
-  test('a token without the right: exit code 4, and a remedy that names the right', async () => {
+  test('exits with 4 for a token without the right, and prints the right and a remedy', async () => {
     const token = (await create('-f', 'value')).out.trim();
     const { status, err } = await list({ TSIGIL_TOKEN: token });
     expect(status).toBe(4);

@@ -157,7 +157,7 @@ describe('names instead of ids', () => {
     expect(await keyNamed('lost')).toEqual({});
   });
 
-  test('a caller who may not see all projects can name the zones of its project', async () => {
+  test('a caller without the right to see all projects can use the names of zones of its project', async () => {
     const member = await startTestService({
       TSIGIL_POLICY: '{tsigkeys:create: [member], tsigkeys:list: [member]}',
     });

@@ -67,7 +67,7 @@ describe('files', () => {
     expect(err).toContain('--overwrite');
   });
 
-  test('exits with 0 and replaces the file by a file with mode 0600 if --overwrite is set', async () => {
+  test('exits with 0 and replaces the file with a file of mode 0600 if --overwrite is set', async () => {
     writeFileSync(path(), 'precious', { mode: 0o644 });
     expect((await exported('--overwrite')).status).toBe(0);
     expect(readFileSync(path(), 'utf8')).toBe(written('bind'));

@@ -368,7 +368,7 @@ describe('include statements', () => {
     expect((await kept()).map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('exits with 1 for a missing file, a folder and a loop, prints their lines, and imports the other keys', async () => {
+  test('exits with 1 for includes of a missing file, a folder and a loop, prints their lines, and imports the other keys', async () => {
     const inside = write({
       main: 'include "{}/none";\ninclude "{}";\ninclude "{}/a";\n',
       a: `${bindKey('a')}\ninclude "{}/main";\n`,

@@ -197,7 +197,7 @@ describe.runIf(bind?.installed)('the name servers of the service', () => {
     ]);
     expect([status, err]).toEqual([
       1,
-      'These keys were not verified, because they are for no name server: nowhere\ntsigil: 1 of 3 checks failed\n',
+      'Not verified, because the service has no name server for these keys: nowhere\ntsigil: 1 of 3 checks failed\n',
     ]);
   });
 
@@ -242,7 +242,7 @@ test('exits with 1 if a pool has no keys, and sends nothing', async () => {
 });
 
 test('exits with 3 without a response', async () => {
-  // Nothing listens on port 1: the system does not assign it to listeners on port 0.
+  // Nothing listens on port 1, because the system never assigns port 1 to a listener on port 0.
   const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1:1', '--zone', ZONE);
   expect([status, out]).toEqual([3, '']);
   expect(err).toContain('no response: nothing listens at the address');
@@ -261,7 +261,7 @@ test.each([
     ['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '-c', 'secret'],
     "Unknown column 'secret'",
   ],
-  [['Allowed.', '--server', '127.0.0.1'], 'no zone for a request with the key'],
+  [['Allowed.', '--server', '127.0.0.1'], 'no zone in which to test the key'],
   [['Allowed.', '--server', '127.0.0.1:0', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '127.0.0.1:99999', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '[::1', '--zone', ZONE], 'host:port'],

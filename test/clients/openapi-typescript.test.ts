@@ -22,7 +22,7 @@ const COMPILER_OPTIONS = {
   types: ['node'],
   outDir: 'built',
 };
-/** The time limit in milliseconds: generating and compiling take seconds of CPU time. */
+/** The time limit in milliseconds, for generating and compiling the types. */
 const TIMEOUT = 120_000;
 
 const folder = temporaryFolder();

@@ -13,7 +13,7 @@ import { hasProgram, isMet } from '../harness/tools.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/openstack-clients.md');
 /**
- * The time limit of a test, in milliseconds. Each start of the client takes seconds of CPU time.
+ * The time limit of a test, in milliseconds. The limit is high, because the client starts slowly.
  */
 const TIMEOUT_MS = 300_000;
 const folder = temporaryFolder();
@@ -345,7 +345,7 @@ function testCommands(): void {
       'zone create d.example. --email d@example.org',
       'zone create e.example. --email e@example.org',
     );
-    // A separate process, because the client would use the project of this command for the next
+    // Use a separate process, because the client would use the project of this command for the next
     // commands.
     const theirs = await one(
       'zone',

@@ -117,7 +117,7 @@ const CREDENTIAL = {
   'auth.keystone.applicationCredentialSecret': 's3cret',
 };
 
-/** For each setting that requires other settings: values for those settings. */
+/** The values of other settings, by the setting that requires them. */
 export const COMPANIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   workers: { database: 'postgres://db.example/tsigil' },
   'tls.cert': { 'tls.key': 'key.pem' },

@@ -259,7 +259,7 @@ describe('problems', () => {
     ]);
   });
 
-  test('several worker processes on SQLite are a problem', () => {
+  test('more than one worker process on SQLite is a problem', () => {
     expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual([
       "'workers' above 1 needs a PostgreSQL database in 'database'",
     ]);
@@ -294,7 +294,7 @@ describe('problems', () => {
     ]);
   });
 
-  test('an administrator token below 32 characters is a problem, and the error has a command to create one', () => {
+  test('an administrator token of fewer than 32 characters is a problem, and the error has a command to create one', () => {
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) })).toEqual([]);
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(31) })).toEqual([
       'TSIGIL_ADMIN_TOKEN must be 32 to 512 printable ASCII characters without blanks. Create one with: openssl rand -hex 32',
@@ -306,7 +306,7 @@ describe('problems', () => {
 
   test('a policy that grants rights on tokens is a problem', () => {
     expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([
-      expect.stringMatching(/'tokens:create' is not an operation/),
+      expect.stringMatching(/'tokens:create' is not a right/),
     ]);
   });
 });

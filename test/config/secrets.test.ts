@@ -93,7 +93,7 @@ describe.each(SECRETS)('$key from a file', ({ option, key, variable }) => {
     );
   });
 
-  test('the error does not quote a path without a slash; devices and long files are refused', () => {
+  test('refuses devices and files above 65,536 bytes, and the error does not quote a path without a slash', () => {
     expect(refusal('the-secret-itself')[0]).toBe(
       `${variable} cannot be read: no such file or folder`,
     );
@@ -115,7 +115,7 @@ describe.each(SECRETS)('$key from a file', ({ option, key, variable }) => {
     for (const content of ['', '\n'])
       expect(refusal(secretFile(content))[0]).toMatch(new RegExp(`^${variable}: '.*' is empty$`));
     expect(refusal(secretFile(Buffer.from(good + 'é', 'latin1')))[0]).toMatch(
-      new RegExp(`^${variable}: '.*' is not text in UTF-8$`),
+      new RegExp(`^${variable}: '.*' is not valid UTF-8 text$`),
     );
     const [problem = ''] = refusal(secretFile(`${good}\n${good}\n`));
     expect(problem).toMatch(new RegExp(`^${variable}: '.*': the content must be `));

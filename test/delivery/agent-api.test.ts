@@ -207,7 +207,7 @@ test('200 for a report with keys that the agent did not receive, and the service
   expect((await desired()).body.deliveries).toEqual([]);
 });
 
-test('200 for a report with several states of one key, and the service stores the last state', async () => {
+test('200 for a report with more than one state of a key, and the service stores the last state', async () => {
   const key = await createKey('key-1');
   const row = { key_id: key, delivered_version: 1, error: null };
   const states = ['failed', 'removing', 'failed', 'removing', 'failed', 'removing', 'failed'];
@@ -265,7 +265,7 @@ test('200 for the report of a failure; no changes are removed, and a new change 
   expect((await desired(etag, 5)).status).toBe(200);
 });
 
-test("200 for the report of a failure; the name of a new key that the agent has not begun to deliver does not count as Tsigil's", async () => {
+test('200 for the report of a failure; the service removes deliveries of new keys that the agent has not begun to deliver', async () => {
   const [first, second] = [await createKey('key-1'), await createKey('key-2')];
   const error = { code: 'unreachable', message: 'connection refused' };
   const failed = { completed: false, outcome: 'failed', state: 'failed', error, deliveries: [] };
@@ -284,7 +284,7 @@ test("200 only while the name server's member 'delivery' is agent, 409 while it 
   await service.patch(`/v2/nameservers/${id}`, { delivery: 'service' });
   const { status, body } = await desired();
   expect([status, body.type]).toEqual([409, 'agent_conflict']);
-  expect(body.message).toContain("Set its member 'delivery' to agent");
+  expect(body.message).toContain("Set the member 'delivery' of the name server to 'agent'");
   await service.patch(`/v2/nameservers/${id}`, { delivery: 'agent' });
   expect((await desired()).status).toBe(200);
 });

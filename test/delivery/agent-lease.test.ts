@@ -10,7 +10,7 @@ import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
 import { folderServer, type FolderServer } from './folder-driver.ts';
 
-/** The time within which another agent takes over, in milliseconds. */
+/** The maximum time until another agent takes over, in milliseconds. */
 const TAKEOVER_MS = 10_000;
 
 let requests: AgentRequests;
@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => requests.service.close());
 
 /**
- * Requests the name server for another agent until that agent gets a pass. Returns the wait and the
+ * Sends requests as another agent until that agent gets a pass. Returns the waiting time and the
  * response.
  */
 async function takeover() {
@@ -34,7 +34,7 @@ async function takeover() {
   }
 }
 
-test('200 for another agent within 10 s after the holder ended in a pass; a late report gets 409', async () => {
+test('200 for another agent within 10 s after the holder ended during a pass; a late report gets 409', async () => {
   const { createKey, desired, observe, renew, shown } = requests;
   await createKey('key-1');
   const lost = await desired();
@@ -83,7 +83,7 @@ test('200, not 304, for a request with wait=0 if a change is pending', async () 
   expect((await desired(etag)).status).toBe(200);
 });
 
-test('200 for a renewal, with the number of waiting changes', async () => {
+test('200 for a renewal, with the number of pending changes', async () => {
   const { createKey, desired, observe, renew } = requests;
   const pass = await desired();
   const { length } = pass.body.changes as string[];
@@ -144,7 +144,7 @@ const never: ServiceLink['desired'] = (_id, _etag, signal) =>
     signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
   });
 
-test('an agent interrupts its scheduled verification when a change waits', async () => {
+test('an agent interrupts its scheduled verification when a change is pending', async () => {
   const count = 1500; // a scheduled verification of 100 keys takes 5 s
   const reports: ObservedByAgent[] = [];
   let passes = 0;

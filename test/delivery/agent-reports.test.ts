@@ -49,7 +49,7 @@ test('an agent reports many keys in several reports, and only the last report co
       })),
     });
   }
-  // Another program may use the name of an undeliverable key. The next pass must know this.
+  // Another program may use the name of an undeliverable key, so the next pass needs this state.
   expect(reports[0]?.deliveries[0]?.state).toBe('undeliverable');
   expect(
     reports.map(({ deliveries, changes, next_ms: next }) => [deliveries.length, changes, next]),

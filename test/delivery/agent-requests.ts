@@ -14,7 +14,8 @@ export interface AgentRequests {
   createKey(name: string, members?: object): Promise<string>;
   desired(etag?: string, wait?: number, name?: string): Promise<ApiResponse>;
   /**
-   * Reports that the name server has all keys of a response to `desired`, with `members` changed.
+   * Reports that the name server has all keys of a response to `desired`. `members` overrides
+   * members of the report.
    */
   observe(response: ApiResponse, members?: object): Promise<ApiResponse>;
   /** Renews the lease of the pass that a response to `desired` began. */

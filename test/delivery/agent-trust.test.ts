@@ -18,7 +18,7 @@ test('409 for a report after the service took over the delivery, and nothing cha
   for (const members of [{}, { completed: false, outcome: 'failed', state: 'failed', error }]) {
     const { status, body } = await observe(response, members);
     expect([status, body.type]).toEqual([409, 'agent_conflict']);
-    expect(body.message).toContain("Set its member 'delivery' to agent");
+    expect(body.message).toContain("Set the member 'delivery' of the name server to 'agent'");
   }
   expect(await shown()).toMatchObject({ keys_live: 0, attempts: 0, error_code: null });
   const { body } = await service.get(`/v2/tsigkeys/${key}/deliveries`);
@@ -54,7 +54,7 @@ test('200 for a report that quotes a secret, and no response or log line contain
     expect(shown).not.toContain(quoted);
 });
 
-test("200 for a report with a secret as its code, and the service replaces the code by 'internal'", async () => {
+test("200 for a report with a secret as its code, and the service replaces the code with 'internal'", async () => {
   const { createKey, desired, observe, shown } = requests;
   const secret = randomBytes(32);
   await createKey('key-1', { secret: secret.toString('base64') });

@@ -74,7 +74,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
     },
   );
 
-  test('accepts the former or the new secret at any time while the secret changes', async () => {
+  test('the server accepts the former or the new secret at any time while the secret changes', async () => {
     let key = await createKey(service, 'rotated');
     await deliveries(service, key.id);
     for (let round = 0; round < 3; round += 1) {
@@ -104,7 +104,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
     }
   });
 
-  test('gets the usable keys only, and refuses unsigned requests after the last key is deleted', async () => {
+  test('the server gets the usable keys only, and refuses unsigned requests after the last key is deleted', async () => {
     const bad = [
       await createKey(service, 'no-base64', { secret: 'no base64!' }),
       await createKey(service, 'no domain name'),

@@ -160,7 +160,9 @@ async function watchFailure(client: Client, down: string, up: string, signal: Ab
   return { attempts, waits, longestPendingMs };
 }
 
-/** Sends about 200 queries per second until the signal. Counts the queries without a response. */
+/**
+ * Sends about 200 queries per second until `signal` aborts. Counts the queries without a response.
+ */
 async function countQueries({ address }: DeliveryServer, signal: AbortSignal) {
   const counts = { sent: 0, lost: 0 };
   const waiting: Promise<void>[] = [];

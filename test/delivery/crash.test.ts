@@ -71,7 +71,7 @@ test('after a process ends between any two steps of a pass, the next pass comple
   }
 });
 
-test('several reconcilers never change a name server at the same time, and lose no change', async () => {
+test('three reconcilers never change a name server at the same time, and lose no change', async () => {
   let concurrent = 0;
   let most = 0;
   const fences: number[] = [];

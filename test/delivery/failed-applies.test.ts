@@ -22,7 +22,7 @@ const pass = (changes: Partial<PassDependencies> = {}) =>
   makePass(passDependencies(delivery, changes), server);
 const retry = () => passDependencies(delivery).store.request(server, false);
 
-test('a pass counts the name of a key as its own only after the driver has begun to deliver the key', async () => {
+test("the name of a key counts as Tsigil's only after the driver has begun to deliver the key", async () => {
   await opened.create('tsigkeys', opened.key('k'));
   await opened.create('tsigkeys', opened.key('taken'));
   const names: string[][] = [];
@@ -49,7 +49,7 @@ test('a pass counts the name of a key as its own only after the driver has begun
   expect(names).toEqual([[], [], ['k']]);
 });
 
-test('a pass that only reports drift repairs its own failed apply, even after the change was undone', async () => {
+test('a pass that only reports drift repairs a failed apply, even after the change was undone', async () => {
   await opened.create('tsigkeys', opened.key('k'));
   const file = join(folder.folder, 'k.key');
   const onDrift = 'report';

@@ -141,7 +141,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
 
   const faults = FAULTS.filter(({ brands }) => brands?.(brand) ?? true);
   test.each(faults)(
-    'that $name: the status shows the fault, the working server gets keys, recovery takes 5 s at most',
+    'that $name: the status shows the fault, the working server gets keys, recovery takes at most 5 s',
     async (fault) => {
       const slug = fault.name.replaceAll(' ', '-');
       const before = (await createdWithin(`${slug}-before`)).key;

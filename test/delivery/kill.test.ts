@@ -52,7 +52,7 @@ describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers ke
   });
 
   test('continues the delivery after each start, until every name server has the keys of the database', async () => {
-    // A deletion without a response moves a key out of `present`, but not into `deleted`.
+    // A key whose deletion got no response is in neither `present` nor `deleted`.
     const present = new Map<string, CreatedKey>();
     const deleted: CreatedKey[] = [];
     for (let round = 0; round < sizeOf('deliveryKills'); round += 1) {

@@ -27,7 +27,10 @@ import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 import { openFolderDelivery, passDependencies, startFolderReconciler } from './set-up.ts';
 
-/** The time limits of a pass, with 10,000 keys in a timed run. Short runs share the processor. */
+/**
+ * The time limits of a pass. They are higher in short runs, because other tests use the processor
+ * at the same time.
+ */
 const LIMITS = IS_TIMED ? { passMs: 2000, blockedMs: 50 } : { passMs: 10_000, blockedMs: 1000 };
 
 const AT = '2026-01-02T03:04:05.000006';
@@ -63,7 +66,7 @@ test('an idle reconciler writes heartbeats only', async () => {
   else expect(others).toEqual([]);
 }, 90_000);
 
-/** Returns the CPU time that all present threads of a process have used, in seconds. */
+/** Returns the CPU time that all existing threads of a process have used, in seconds. */
 function processorSeconds(pid: number): number {
   const folder = `/proc/${pid}/task`;
   const nanoseconds = readdirSync(folder).map((id) => {

@@ -214,7 +214,7 @@ describe('a pass', () => {
     }
   });
 
-  test('ends a scheduled verification early if a change waits', async () => {
+  test('ends a scheduled verification early if a change is pending', async () => {
     for (let index = 0; index < 150; index += 1)
       await opened.create('tsigkeys', opened.key(`k${index}`));
     await pass();
@@ -331,7 +331,7 @@ describe('a pass', () => {
     expect([folder.keys(), await store.deliveries(server)]).toEqual([{}, []]);
   });
 
-  test('replaces a deleted key by a new key with the same name, even if it never read the former secret', async () => {
+  test('replaces a deleted key with a new key of the same name, even if it never read the former secret', async () => {
     await dependencies().store.seen([server]);
     const old = await opened.create('tsigkeys', opened.key('k'));
     await pass();
@@ -406,7 +406,7 @@ describe('the reconciler', () => {
     expect(folder.applies()).toBeLessThanOrEqual(20);
   });
 
-  test('a failing name server does not delay the others', async () => {
+  test('a failing name server does not delay the other name servers', async () => {
     const other = folderServer(temporaryFolder());
     onTestFinished(() => rmSync(other.folder, { recursive: true, force: true }));
     const second = await opened.create('nameservers', { ...SERVER, name: 'ns2' });

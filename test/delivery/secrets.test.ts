@@ -63,7 +63,7 @@ function filesIn(...folders: readonly string[]): string[] {
 const optionsFile = (options: Record<string, unknown> | undefined) =>
   String(options?.controlKeyFile ?? options?.apiKeyFile);
 
-/** Replaces the control key by a wrong key, until the returned function runs. */
+/** Replaces the control key with a wrong key, until the returned function runs. */
 function withWrongKey(server: DeliveryServer): () => void {
   const file = optionsFile(server.brand.options(server));
   copyFileSync(file, `${file}.right`);
@@ -213,7 +213,7 @@ function contentOf(file: string): Buffer {
   return Buffer.concat([file, `${file}-wal`].filter(existsSync).map((each) => readFileSync(each)));
 }
 
-/** Returns the secrets in these files of control keys or API keys. */
+/** Returns the secrets in these files, which contain control keys or API keys. */
 function controlSecrets(files: readonly string[]): string[] {
   return files.flatMap((file) => {
     const text = readFileSync(file, 'utf8').trim();

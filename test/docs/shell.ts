@@ -12,9 +12,9 @@ const SHOWN_PORTS = ['5300', '5301'];
 const SEPARATOR = '\u001e';
 
 /**
- * Runs `commands` in one bash in `folder`. Replaces the documented address of the service by `url`
- * and the documented ports of name servers by `ports`. Returns the output of each command,
- * including errors. Afterwards stops servers whose `.pid` files are in `folder`.
+ * Runs `commands` in one Bash process in `folder`. Replaces the documented address of the service
+ * with `url` and the documented ports of name servers with `ports`. Returns the output of each
+ * command, including errors. Afterwards, stops the servers whose `.pid` files are in `folder`.
  */
 export function runCommands(
   commands: readonly string[],
@@ -53,7 +53,7 @@ function stopServers(folder: string): void {
 }
 
 /**
- * Replaces tokens, secrets, ids, serials and timestamps by placeholders, because they differ
+ * Replaces tokens, secrets, ids, serials and timestamps with placeholders, because they differ
  * between runs.
  */
 export function normalise(text: string): string {

@@ -18,10 +18,10 @@ import { SETTINGS } from '../harness/dependencies.ts';
 import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
 import { sizeOf } from '../harness/sizes.ts';
 
-/**
- * The maximum size of an ordinary body, and more than the default maximum size of a head, in bytes.
- */
+/** The maximum size of an ordinary body, in bytes. */
 const BODY = 114_688;
+
+/** A size above the default maximum of a head, in bytes. */
 const HEAD = 256 * 1024;
 
 /** The maximum size of a list in bytes, or a part of this size in a short run. */

@@ -182,7 +182,7 @@ describe('data keys', () => {
     },
   );
 
-  test('can be unwrapped by any of several master keys, and are wrapped again by the first master key', () => {
+  test('can be unwrapped with any of the master keys, and are wrapped again with the first master key', () => {
     const newer = masterKeyOf(randomBytes(32));
     const ring = createKeyring([newer, master]);
     expect(ring.load([first])).toEqual([]);

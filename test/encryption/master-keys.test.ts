@@ -121,7 +121,7 @@ describe('a master key file', () => {
     [
       'is too large',
       () => writeFileSync(file, '#'.repeat(70_000), { mode: 0o600 }),
-      'has 70000 bytes, and a master key file has at most 65536.',
+      'has 70000 bytes, but a master key file has at most 65536 bytes.',
     ],
     [
       'has no key',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The names of the IANA list as A-labels. */
+/** The names in the IANA list, as A-labels. */
 const NAMES = tlds
   .map((name) => (/^[a-z0-9-]+$/.test(name) ? name : (toAsciiName(name) ?? '')))
   .sort();
@@ -46,8 +46,8 @@ test('the API stores the whole IANA list and returns it unchanged in pages', asy
 });
 
 /**
- * Runs `work` for every item, for at most `width` items at the same time. Returns the results in
- * order.
+ * Runs `work` on every item, with at most `width` items at a time. Returns the results in the order
+ * of `items`.
  */
 async function inTurns<T, R>(
   items: readonly T[],

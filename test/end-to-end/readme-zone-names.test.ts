@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The rows of the table of zone names in README.md. Each has a name, the status and the reason. */
+/** The rows of the table of zone names in README.md. Each has a name, a status and a reason. */
 const ROWS = [
   ...readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').matchAll(
     /^\| `(\S+\.)` \| (\d{3})(?: `(\w+)`)? \| (.+) \|$/gm,

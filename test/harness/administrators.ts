@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { startTestService, temporaryFolder, type TestService } from './service.ts';
 import type { ServiceDependencies } from '../../src/service.ts';
 
-/** A created token, as the response shows it. */
+/** A created token, as the API returns it. */
 export interface CreatedToken {
   readonly id: string;
   readonly name: string;
@@ -10,8 +10,8 @@ export interface CreatedToken {
 }
 
 /**
- * Creates a token from each of `bodies`, and starts a service with these tokens and without
- * `adminToken`. Returns the tokens in the same order.
+ * Creates a token with each request body in `bodies`, and starts a service with these tokens and
+ * without `adminToken`. Returns the tokens in the order of `bodies`.
  */
 export async function startWithTokens(
   bodies: readonly object[],

@@ -21,7 +21,7 @@ export interface TestAgent {
   output(): string;
   /** Starts the agent as a new process. `wrapper` is a command that runs the process. */
   start(wrapper?: readonly string[]): void;
-  /** Continues a process that SIGSTOP stopped. */
+  /** Resumes the process after SIGSTOP. */
   continue(): void;
   /** Sends a signal and returns the exit code, or null if the signal ended the process. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
@@ -29,7 +29,7 @@ export interface TestAgent {
 
 /**
  * Creates a name server in a service, a token for its agent, and the configuration of the agent.
- * `url` is the address that the agent uses for the service.
+ * `url` is the URL of the service in this configuration.
  */
 export async function createAgent(
   admin: Client,

@@ -14,8 +14,8 @@ async function everything(service: Client): Promise<string> {
 }
 
 /**
- * Sends a request on a new connection. Expects a response before the timeout, and no 5xx. Expects
- * that an error states what is wrong, and that its request changes nothing.
+ * Sends a request on a new connection. Expects a response before the timeout, with a status below
+ * 500. Expects every error to have a message, and its request to change nothing.
  */
 export async function sendAny(
   service: Client,

@@ -1,23 +1,23 @@
 import { recordSecret, recordShown } from './evidence.ts';
 
-/** A response of the service. `body` is parsed if it is JSON. */
+/** A response of the service. `body` is the parsed JSON, or undefined for other media types. */
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // A test reads any member of any response, and each expectation states its value.
+  // Tests read any member of any response, and their expectations check the values.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any;
 }
 
 /**
- * A client that sends requests to one service with one token. It records responses for the search
- * for secrets at the end of the run.
+ * A client that sends requests to one service with one token. It records errors, metrics, secrets
+ * and tokens. A test at the end of the run searches the output for the secrets.
  */
 export interface Client {
   readonly url: string;
   readonly token: string;
-  /** Sends `body` as JSON. Sends text and bytes unchanged, with the media type of JSON. */
+  /** Sends `body` as JSON, or unchanged if it is text or bytes. The default media type is JSON. */
   call(
     method: string,
     path: string,

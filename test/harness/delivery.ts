@@ -94,7 +94,7 @@ export async function inZone(client: Client, zone: string): Promise<object> {
 }
 
 /**
- * Returns the delivery status of a key as soon as it is final, at the latest after `wait` seconds.
+ * Returns the delivery status of a key once it is final, or after at most `wait` seconds.
  */
 export async function deliveries(client: Client, id: string, wait = 10): Promise<ShownKey> {
   return (await client.get(`/v2/tsigkeys/${id}/deliveries?wait=${wait}`)).body as ShownKey;
@@ -108,7 +108,7 @@ export async function shownServer(client: Client, name = 'ns1'): Promise<ShownSe
   return found;
 }
 
-/** Sends a signed request to a name server and returns the verdict about the key. */
+/** Sends a request signed with `key` to a name server, and returns the verdict of the probe. */
 export async function verdictOf(
   { address }: Pick<DrivenServer, 'address'>,
   key: CreatedKey,

@@ -31,7 +31,7 @@ export const CALLER: Caller = {
   allProjects: false,
 };
 
-/** Returns the dependencies of operations on `store`. `others` replaces the default parts. */
+/** Returns the dependencies of operations on `store`. `others` overrides the defaults. */
 export function dependenciesOn(store: Store, others: Partial<Dependencies> = {}): Dependencies {
   return {
     store,

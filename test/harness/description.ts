@@ -52,7 +52,8 @@ export function examplesOf(content: Content | undefined): Record<string, unknown
 }
 
 /**
- * Returns the errors of `value` against a JSON Schema of the document, or undefined if it is valid.
+ * Validates `value` against a JSON Schema of the document. Returns the errors, or undefined if
+ * `value` is valid.
  */
 function complaints(document: ApiDocument, schema: object, value: unknown): unknown {
   let validate = validators.get(schema);
@@ -63,7 +64,7 @@ function complaints(document: ApiDocument, schema: object, value: unknown): unkn
   return validate(value) ? undefined : validate.errors;
 }
 
-/** The compiled schemas, cached because compiling a schema takes longer than many validations. */
+/** A cache of compiled schemas, because compiling a schema takes longer than a validation. */
 const validators = new WeakMap<object, ValidateFunction>();
 
 function compile(document: ApiDocument, schema: object): ValidateFunction {
@@ -100,8 +101,8 @@ export function expectDocumented(
 }
 
 /**
- * Expects `response` to equal the document's example for this error type. Compares the message only
- * if it does not depend on the request.
+ * Expects `response` to equal the document's example for this error type. Ignores `request_id`,
+ * `errors`, and a message that depends on the request.
  */
 export function expectPromised(
   document: ApiDocument,
@@ -139,7 +140,7 @@ export const KNOWN_STRANGER = {
   TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'stranger'] }),
 };
 
-/** Returns a client with a new token with this role in this project. */
+/** Creates a token with this role in this project, and returns a client that uses the token. */
 export async function holder(
   of: Client,
   name: string,

@@ -36,20 +36,20 @@ export interface DrivenServer {
 export interface ServerRecipe {
   readonly name: string;
   /**
-   * Writes the configuration with `zones`, by default `ZONES`. `folder`/keys is the folder for the
-   * driver's file.
+   * Writes the configuration of a server with `zones`, by default `ZONES`. The driver writes its
+   * file in `folder`/keys.
    */
   configure(folder: string, port: number, controlPort: number, zones?: readonly string[]): void;
   command(folder: string): [string, ...string[]];
   /**
-   * The socket of the control channel in `folder`. If undefined, the channel uses `controlPort`.
+   * The name of the control socket in `folder`. If undefined, the server listens on `controlPort`.
    */
   readonly controlSocket?: string | undefined;
-  /** Completes a start once the control channel accepts connections. */
+  /** Runs after each start, once the control channel accepts connections. */
   ready?(folder: string, controlPort: number): Promise<void>;
 }
 
-/** Returns the text of a small zone. */
+/** Returns a zone file with an SOA, an NS and an A record. */
 export function zoneText(zone: string): string {
   return `$TTL 60
 @ SOA ns.${zone}. hostmaster.${zone}. 5 3600 600 86400 60

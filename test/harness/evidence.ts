@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { SHORTEST_SECRET } from './secret-search.ts';
 
 /**
- * Collects the output of services, and the secrets and tokens in requests. A test at the end of the
- * run searches the output for the secrets.
+ * Collects the output of the programs under test, and the secrets and tokens that the tests use. A
+ * test at the end of the run searches the output for the secrets.
  */
 
-/** Returns the folder of this run. Throws outside of vitest. */
+/** Returns the folder of this run. Throws outside vitest. */
 export function runFolder(): string {
   const folder = process.env.TEST_RUN_FOLDER;
   if (folder === undefined)
@@ -27,14 +27,14 @@ function append(name: string, line: string): void {
   writeSync(file, `${line}\n`);
 }
 
-/** Records output of a service: log lines, error bodies, metrics. `kind` names the file. */
+/** Records log lines, error bodies, metrics or other output of a program. `kind` names the file. */
 export function recordShown(kind: 'log' | 'error' | 'metrics' | 'output', text: string): void {
   append(`shown-${kind}`, text);
 }
 
 /**
- * Records a secret or token that must not appear in any output. Ignores secrets below 16
- * characters, because they could appear by chance.
+ * Records a secret or token that must not appear in any output. Ignores a secret with fewer than 16
+ * characters, or fewer than 8 different characters, because it could appear by chance.
  */
 export function recordSecret(secret: unknown): void {
   if (typeof secret === 'string' && secret.length >= SHORTEST_SECRET && new Set(secret).size >= 8) {

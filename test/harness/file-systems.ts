@@ -7,7 +7,7 @@ import { isMet, TOOL_ENVIRONMENT } from './tools.ts';
 /** A small file system, mounted at `folder`. */
 export interface SmallFileSystem {
   readonly folder: string;
-  /** Remounts the file system read-only, as the kernel does when its disk fails. */
+  /** Remounts the file system read-only, as the kernel does when a disk fails. */
   fail(): void;
   remove(): void;
 }
@@ -18,8 +18,7 @@ function run(...command: [string, ...string[]]): boolean {
 }
 
 /**
- * Mounts a memory file system of `size`, such as `2m`, at `parent`/memory. Returns undefined if
- * this user may not mount.
+ * Mounts a tmpfs of `size`, such as `2m`, at `parent`/memory. Returns undefined if the mount fails.
  */
 export function mountMemory(parent: string, size: string): SmallFileSystem | undefined {
   const folder = join(parent, 'memory');
@@ -30,8 +29,8 @@ export function mountMemory(parent: string, size: string): SmallFileSystem | und
 }
 
 /**
- * Mounts an ext4 file system from a file of 16 MiB at `parent`/ext4. Returns undefined if this user
- * may not mount.
+ * Creates an ext4 file system in an image file of 16 MiB and mounts it at `parent`/ext4. Returns
+ * undefined if a command fails.
  */
 export function mountExt4(parent: string): SmallFileSystem | undefined {
   const folder = join(parent, 'ext4');
@@ -56,8 +55,8 @@ function mounted(folder: string): SmallFileSystem {
 }
 
 /**
- * Returns whether `mount` succeeds for this user. Treats a failure as `hasProgram` treats a missing
- * program.
+ * Returns whether `mount` succeeds for this user. If not, prints a warning or throws, as
+ * `hasProgram` does for a missing program.
  */
 export function canMount(
   mount: (parent: string) => SmallFileSystem | undefined,
@@ -70,7 +69,7 @@ export function canMount(
   return isMet(probe !== undefined, 'mount', `${what} cannot be mounted by this user`);
 }
 
-/** Writes to one file until the file system has no space left. */
+/** Writes to `file` until its file system has no space left. */
 export function fillWith(file: string): void {
   const descriptor = openSync(file, 'w');
   try {

@@ -26,8 +26,8 @@ export interface Gateway {
   /** Returns the number of requests with this method and path, such as `GET /v3/auth/tokens`. */
   count(what: string): number;
   /**
-   * Sets what the gateway does with later requests. It responds with a status, sends no response
-   * for `silence`, and forwards for `pass`.
+   * Sets what the gateway does with each later request. A number is the status of its response. For
+   * `silence`, the gateway sends no response. For `pass`, it forwards the request.
    */
   behave(decide: () => number | 'silence' | 'pass'): void;
   close(): Promise<void>;

@@ -3,20 +3,20 @@ import { expect } from 'vitest';
 /** The maximum number of measurements. The fastest measurement counts. */
 const TRIES = 6;
 
-/** The test passes if the large input takes less than this time in milliseconds. */
+/** The CPU time in milliseconds below which a large input passes without a comparison. */
 const HARMLESS_MS = 25;
 
-/** The time in milliseconds above which a measurement is not repeated. */
+/** The CPU time in milliseconds above which measurements are not repeated. */
 const HOPELESS_MS = 2000;
 
 /**
- * The limit for the ratio of times if the input is four times as long. Linear growth has the ratio
- * 4, quadratic growth 16.
+ * The limit for the ratio of CPU times when the input is four times as large. The ratio is 4 for
+ * linear growth and 16 for quadratic growth.
  */
 const MAX_RATIO = 10;
 
 /**
- * Expects that the CPU time of `work` grows no faster than the input that `make` creates. `work`
+ * Expects the CPU time of `work` to grow about linearly with the input that `make` creates. `work`
  * may throw.
  */
 export async function expectLinear<T>(
@@ -44,19 +44,19 @@ export async function expectLinear<T>(
   ).toBeLessThan(MAX_RATIO);
 }
 
-/** Returns the CPU time of `work` in milliseconds. Other programs hardly affect this time. */
+/** Returns the CPU time of `work` in milliseconds. Other programs hardly affect CPU time. */
 async function milliseconds<T>(work: (input: T) => unknown, input: T): Promise<number> {
   const began = process.cpuUsage();
   try {
     await work(input);
   } catch {
-    // A refusal also takes CPU time.
+    // The CPU time counts even if `work` throws.
   }
   const { user, system } = process.cpuUsage(began);
   return (user + system) / 1000;
 }
 
-/** Returns text of `size` characters outside ASCII, with 20,000 different characters at most. */
+/** Returns text of `size` characters outside ASCII, with at most 20,000 different characters. */
 function differentCharacters(size: number): string {
   return Array.from({ length: size }, (_, index) =>
     String.fromCharCode(
@@ -65,7 +65,7 @@ function differentCharacters(size: number): string {
   ).join('');
 }
 
-/** Returns `make` with a cache, so that it runs once for each size. */
+/** Returns `make` with a cache, so that `make` runs once for each size. */
 function once<T>(make: (size: number) => T): (size: number) => T {
   const made = new Map<number, T>();
   return (size) => {
@@ -150,7 +150,7 @@ function hardTexts(): Record<string, (size: number) => string> {
 }
 
 /**
- * Functions that return a value of a given size, other than text. The value may be slow to parse.
+ * Functions that return an array or an object of a given size. The value may be slow to parse.
  */
 export const HARD_VALUES: Readonly<Record<string, (size: number) => unknown>> = Object.fromEntries(
   Object.entries(hardValues()).map(([kind, make]) => [kind, once(make)]),

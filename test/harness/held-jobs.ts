@@ -1,6 +1,6 @@
 /**
- * Returns the function `job`. Each job that `job` creates runs until `release`. `began` has the
- * names of started jobs in order.
+ * Returns functions to create and end jobs. A job that `job` creates runs until `release` is called
+ * with its name. `began` lists the names of the started jobs in order.
  */
 export function heldJobs() {
   const began: string[] = [];

@@ -4,7 +4,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 const FIRST = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.split(/(?=.)/);
 
 /**
- * Labels with a special meaning in a configuration syntax, or that a careless parser could misread.
+ * Labels that have a special meaning in a configuration syntax, or that a parser could misread.
  */
 const NASTY_LABELS = [
   ...[
@@ -48,7 +48,7 @@ const label = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Names up to the maximum length of a DNS message, with and without a trailing dot. */
+/** Key names up to the maximum length of a domain name, with and without a trailing dot. */
 export const keyNames = fc.oneof(
   fc
     .tuple(fc.array(label, { minLength: 1, maxLength: 4 }), fc.constantFrom('', '.'))
@@ -57,7 +57,7 @@ export const keyNames = fc.oneof(
   fc.constant([63, 63, 63, 61].map((length) => 'l'.repeat(length)).join('.')),
 );
 
-/** Secrets in base64, from one octet to more than the block size of every hash. */
+/** Secrets of 1 to 190 octets in base64. No hash has a block size above 128 octets. */
 export const keySecrets = fc
   .oneof(
     fc.uint8Array({ minLength: 1, maxLength: 190 }),

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { recordSecret } from './evidence.ts';
 
 /**
- * The scope of a token: a project by its name, the default domain, the whole system, or unscoped.
+ * The scope of a token: a project by its name, the default domain, the whole system, or no scope.
  */
 export type TokenScope = { readonly project: string } | 'domain' | 'system' | 'nothing';
 
@@ -54,7 +54,7 @@ const DEFAULT_DOMAIN = 'default';
 const run = promisify(execFile);
 
 /**
- * Creates and starts a Keystone with a SQLite database, keys for tokens and a first administrator.
+ * Creates and starts a Keystone with a SQLite database, Fernet keys and a first administrator.
  * Tokens are valid for `tokenSeconds`.
  */
 export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
@@ -224,7 +224,7 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
   };
 }
 
-/** The paths at which roles for a scope are assigned. */
+/** The Keystone paths that assign roles, by scope. */
 const TARGETS = { domain: `/domains/${DEFAULT_DOMAIN}`, system: '/system', nothing: '/nowhere' };
 
 function describeScope(scope: TokenScope): object {

@@ -14,12 +14,12 @@ export interface Estate {
   readonly nameServers: readonly [inside: string, outside: string];
 }
 
-/** The project of the zones. */
+/** The project that owns the zones. */
 export const PROJECT = 'project-of-limits';
 
 /**
- * Creates a pool, a zone, two keys and a name server inside the limits of tokens, and as many
- * outside.
+ * Creates a pool, a zone, two keys and a name server inside the limits of tokens. Creates the same
+ * number of each outside these limits.
  */
 export async function createEstate(admin: Client): Promise<Estate> {
   const make = async (path: string, body: object) => {
@@ -58,9 +58,7 @@ export async function createEstate(admin: Client): Promise<Estate> {
   };
 }
 
-/**
- * Returns, for each kind of limit, the member that limits a token to the resources inside.
- */
+/** Returns the member that limits a token to the inside resources, for each kind of limit. */
 export function limitsTo({
   pools,
   zones,
@@ -76,8 +74,8 @@ export function limitsTo({
 }
 
 /**
- * Returns a client with a new token. `members` are members of the token; the default role is
- * `admin`.
+ * Creates a token and returns a client with the token. `members` adds or replaces members of the
+ * request body. The default role is `admin`.
  */
 export async function tokenWith(admin: Client, members: object): Promise<Client> {
   const body = { name: randomUUID(), roles: ['admin'], project_id: PROJECT, ...members };

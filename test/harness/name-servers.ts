@@ -58,7 +58,7 @@ interface Recipe {
   readonly command: (folder: string) => [string, ...string[]];
   readonly configure: (folder: string, port: number, keys: ServerKeys) => void;
   /**
-   * Completes the start once the server responds. Returns the server's API, if the server has an
+   * Runs once the server responds to queries. Returns the server's API, or undefined if it has no
    * API.
    */
   readonly finish?: (port: number, keys: ServerKeys) => Promise<NameServer['api']>;
@@ -219,8 +219,7 @@ function configurePowerdns(folder: string, port: number): void {
     guardian: 'no',
     api: 'yes',
     'api-key': API_KEY,
-    // The port is free on every loopback address. The API listens on another address than the DNS
-    // server.
+    // The API listens on the port of the DNS server, but on a different loopback address.
     'webserver-address': '127.0.0.2',
     'webserver-port': port,
     'webserver-allow-from': '127.0.0.0/8',
@@ -284,8 +283,8 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Runs a program to its end and returns its output. Throws an error with the output if the program
- * fails.
+ * Runs a program, waits until it exits, and returns its output. Throws an error with the output if
+ * the program fails.
  */
 export function run(folder: string, program: string, ...parameters: string[]): string {
   const { status, stdout, stderr } = spawnSync(program, parameters, {

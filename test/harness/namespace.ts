@@ -11,7 +11,7 @@ export interface Namespace {
   /** The address of the namespace on the link. */
   readonly inside: string;
   /**
-   * The prefix of a command that runs inside the namespace. The command ends when the tests end.
+   * The prefix that makes a command run inside the namespace. The command ends when the tests end.
    */
   readonly wrapper: readonly string[];
   /** Runs a command inside the namespace and returns its output. Throws if the command fails. */
@@ -22,9 +22,9 @@ export interface Namespace {
   remove(): Promise<void>;
 }
 
-/** A socket in a table of the Linux kernel. */
+/** A socket, as the Linux kernel lists it. */
 export interface Socket {
-  /** The local end as `ADDRESS:PORT`. IPv6 addresses are 32 hexadecimal digits. */
+  /** The local address as `ADDRESS:PORT`. IPv6 addresses are 32 hexadecimal digits. */
   readonly local: string;
   readonly remote: string;
   readonly isListening: boolean;

@@ -5,12 +5,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A reverse proxy for several services. */
+/** A reverse proxy for one or more services. */
 export interface Nginx {
   readonly url: string;
   /**
-   * Sends new requests to all upstreams apart from the upstream at this index. Resolves when the
-   * old requests have responses.
+   * Sends new requests to all upstreams except the one at this index. If undefined, sends them to
+   * all upstreams. Resolves once all earlier requests have responses.
    */
   takeOut(index: number | undefined): Promise<void>;
   stop(): Promise<void>;

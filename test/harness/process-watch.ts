@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { recordShown } from './evidence.ts';
 
 /**
- * Reads the arguments and the environments of a process and its children, as `ps` does, until the
- * signal aborts. Records them for the search for secrets. Returns the number of processes (Linux).
+ * Samples the arguments and environments of a process and its children until `signal` aborts
+ * (Linux). Records them for the search for secrets. Returns the number of processes.
  */
 export async function watchProcesses(pid: number, signal: AbortSignal): Promise<number> {
   const seen = new Set<number>();
@@ -16,7 +16,7 @@ export async function watchProcesses(pid: number, signal: AbortSignal): Promise<
     }
     await pause(5);
   }
-  // The test itself sets the variable with the administrator token.
+  // The test itself passes the administrator token in an environment variable.
   for (const text of texts)
     recordShown('output', text.replaceAll(/TSIGIL_ADMIN_TOKEN=[^\0]*/g, '').replaceAll('\0', ' '));
   return seen.size;
@@ -38,15 +38,15 @@ function childrenOf(pid: number): number[] {
 const SAMPLE_MS = 25;
 
 /**
- * Samples of the arguments and the environments of processes. Every user of the machine can read
- * the arguments, and root can read both.
+ * Samples of the arguments and environments of processes. Every user of the machine can read the
+ * arguments. The user that runs the process, and root, can read the environment.
  */
 export interface ProcessSamples {
-  /** Ends the sampling. Returns the arguments and environments of all sampled processes. */
+  /** Stops sampling. Returns the arguments and environments of all sampled processes. */
   stop(): Promise<readonly string[]>;
 }
 
-/** Reads the arguments and the environments of all descendants of this process, until `stop`. */
+/** Samples the arguments and environments of all descendants of this process, until `stop`. */
 export function sampleDescendants(): ProcessSamples {
   const samples = new Set<string>();
   const stopping = new AbortController();

@@ -5,8 +5,8 @@ import { isMet } from './tools.ts';
 export const PUBLIC_SUFFIX_LIST = '/usr/share/publicsuffix/public_suffix_list.dat';
 
 /**
- * Returns whether the Public Suffix List is installed. Treats a missing list as `hasProgram` treats
- * a missing program.
+ * Returns whether the Public Suffix List is installed. If not, prints a warning or throws, as
+ * `hasProgram` does for a missing program.
  */
 export function hasPublicSuffixList(): boolean {
   return isMet(

@@ -9,7 +9,7 @@ import { IS_QUICK } from './sizes.ts';
 export default function setUp(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-test-'));
   process.env.TEST_RUN_FOLDER = folder;
-  if (IS_QUICK) process.env.TMPDIR = folder; // tests must leave no files in memory
+  if (IS_QUICK) process.env.TMPDIR = folder; // removes temporary files in memory with the folder
   return () => {
     if (process.env.KEEP === undefined) rmSync(folder, { recursive: true, force: true });
   };

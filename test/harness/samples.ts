@@ -6,7 +6,7 @@ export interface Sample {
   readonly collection: 'tlds' | 'tsigkeys';
   readonly noun: string;
   readonly title: string;
-  /** The members of a resource, in the order in which responses have them. */
+  /** The members of a resource, in the order of a response. */
   readonly members: readonly string[];
   readonly required: readonly string[];
   /** Returns a body that creates a resource with this name. */
@@ -18,7 +18,7 @@ export interface Sample {
 /** A secret as `tsig-keygen` prints it. */
 export const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 export const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-/** The members of a new key for the default pool, apart from the name. */
+/** The members of a new key for the default pool, except the name. */
 export const KEY_MEMBERS = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
 /** An id that no resource has. */
 export const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
@@ -68,7 +68,7 @@ export async function create(client: Client, sample: Sample, name: string): Prom
   return response.body as Resource;
 }
 
-/** A resource, as responses show it. */
+/** A resource, as the API returns it. */
 export interface Resource extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly name: string;
@@ -87,7 +87,7 @@ export function itemsOf(
 }
 
 /**
- * Expects an error in the service's own format, with the same request id in the header and the
+ * Expects an error with this status and type, and with the same request id in the header and the
  * body. Returns the message of the error.
  */
 export function expectError(response: ApiResponse, status: number, type: string): string {

@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { expect } from 'vitest';
 import { cleanEnvironment } from './service.ts';
 
-/** A real terminal of a given size that runs a program. */
+/** A program in a terminal of a given size. */
 export interface Screen {
-  /** Types text. Presses keys that are given by their names, such as `Enter`, `Tab` or `C-c`. */
+  /** Types text and presses named keys, such as `Enter`, `Tab` or `C-c`. */
   type(...keys: string[]): void;
   /** Returns the text on the screen, without trailing blanks and empty lines. */
   read(): string;
-  /** Waits until the text on the screen matches, and returns the text. */
+  /** Waits until the text on the screen matches `pattern`, and returns the text. */
   waitFor(pattern: RegExp): Promise<string>;
   close(): void;
 }

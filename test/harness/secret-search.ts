@@ -8,9 +8,9 @@ export const SHORTEST_SECRET = 16;
 const BLOCK = SHORTEST_SECRET / 2;
 
 /**
- * Returns a function that lists the secrets in a text. The function reads a text once, for any
- * number of secrets. It compares a whole secret only where a block of 8 characters matches. Throws
- * a RangeError for a secret below the minimum length.
+ * Returns a function that lists the secrets in a text. The function reads the text once, however
+ * many secrets there are. It compares a whole secret only where a block of 8 characters matches.
+ * Throws a RangeError for a secret below the minimum length.
  */
 export function secretSearch(secrets: readonly string[]): (text: string) => string[] {
   const candidates = new Map<string, { secret: string; at: number }[]>();
@@ -19,7 +19,7 @@ export function secretSearch(secrets: readonly string[]): (text: string) => stri
       throw new RangeError(
         `A secret has ${secret.length} characters. The search needs ${SHORTEST_SECRET}.`,
       );
-    // Blocks from the end of the secret, because many secrets begin with the same words.
+    // Uses blocks near the end of the secret, because many secrets begin with the same words.
     for (let at = secret.length - SHORTEST_SECRET; at < secret.length - BLOCK; at += 1) {
       const block = secret.slice(at, at + BLOCK);
       const others = candidates.get(block);

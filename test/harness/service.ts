@@ -11,12 +11,10 @@ import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
 
-/**
- * A service with a separate database, and a client with the administrator token of this service.
- */
+/** A service with a separate database. As a client, it uses the administrator token. */
 export interface TestService extends Client {
   readonly folder: string;
-  /** The log lines so far. */
+  /** The lines that the service has logged. */
   readonly log: string[];
   close(): Promise<void>;
 }
@@ -131,7 +129,7 @@ export async function startServiceProcess(
         output += text;
         recordShown('output', text);
         const listening = /"url":"([^"]+)".*"msg":"listening"/.exec(output);
-        // Deferred, so that earlier output on the other stream is read first.
+        // Resolves later, so that earlier output on the other stream is read first.
         if (listening?.[1] !== undefined) setImmediate(resolve, listening[1]);
       });
     }

@@ -13,7 +13,7 @@ export const IS_LONG = process.env.TEST_LONG === '1';
  */
 export const IS_TIMED = process.env.TEST_TIMED === '1';
 
-/** Whether this run takes less than 40 s, because it omits the longest tests. */
+/** Whether this run omits the longest tests. Such a run takes less than 40 s. */
 export const IS_QUICK = process.env.TEST_QUICK === '1';
 
 /**
@@ -46,11 +46,11 @@ const SIZES = {
   keysSearched: { short: 200, long: 1000 },
   /** Keys that an upgrade encrypts while a test kills it. */
   keysUpgraded: { short: 300, long: 1000 },
-  /** The step between the times at which a test kills a service: 2 uses every second time. */
+  /** The step between the times at which a test kills a service: 2 skips every second time. */
   killTimeStep: { short: 2, long: 1 },
   /** Records of an audit trail that the service must verify within a time limit. */
   auditRecordsVerified: { short: 100_000, long: 1_000_000 },
-  /** Rounds of five concurrent races for a database with two names. */
+  /** Rounds in which two processes open each of five databases by different hard links. */
   hardLinkRounds: { short: 1, long: 4 },
   /** Keys that a driver creates and removes one after another, to measure the time. */
   driverRounds: { short: 5, long: 50 },
@@ -68,13 +68,13 @@ const SIZES = {
   deliveryKills: { short: 3, timed: 20 },
   /** Keys on one name server. */
   manyKeys: { short: 2000, timed: 10_000 },
-  /** Seconds without a change. */
+  /** Seconds during which a test measures an idle service. */
   idleSeconds: { short: 2, timed: 60 },
   /** Seconds of changes while services, name servers and the database fail. */
   deliveryChaosSeconds: { short: 20, timed: 300 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
-  /** Lists with different filters, to measure the memory of PostgreSQL. */
+  /** List requests with different filters, to measure the memory of PostgreSQL. */
   differentLists: { short: 1000, long: 4000 },
   /** The length of a key file that a reader must parse in linear time, in bytes. */
   keyFileBytes: { short: 250_000, long: 1_000_000 },
@@ -98,9 +98,9 @@ export function randomCases(long: number): number {
 }
 
 /**
- * Suites that need most of the processor time of all suites. They start programs in Python, build
- * packages, cause faults in many processes, or repeat at scale what a shorter suite tests. Only a
- * long run includes them.
+ * The suites that use the most CPU time. They start programs in Python, build packages, cause
+ * faults in many processes, or repeat at scale what a shorter suite tests. Only a long run includes
+ * them.
  */
 export const LONG_ONLY = [
   ...['audit/long-trail', 'auth/keystone', 'cli/examples'],
@@ -118,20 +118,20 @@ export const LONG_ONLY = [
   'release',
 ].map((name) => `test/${name}.test.ts`);
 
-/** Documents whose examples every run executes. A long run executes those of all documents. */
+/** Documents whose examples every run executes. A long run executes those of every document. */
 export const ALWAYS_EXECUTED = ['README.md', 'docs/signed-transfers.md'];
 
-/** The attacks. They run alone on the machine and take minutes. Only a long run includes them. */
+/** The suites that attack a service. They run alone on the machine, and only in a long run. */
 export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
 
-/** Suites of the delivery whose results do not depend on the database. */
+/** Delivery suites whose results do not depend on the database. */
 export const ON_SQLITE_ONLY = ['brands', 'burst', 'faults', 'kill', 'load', 'many-agents'].map(
   (name) => `test/delivery/${name}.test.ts`,
 );
 
 /**
- * Suites of the API and of delivery that a short run repeats on PostgreSQL, besides those of
- * `test/postgres`. A long run repeats all of them.
+ * Suites of the API and of delivery that a short run repeats on PostgreSQL. A long run repeats all
+ * such suites, except `ON_SQLITE_ONLY`.
  */
 export const ON_POSTGRES_WHEN_SHORT = [
   ...['actions', 'bulk', 'collections', 'filters', 'import', 'lists'],

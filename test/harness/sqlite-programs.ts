@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PROGRAM } from './service.ts';
 
-// Tests use a SQLite database from a separate process. In their own process, the driver would keep
+// Tests open a SQLite database from a separate process. In the test process, the driver would hold
 // the locks of a closed connection until its statements are garbage-collected.
 
 /** Another program that has a SQLite database open. */

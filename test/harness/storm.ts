@@ -12,7 +12,7 @@ export interface Expected {
   possible: (string | undefined)[];
 }
 
-/** The ledger of all callers: resources by id, and creations without a response by name. */
+/** A ledger of all writes: resources by id, and creations without a response by name. */
 export interface Ledger {
   readonly resources: Map<string, Expected>;
   readonly withoutResponse: Map<string, string>;
@@ -142,7 +142,7 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
     const there = found.get(id);
     const actual = there === undefined ? undefined : comparable(there.resource);
     // With one possible state, the write was acknowledged and the row must match exactly. With two
-    // states, the row must be complete as before or after the write.
+    // states, the row must be in the state before or after the write.
     if (entry.possible.length === 1)
       expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
     else
@@ -169,7 +169,7 @@ export function emptyLedger(): Ledger {
   return { resources: new Map(), withoutResponse: new Map() };
 }
 
-/** Returns the number of resources with several possible states. */
+/** Returns the number of resources with more than one possible state. */
 export function countInDoubt(ledger: Ledger): number {
   return (
     ledger.withoutResponse.size +

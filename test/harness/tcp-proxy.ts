@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A network that a test can interrupt, between a service and its database. */
+/** A TCP proxy between a service and its database, which a test can interrupt. */
 export interface TcpProxy {
   readonly port: number;
   /**

@@ -3,7 +3,7 @@ import type { ApiResponse, Client } from './client.ts';
 
 /** Functions for suites that use many TLD entries. */
 
-/** An entry, as a list response shows it. */
+/** A TLD entry, as the API returns it. */
 export interface Entry {
   readonly id: string;
   readonly name: string;
@@ -24,14 +24,14 @@ export async function allEntries(client: Client): Promise<Entry[]> {
   return all;
 }
 
-/** Returns the names in sorted order. */
+/** Returns the names of entries, sorted. */
 export const namesOf = (entries: readonly Entry[]) => entries.map(({ name }) => name).sort();
-/** Returns the bodies of entries with these names. */
+/** Returns request bodies for entries with these names. */
 export const named = (...names: string[]) => names.map((name) => ({ name }));
-/** Returns the bodies of `count` entries with different names. */
+/** Returns request bodies for `count` entries with different names. */
 export const numbered = (count: number, prefix = 'name') =>
   Array.from({ length: count }, (_, index) => ({ name: `${prefix}-${index}` }));
-/** Returns the outcome of each entry, in the order of the list. */
+/** Returns the outcome of each entry in a bulk response, in order. */
 export const outcomesOf = ({ body }: ApiResponse) =>
   (body.results as { outcome: string }[]).map(({ outcome }) => outcome);
 

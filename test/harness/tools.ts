@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** An environment whose PATH includes programs for administrators. */
+/** The environment of this process, with /usr/sbin and /sbin in PATH. */
 export const TOOL_ENVIRONMENT: NodeJS.ProcessEnv = {
   ...process.env,
   PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
@@ -18,8 +18,8 @@ export function hasProgram(name: string, debianPackage: string): boolean {
 }
 
 /**
- * Returns `met`: whether a requirement of a suite is met. If not, prints `absence` as a warning, or
- * throws if REQUIRE contains `name` or `all`.
+ * Returns `met`, which is whether a requirement of a suite is met. If not, prints `absence` as a
+ * warning, or throws if REQUIRE contains `name` or `all`.
  */
 export function isMet(met: boolean, name: string, absence: string): boolean {
   if (met) return true;

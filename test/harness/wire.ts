@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** The maximum time in milliseconds between two parts of a response. */
+/** The time in milliseconds that a connection may be idle. */
 const TIMEOUT_MS = 10_000;
 
 /** A received response. Header names are in lower case. */
@@ -31,7 +31,7 @@ export function sendBytes(
       reject(new Error(`The service hangs; so far it answered: ${received}`));
     });
     socket.on('data', (text: string) => (received += text));
-    // A service that refuses a request may close the connection before all of it is written.
+    // The service may refuse a request and close the connection before the whole request is sent.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(received));
   });
@@ -85,7 +85,7 @@ export function statusesOf(text: string): number[] {
   return parseResponses(text).map(({ status }) => status);
 }
 
-/** Returns whether a response is the last of its connection. */
+/** Returns whether a response is the last on its connection. */
 export function isClosing({ headers }: WireResponse): boolean {
   return headers.get('connection') === 'close';
 }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ApiResponse, Client } from './client.ts';
 
-/** The members of a zone, in the order in which responses have them. */
+/** The members of a zone, in the order of a response. */
 export const ZONE_MEMBERS = [
   ...[
     'id',
@@ -20,7 +20,7 @@ export const ZONE_MEMBERS = [
   ...['attributes', 'type', 'masters', 'transferred_at', 'created_at', 'updated_at', 'links'],
 ];
 
-/** A zone, as responses show it. */
+/** A zone, as the API returns it. */
 export interface Zone extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly name: string;
@@ -90,7 +90,7 @@ export async function createTlds(client: Client, ...names: string[]): Promise<Ma
   return ids;
 }
 
-/** Checks names with the API. Returns for each name the rule that refuses the name, or `ok`. */
+/** Checks zone names with the API. Returns the rule that rejects each name, or `ok`. */
 export async function checkNames(client: Client, names: readonly string[]): Promise<string[]> {
   const response = await client.post('/v2/tlds/check', { names });
   expect(response.status, response.text).toBe(200);

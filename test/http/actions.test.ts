@@ -104,7 +104,7 @@ describe('a new action', () => {
     ]);
   });
 
-  test('200 with the given parameter and members, for any spelling of the id', async () => {
+  test('200 with the given parameter and members, even for an id in upper case', async () => {
     const path = `/v2/tlds/${UNKNOWN_ID.toUpperCase()}/repeat?order=down&all_projects=false`;
     const { body } = await service.post(path, { loud: false, note: 3, numbers: [1, 2] });
     expect(body).toEqual({ id: UNKNOWN_ID, loud: false, numbers: [{ number: 2 }, { number: 1 }] });
@@ -131,7 +131,7 @@ describe('a new action', () => {
     ['', 'order must be one of up, down'],
     ['?order=left', 'order must be one of up, down'],
     ['?order=up&order=up', "'order' is repeated. Give it once"],
-    ['?order=up&colour=red', "Unknown parameter 'colour'. Use: order"],
+    ['?order=up&colour=red', "Unknown parameter 'colour'. Use one of: order"],
   ])('400 for the query %j', async (query, message) => {
     expect(
       expectError(await service.post(PATH + query, { numbers: [1] }), 400, 'bad_request'),

@@ -94,7 +94,7 @@ const anyBody = fc.oneof(
   fc.constantFrom('', 'null', '{}', '[]'),
 );
 
-/** Generates bodies that a creation may accept. */
+/** Generates bodies with which a creation may succeed. */
 const likely = fc.oneof(
   fc
     .record({ name: text, description: fc.option(text) }, { requiredKeys: ['name'] })
@@ -189,7 +189,7 @@ test('200 with the given values for every created resource', async () => {
   expect(accepted).toBeGreaterThan(randomCases(30));
 });
 
-test('201 or 4xx for a chunked body, the same status as with a Content-Length', async () => {
+test('201 or 4xx for a chunked body, as for the same body with a Content-Length', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(

@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { parseResponse, sendBytes } from '../harness/wire.ts';
 
-/** Tests arbitrary bytes, whether or not they are a valid request. */
+/** Tests requests of arbitrary bytes, whether or not they are valid. */
 
 let service: TestService;
 beforeAll(async () => {

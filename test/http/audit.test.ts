@@ -269,7 +269,7 @@ describe('POST /v2/audit/verify', () => {
   );
 });
 
-test('a reader who follows the pages gets every record once, even while four writers add records', async () => {
+test('a client that follows the pages gets every record once, even while four writers add records', async () => {
   const own = temporaryFolder();
   const database = await testDatabase(own);
   await withDatabase(database, async (open) => {

@@ -11,7 +11,7 @@ import { sendRequest } from '../harness/wire.ts';
 let service: TestService;
 let current: TestService;
 
-/** Returns the base URL in all links of two responses, or the status and the type of the error. */
+/** Returns the base URL of all links in two responses, or the status and the type of the error. */
 async function baseSeen(...headers: string[]): Promise<unknown> {
   const token = `X-Auth-Token: ${current.token}`;
   const list = await sendRequest(current.url, ['GET /v2/tlds?limit=1 HTTP/1.1', token, ...headers]);
@@ -203,7 +203,7 @@ describe('a configured base URL with non-ASCII letters', () => {
     ]);
   });
 
-  test('500, and nothing changes, if the configured base URL is not allowed in a header', async () => {
+  test('500, and nothing changes, if the base URL has characters that a header cannot contain', async () => {
     const folder = temporaryFolder();
     const variables = {
       TSIGIL_DATABASE_URL: `sqlite:${folder}/tsigil.db`,

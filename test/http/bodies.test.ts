@@ -13,7 +13,7 @@ import { sendRequest } from '../harness/wire.ts';
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
-/** Bodies that are not a JSON value, each after its description. */
+/** Descriptions and bodies that are not valid JSON. */
 const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
   ['blanks', ' \n\t '],
   ['a syntax error', '{bad'],
@@ -77,7 +77,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(expectError(response, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
   });
 
-  test('400 for a deeply nested object', async () => {
+  test('400 for 15,000 nested objects', async () => {
     const deep = `${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`;
     for (const response of await bothTo(deep))
       expect(problemsOf(response)).toContain('a: additionalProperties');
@@ -211,7 +211,7 @@ describe('body size limit', () => {
   const sized = (size: number, name: string) =>
     `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;
 
-  test('201 for a body as long as the limit', async () => {
+  test('201 for a body of exactly the maximum size', async () => {
     expect((await service.post('/v2/tlds', sized(limit, 'largest'))).status).toBe(201);
   });
 

@@ -13,7 +13,7 @@ let one: Client;
 let other: Client;
 let sockets: Socket[];
 
-// The share of a caller is 2 MiB: one list of the maximum size.
+// One caller's share of the budget is 2 MiB, the maximum size of a list.
 beforeEach(async () => {
   sockets = [];
   service = await startTestService({
@@ -30,7 +30,7 @@ afterEach(async () => {
   await service.close();
 });
 
-/** Returns the text of a list, `LARGE` bytes long. */
+/** Returns a list as JSON of `LARGE` bytes. */
 function largeList(): string {
   const list = { dry_run: true, tlds: [{ name: 'com', description: 'A domain' }] };
   return JSON.stringify(list).padEnd(LARGE, ' ');
@@ -53,13 +53,13 @@ async function begin(client: Client, framing = `Content-Length: ${LARGE}`) {
   return { socket, head, received: () => received };
 }
 
-/** Waits until the service has read everything that was sent before. */
+/** Waits until the service has read everything that the test has sent. */
 async function settle(): Promise<void> {
   for (let count = 0; count < 3; count += 1)
     expect((await service.get('/healthcheck')).status).toBe(200);
 }
 
-test('200 for a large body of another caller while a slow upload takes the whole share of one caller', async () => {
+test('200 for a large body of another caller while a slow upload uses the whole share of one caller', async () => {
   await begin(one);
   await settle();
   expect((await other.post(PATH, largeList())).status).toBe(200);

@@ -44,7 +44,7 @@ describe('an invalid request', () => {
     expect(namesOf(await allEntries(service))).toEqual(['kept']);
   });
 
-  test('400 with a limited size if every entry is invalid in every way', async () => {
+  test('400 with a response below three times the size limit of a list if every entry is invalid', async () => {
     const response = expectStatus(
       await service.post(PATH, {
         tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2 }),
@@ -86,7 +86,7 @@ describe('an invalid request', () => {
     },
   );
 
-  test('413 for a body above the limit of this path, and other paths have a lower limit', async () => {
+  test('413 for a body above the limit of this path, and for a smaller body on other paths', async () => {
     const padded = (bytes: number) =>
       JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);
@@ -110,7 +110,7 @@ describe('an invalid request', () => {
     expect(response.status).toBe(413);
   });
 
-  test('405 with Allow for PUT, 400 for GET because the word bulk is not a valid id', async () => {
+  test('405 with Allow for PUT, and 400 for GET because bulk is not a valid id', async () => {
     expectError(await service.get(PATH), 400, 'invalid_uuid');
     const response = expectStatus(await service.call('PUT', PATH), 405);
     expect(response.headers.get('allow')).toBe('POST, OPTIONS');
@@ -173,7 +173,7 @@ describe('rights', () => {
     expectStatus(await creator.post(PATH, { tlds: named('kept', 'added') }), 200);
   });
 
-  test('the type of a refused entry follows auth.insufficientRightsStatus', async () => {
+  test('the type of a refused entry depends on auth.insufficientRightsStatus', async () => {
     const strict = await startTestService({
       TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }),
       TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',

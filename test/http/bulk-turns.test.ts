@@ -4,14 +4,12 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const PATH = '/v2/tlds/bulk';
 
 /**
- * The limit for a turn of the event loop. Slices last at most 15 ms, and parsing a body takes one
- * turn. Without slices, a turn takes 0.5 s.
+ * The limit for a turn of the event loop. The service parses a body in one turn, and then processes
+ * the list in slices of at most 15 ms. Without slices, a turn takes 0.5 s.
  */
 const LONGEST_TURN_MS = 150;
 
-/**
- * The maximum number of measurements, because other tests load the processor's caches and memory.
- */
+/** The maximum number of measurements. Other tests on the machine can slow a measurement. */
 const TRIES = 3;
 
 let service: TestService;
@@ -20,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-/** Returns the body of a request of 1.8 MB with 20,000 entries. */
+/** Returns a request body of 1.8 MB with 20,000 entries. */
 function listOf(prefix: string, options: object = {}): string {
   const tlds = Array.from({ length: 20_000 }, (_, index) => ({
     name: `${prefix}-${index}.example`,

@@ -103,7 +103,7 @@ describe('a bulk import', () => {
     });
   });
 
-  test('400 in transactional mode with every problem of every entry, and nothing changes', async () => {
+  test('400 in transactional mode lists the problems of each entry, and changes nothing', async () => {
     const before = await allEntries(service);
     const list = [
       { name: 'good' },
@@ -265,7 +265,7 @@ describe('a bulk import', () => {
     expect(added).toBe(wanted.length);
   });
 
-  test('201 or 409 for creations during lists with the same names, and each name is created once', async () => {
+  test('201 or 409 for creations during imports of the same names, and each name is created once', async () => {
     const list = numbered(200, 'beside');
     const singles = list.map(({ name }, index) =>
       (services[index % services.length] ?? service).post('/v2/tlds', { name }),

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { discardInput } from '../../src/http/connection/closing.ts';
 
-test('discards input of one connection in each turn of the event loop', async () => {
+test('discardInput reads from at most two connections in each turn of the event loop', async () => {
   const accepted: Socket[] = [];
   const server = createServer({ pauseOnConnect: true }, (socket) => accepted.push(socket));
   await once(server.listen(0, '127.0.0.1'), 'listening');

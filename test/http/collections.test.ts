@@ -13,7 +13,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Tests of every collection in `SAMPLES`. */
+/** Tests every collection in `SAMPLES`. */
 describe.each(SAMPLES)('$collection', (sample) => {
   const path = `/v2/${sample.collection}`;
   let service: TestService;
@@ -96,7 +96,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
         expect(response.body.message).toContain(`'${name}'`);
     });
 
-    test('400 with at most 50 problems for 900 unknown members, and without parsing for 5,000', async () => {
+    test('400 with 50 problems for 900 unknown members, and with the member limit for 5,000', async () => {
       const junk = (length: number) =>
         Object.fromEntries(Array.from({ length }, (_, index) => [`junk${index}`, 1]));
       const response = await service.post(path, { ...sample.body('x'), ...junk(900) });

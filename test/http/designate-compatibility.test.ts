@@ -51,7 +51,7 @@ describe('a zone with compatibility: designate', () => {
     expectError(await service.get(`/v2/zones/${id}`), 404, 'zone_not_found');
   });
 
-  test('200 for lists with ACTIVE zones only, even with the filter by status', async () => {
+  test('200 for a list with ACTIVE zones only, and no zone matches status=PENDING', async () => {
     await service.post('/v2/zones', primary('listed.example.'));
     const { body } = await service.get('/v2/zones?status=PENDING');
     expect(body.zones).toEqual([]);
@@ -59,7 +59,7 @@ describe('a zone with compatibility: designate', () => {
     expect(new Set(zones.map(({ status }) => status))).toEqual(new Set(['ACTIVE']));
   });
 
-  test('201 and 200 if zones.pendingStatus is false', async () => {
+  test('201 for a creation and 200 for an update if zones.pendingStatus is false', async () => {
     const other = await startTestService({
       TSIGIL_COMPATIBILITY: 'designate',
       TSIGIL_ZONES_PENDING_STATUS: 'false',

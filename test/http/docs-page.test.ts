@@ -37,7 +37,7 @@ function all(expression: RegExp, text = page): string[] {
   return [...text.matchAll(expression)].map(([, group = '']) => group);
 }
 
-/** Replaces the entities of escaped HTML by their characters. */
+/** Replaces HTML entities with their characters. */
 function unescape(html: string): string {
   const characters: Record<string, string> = {
     '&lt;': '<',
@@ -221,8 +221,8 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
           [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const,
       ),
     );
-    // Each count includes two examples. TLD entries also come from a list, TLD entries and keys
-    // from imports, and one pool is the default pool.
+    // The examples create two resources of each type. A bulk request creates more TLD entries,
+    // imports create TLD entries and keys, and one pool is the default pool.
     expect(Object.fromEntries(counts)).toEqual({
       tlds: 5,
       tsigkeys: 3,

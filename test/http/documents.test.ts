@@ -18,8 +18,8 @@ async function read(path: string, host: string): Promise<string> {
 }
 
 /**
- * Sends one request for each of `hosts`, one after another. Returns the average duration in
- * milliseconds.
+ * Sends one request with each Host header in `hosts`, one after another. Returns the average
+ * duration in milliseconds.
  */
 async function millisecondsEach(path: string, hosts: readonly string[]): Promise<number> {
   const start = performance.now();

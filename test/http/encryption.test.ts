@@ -199,7 +199,7 @@ describe('/v2/encryption', () => {
       .poll(
         async () => {
           await service.post('/v2/encryption/prune', undefined);
-          return service.log.filter((line) => line.includes('keeps the former master keys')).length;
+          return service.log.filter((line) => line.includes('uses the former master keys')).length;
         },
         { timeout: 20_000 },
       )

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFairTurns } from '../../src/http/sharing/fair-turns.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-describe('the turns of the event loop', () => {
+describe('fair turns of the event loop', () => {
   /**
-   * Returns turns with a fake clock and a fake event loop. Each turn runs the work that the
+   * Returns fair turns with a fake clock and a fake event loop. Each turn runs the work that the
    * previous turn deferred.
    */
   function loop() {
@@ -39,7 +39,7 @@ describe('the turns of the event loop', () => {
     };
   }
 
-  test('begin requests at once until the requests have used 5 ms', () => {
+  test('begin requests at once until they have run for 5 ms in one turn', () => {
     const { mayBegin, pass, turn } = loop();
     expect(mayBegin()).toBe(true);
     pass(4.9);
@@ -50,7 +50,7 @@ describe('the turns of the event loop', () => {
     expect(mayBegin()).toBe(true);
   });
 
-  test('begin no request at once while another request waits', () => {
+  test('make a new request wait while another request waits', () => {
     const { mayBegin, wait, turn } = loop();
     wait('a1', 1);
     expect(mayBegin()).toBe(false);
@@ -58,7 +58,7 @@ describe('the turns of the event loop', () => {
     expect(mayBegin()).toBe(true);
   });
 
-  test('begin no request at once while connections arrive', () => {
+  test('make a new request wait while connections arrive', () => {
     const { mayBegin, connect, wait, turn } = loop();
     connect();
     expect(mayBegin()).toBe(false);

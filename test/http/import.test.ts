@@ -106,7 +106,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     expect(await kept()).toEqual(existing);
   });
 
-  test('400 with every problem and the number of the item, and nothing changes', async () => {
+  test('400 with every problem and the number of its item, and nothing changes', async () => {
     const withoutId = Object.fromEntries(
       Object.entries(whole('a')).filter(([name]) => name !== 'id'),
     );

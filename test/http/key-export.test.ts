@@ -124,7 +124,7 @@ test('405 for POST', async () => {
   expectError(await service.post(`/v2/tsigkeys/${key.id}/export`, {}), 405, 'method_not_allowed');
 });
 
-test('the OpenAPI document has every format with an example', () => {
+test('the OpenAPI document contains an example of every format', () => {
   const settings = describedAt(service.url);
   const operation = actionPaths(settings, [keyExport])['/v2/tsigkeys/{id}/export']?.get;
   expect(operation?.parameters).toMatchObject([

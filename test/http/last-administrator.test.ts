@@ -94,7 +94,7 @@ describe('DELETE of a token', () => {
     }
   });
 
-  test('204 for an administrator token if another one follows 1,050 tokens with other roles', async () => {
+  test('204 for an administrator token if a second one follows 1,050 tokens with other roles', async () => {
     const { admin, clientOf, remove } = await open([ADA]);
     for (let made = 0; made < 1001; made += 50) {
       const some = Array.from({ length: 50 }, (_, index) => ({

@@ -230,7 +230,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(await linksOf('?limit=max')).not.toHaveProperty('next');
     });
 
-    test('200 with the marker as the last parameter of links.next, wherever the request has it', async () => {
+    test('200 with the marker last in links.next, even if it is not last in the request', async () => {
       const [first, second, third] = resources.map(({ id }) => id);
       const links = await linksOf(`?limit=1&marker=${first}&sort_dir=asc&all_projects=true&name=*`);
       expect(links.self).toBe(
@@ -285,7 +285,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
 });
 
 describe('with api.defaultLimit', () => {
-  test('200 with this number of items by default, and more items for a larger limit', async () => {
+  test('200 with the configured number of items by default, and more items for a larger limit', async () => {
     const service = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '2' });
     for (const name of NAMES) await service.post('/v2/tlds', { name });
     const { body } = await service.get('/v2/tlds');

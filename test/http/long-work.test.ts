@@ -7,7 +7,7 @@ import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
 import { heldJobs } from '../harness/held-jobs.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** Returns a fake request of this caller on a separate connection. */
+/** Returns a fake request of the caller `id`, by default on a separate connection. */
 function requestOf(
   id: string,
   socket = Object.assign(new EventEmitter(), { destroyed: false }),
@@ -16,7 +16,7 @@ function requestOf(
 }
 
 describe('requests with many resources', () => {
-  test('run two at a time, one for each caller, with the callers in rotation', async () => {
+  test('run two at a time, at most one for each caller, with the callers in rotation', async () => {
     const run = createLongWork();
     const { began, job, release } = heldJobs();
     const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) =>

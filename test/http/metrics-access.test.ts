@@ -7,10 +7,7 @@ const TOKEN = 'a-token-of-prometheus-that-nobody-guesses';
 let service: TestService;
 afterEach(() => service.close());
 
-/**
- * Requests the metrics without a token of the API. Expects a response as documented, and returns
- * it.
- */
+/** Reads the metrics without an API token. Expects a documented response and returns it. */
 async function read(headers: Record<string, string> = {}) {
   const response = await service.with('').call('GET', '/metrics', undefined, headers);
   expectDocumented(await readDocument(service), '/metrics', 'GET', response);

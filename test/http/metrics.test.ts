@@ -24,7 +24,7 @@ test('200 with all metrics for concurrent scrapes, and the scrapes share a datab
   expect(new Set(responses.map(({ text }) => text)).size).toBeLessThanOrEqual(mostRuns);
 });
 
-test('200 with the cached counts for 15 s', async () => {
+test('200 with counts that the service caches for 15 s', async () => {
   const before = resourceSeries((await service.get('/metrics')).text);
   expect((await service.post('/v2/tlds', { name: 'counted-later' })).status).toBe(201);
   expect(resourceSeries((await service.get('/metrics')).text)).toEqual(before);

@@ -101,7 +101,7 @@ describe('the OpenAPI document', () => {
     expect(local).toEqual(api);
   });
 
-  test('follows the settings that affect responses', async () => {
+  test('depends on the settings that affect responses', async () => {
     const other = await startTestService({
       TSIGIL_API_PLATFORM: 'Example',
       TSIGIL_API_DEFAULT_LIMIT: '7',
@@ -170,7 +170,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the routes', () => {
-  test('are exactly the paths in the document', async () => {
+  test('are exactly the paths in the OpenAPI document', async () => {
     expect(await servedPaths()).toEqual(Object.keys(api.paths).sort());
   });
 

@@ -12,8 +12,8 @@ let service: TestService;
 let zones: Zone[];
 beforeAll(async () => {
   service = await startTestService({ TSIGIL_API_MAX_PAGE_BYTES: String(MAX_BYTES) });
-  // Zones with up to 99 attributes, not sorted by size. A third of the zones has characters of
-  // several bytes, another third has backslashes.
+  // Creates zones with 0 to 99 attributes, not sorted by size. One third of the zones contain
+  // multi-byte characters, and one third contain backslashes.
   const attributesOf = (index: number) =>
     Object.fromEntries(
       Array.from({ length: (index * 37) % 100 }, (_, number) => [

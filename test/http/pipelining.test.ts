@@ -61,7 +61,7 @@ const answer = (index: number) => {
   response?.setHeader('Content-Length', String(request?.url).length).end(request?.url);
 };
 
-test('a request starts in a later turn of the event loop after the previous response was sent', async () => {
+test('a request does not start in the turn of the event loop that ends the previous response', async () => {
   await start();
   const { received } = await send(gets(3));
   await expect.poll(urls).toEqual(['/0']);
@@ -200,7 +200,7 @@ test('an invalid body after the response closes the connection without a second 
 });
 
 test.each(['GET /0 HTTP/1.0\r\n\r\n', 'GET /0 HTTP/1.1\r\nConnection: close\r\n\r\n'])(
-  '%j is the last request of its connection',
+  '%j is the last request on its connection',
   async (head) => {
     await start();
     const { socket, received } = await send(`${head}${gets(3)}`);

@@ -241,7 +241,7 @@ describe('a pool', () => {
     for (const response of responses) expectError(response, 401, 'access_denied');
   });
 
-  test('200 for the filter by name and the common sorting, 400 for other filters', async () => {
+  test('200 for the filter by name and for sorting by name, 400 for other filters and sort keys', async () => {
     const made = [await createPool({ name: 'zz-b' }), await createPool({ name: 'zz-a' })];
     const names = async (query: string) =>
       (await service.get(`/v2/pools?${query}`)).body.pools.map(

@@ -10,8 +10,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the token bucket of one caller', () => {
   /**
-   * Returns a limiter with a clock. `request` returns undefined if the request is admitted, else
-   * the seconds to wait.
+   * Returns a limiter with a clock. `request` returns undefined if the request is admitted, and
+   * otherwise the seconds to wait.
    */
   function limiter(requestsPerSecond: number, burst: number) {
     let now = 100;
@@ -68,7 +68,7 @@ describe('the token bucket of one caller', () => {
     }
   });
 
-  test('loses no token to refused requests', () => {
+  test('does not count refused requests', () => {
     const { request: request, wait } = limiter(1, 1);
     for (let count = 0; count < 50; count += 1) request();
     wait(1);
@@ -150,7 +150,7 @@ describe('the token bucket of an address', () => {
     };
   }
 
-  test('loses a token for each request without a valid token, and refills at the configured rate', () => {
+  test('counts each request without a valid token, and refills at the configured rate', () => {
     const { take, check, wait } = limit();
     expect([take(), check('bad', false), check('worse', false), take()]).toEqual([
       true,
@@ -162,13 +162,13 @@ describe('the token bucket of an address', () => {
     expect([take(), take()]).toEqual([true, false]);
   });
 
-  test('loses no token to requests with valid tokens', () => {
+  test('does not count requests with valid tokens', () => {
     const { take, check } = limit();
     for (let count = 0; count < 50; count += 1) expect(check(`valid-${count}`, true)).toBe(true);
     expect([take(), take(), take()]).toEqual([true, true, false]);
   });
 
-  test('admits a token that was valid at its last check, even if the bucket is empty', () => {
+  test('admits requests with a token that was valid at its last check, even if the bucket is empty', () => {
     const { take, check } = limit();
     check('valid', true);
     expect([take(), take(), take()]).toEqual([true, true, false]);
@@ -176,7 +176,7 @@ describe('the token bucket of an address', () => {
     expect([take(), check('new', true)]).toEqual([false, false]);
   });
 
-  test('admits a token whose check failed with an error, but not a revoked token', () => {
+  test('admits requests with a token whose check failed with an error, but not with a revoked token', () => {
     const { take, check } = limit();
     check('valid', true);
     expect([take(), take()]).toEqual([true, true]);

@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the messages of the problems with a body. */
+/** Expects 400 for a key with the members in `body`. Returns the message of each problem. */
 async function problemsWith(body: Record<string, unknown>): Promise<string[]> {
   const response = await service.post('/v2/tsigkeys', { ...KEY, name: 'refused', ...body });
   expect([response.status, response.body.type]).toEqual([400, 'invalid_object']);
@@ -122,10 +122,13 @@ describe('keys', () => {
   });
 
   test.each([
-    ['pool=second&pool=second', 'Too many filters by name. Use one of these, once: pool, zone'],
+    [
+      'pool=second&pool=second',
+      'Too many filters by name. Use only one of these filters: pool, zone',
+    ],
     [
       'pool=second&zone=one.example.',
-      'Too many filters by name. Use one of these, once: pool, zone',
+      'Too many filters by name. Use only one of these filters: pool, zone',
     ],
   ])('400 for the query %s', async (query, message) => {
     const response = await service.get(`/v2/tsigkeys?${query}`);

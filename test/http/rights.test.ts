@@ -39,7 +39,7 @@ let member: Client;
 
 describe('by default', () => {
   beforeAll(async () => {
-    // The policy makes roles that resemble `admin` known, so that tokens can have them.
+    // A token can have only roles in the policy. The policy therefore includes `RESEMBLING`.
     const roles = ['admin', ...RESEMBLING];
     service = await startTestService({ TSIGIL_POLICY: JSON.stringify({ hard_delete: roles }) });
     member = await caller(service, 'member', 'reader');

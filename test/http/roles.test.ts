@@ -27,8 +27,8 @@ function operations(collection: string): Record<string, Request> {
 }
 
 /**
- * For each right, a request that needs it. The roles with this right also have the other rights
- * that the request needs.
+ * For each right, a request that requires this right. The roles with this right also have the other
+ * rights that the request requires.
  */
 const REQUESTS: Readonly<Record<string, Request>> = {
   ...operations('tlds'),
@@ -107,7 +107,7 @@ describe('rights of roles', () => {
   const clientOf = (role: string) => clients.get(role) as Client;
 
   test.each(TABLE)(
-    '%s is granted to %j, 401 access_denied for other roles',
+    '%s is granted to %j, and other roles get 401 access_denied',
     async (right, roles) => {
       const [method, path, body, headers] = REQUESTS[right] as Request;
       for (const role of ROLES) {
@@ -156,7 +156,7 @@ describe('rights of roles', () => {
     await other.close();
   });
 
-  test('a caller who may import and change keys, but not see secrets, learns nothing about secrets', async () => {
+  test('a caller who may import and change keys, but not see secrets, gets 401 for an import and no warning for a change', async () => {
     const other = await startTestService({
       TSIGIL_POLICY: JSON.stringify({
         'tsigkeys:import': ['importer'],

@@ -25,11 +25,11 @@ const BURST = 5;
 const LATENCY_MS = 5;
 const EXPIRED = 'tsigil_expired-0123456789';
 
-/** A service whose database queries and Keystone requests are counted. Each takes 5 ms. */
+/** A service with counts of its database queries and Keystone requests. Each takes 5 ms. */
 interface Counted {
   readonly client: Client;
   readonly counts: { queries: number; requests: number };
-  /** Returns how many checks the limit has allowed so far: the burst, and one per second. */
+  /** Returns how many token checks the limit has allowed so far: the burst, and one per second. */
   allowed(): number;
 }
 

@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The last migration before the migration that records the default. */
+/** The number of the last migration before the migration that records the default. */
 const LAST_WITHOUT_DEFAULT = 3;
 const EARLIER = '2026-01-31T12:00:00.000000';
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const label = (length: number) => 'l'.repeat(length);
-/** Returns a name of `length` characters. All labels apart from the last have 62 characters. */
+/** Returns a name of `length` characters. All labels except the last have 62 characters. */
 const long = (length: number) => `${label(62)}.`.repeat(5).slice(0, length - 1) + 'e';
 
 describe('names', () => {

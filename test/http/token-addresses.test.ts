@@ -36,7 +36,7 @@ describe('a token that is limited to networks', () => {
     async (network, inside, outside) => {
       const client = await tokenWith(service, { addresses: [network] });
       const unknown = service.with(`tsigil_${'A'.repeat(43)}`);
-      // first without, then with the token in the cache
+      // once before the token is cached, and once after
       for (let time = 1; time <= 2; time += 1) {
         expect(shown(await client.get(PATH, from(outside)))).toEqual(
           shown(await unknown.get(PATH, from(outside))),
@@ -60,7 +60,7 @@ describe('a token that is limited to networks', () => {
   });
 });
 
-test('429 for requests from outside the networks as for unknown tokens, and 200 from inside', async () => {
+test('429 for requests from outside the networks, as for unknown tokens, and 200 from inside', async () => {
   const limited = await startTestService({
     TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',

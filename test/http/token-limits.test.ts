@@ -12,8 +12,8 @@ import {
 } from '../harness/limited-tokens.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-// The rights of `admin` tokens that are limited to pools, zones, keys or name servers. `w`: within
-// the limits only. `-`: never. `*`: as without limits.
+// The rights of `admin` tokens that are limited to pools, zones, keys or name servers. `w` means
+// only within the limits, `-` means never, and `*` means the same as without limits.
 const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tlds': '- - - -',
   'POST /v2/tlds': '- - - -',
@@ -86,7 +86,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the ids of a collection that a limit includes, and the ids that it does not include. */
+/** Returns the ids of a collection inside and outside a limit. */
 function idsOf(kind: LimitKind, collection: string): { inside: string[]; outside: string[] } {
   const { pools, zones, poolKeys, zoneKeys, nameServers } = estate;
   const all: Record<string, readonly string[]> = {
@@ -338,7 +338,7 @@ describe('creation', () => {
 });
 
 describe('update', () => {
-  test('403 for a key that would leave the limits', async () => {
+  test('403 for a change that moves a key out of the limits', async () => {
     const { pools, zones, poolKeys, zoneKeys } = estate;
     for (const [kind, id, change] of [
       ['pools', poolKeys[0], { resource_id: pools[1] }],
@@ -359,7 +359,7 @@ describe('update', () => {
     }
   });
 
-  test('200 for a key that stays within the limits', async () => {
+  test('200 for a change after which the key is still within the limits', async () => {
     const { pools, zones, poolKeys } = estate;
     const path = `/v2/tsigkeys/${poolKeys[0]}`;
     const toZone = { scope: 'ZONE', resource_id: zones[0] };

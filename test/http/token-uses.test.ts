@@ -30,7 +30,7 @@ test('200 with last_used_at null after refused requests only', async () => {
   const client = await tokenWith(service, { addresses: ['192.0.2.1'] });
   const expired = await tokenWith(service, { expires_at: '2020-01-01T00:00:00' });
   for (const refused of [client, expired]) expect((await refused.get('/v2/tlds')).status).toBe(401);
-  // Once a later use of another token is stored, earlier uses would be stored too.
+  // Waits until a later use of another token is stored. Any earlier use is stored by then.
   await describeToken((await tokenWith(service, {})).token).then(({ id }) =>
     vi.waitFor(async () =>
       expect((await service.get(`/v2/tokens/${id}`)).body.last_used_at).not.toBeNull(),
@@ -42,7 +42,7 @@ test('200 with last_used_at null after refused requests only', async () => {
   expect(refused.map(({ last_used_at: used }) => used)).toEqual([null, null]);
 });
 
-test('200 for unused_since with the tokens created and last used before this time', async () => {
+test('200 for unused_since with the tokens that were created and last used before this time', async () => {
   let now = '2026-01-01T00:00:00.000000';
   const other = await startTestService({}, { clock: () => now, tokenUseIntervalMs: 20 });
   try {

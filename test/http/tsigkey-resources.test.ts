@@ -125,7 +125,7 @@ describe('with tsigkeys.requireResource', () => {
     );
   });
 
-  test('201 or 400 while another caller deletes the zone, as if one request had come after the other', async () => {
+  test('201 or 400 while another caller deletes the zone, as for consecutive requests', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createZone(service, primary(`race-${round}.example.`));
       const requests = [

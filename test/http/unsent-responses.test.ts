@@ -62,7 +62,7 @@ describe('unread responses', () => {
   const unsent = async () =>
     Number(/^tsigil_unsent_response_bytes (\d+)$/m.exec((await service.get('/metrics')).text)?.[1]);
 
-  test('503 with Retry-After for the caller of unread responses until the connections close, 200 for others', async () => {
+  test('503 with Retry-After for a caller with unread responses until the connections close, and 200 for other callers', async () => {
     service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216' });
     const tlds = Array.from({ length: 1000 }, (_, index) => ({
       name: `filler${index}`,

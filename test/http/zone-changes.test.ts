@@ -59,7 +59,7 @@ describe('an update', () => {
     }
   });
 
-  test('200 for other primaries of a SECONDARY zone, with the same serial', async () => {
+  test('200 for a change of the primaries of a SECONDARY zone, with the same serial', async () => {
     const { id } = await createZone(service, secondary(fresh()));
     seconds += 10;
     const { status, body } = await service.patch(`/v2/zones/${id}`, {
@@ -176,7 +176,7 @@ describe('the serial', () => {
 });
 
 describe('a deletion', () => {
-  test('202 with the zone as PENDING and DELETE, then 404, and the name can be used again', async () => {
+  test('202 with status PENDING and action DELETE, then 404, and the name can be used again', async () => {
     const zone = await createZone(service, primary(fresh()));
     const response = await service.delete(`/v2/zones/${zone.id}`);
     expect(response.status).toBe(202);
@@ -195,7 +195,7 @@ describe('a deletion', () => {
   test('400 if the zone has a subzone, at any depth and in any spelling', async () => {
     const parent = await createZone(service, primary('Parent.example.'));
     const child = await createZone(service, primary('a.b.PARENT.example.'));
-    // Names close in sort order that are no subzones.
+    // Names that are close in sort order, but are not subzones.
     for (const name of [
       'xparent.example.',
       'parent-x.example.',

@@ -92,7 +92,7 @@ describe("a project's zones", () => {
 });
 
 describe('request-context headers', () => {
-  test('200 and 202 for an administrator with all projects, by a header or a parameter', async () => {
+  test('200 and 202 for an administrator who selects all projects by a header or a parameter', async () => {
     const zone = await createZone(blue, primary('blue.example.'));
     for (const list of ['/v2/zones?all_projects=true', '/v2/zones?all_tenants=1']) {
       const response = await service.get(list);
@@ -115,7 +115,7 @@ describe('request-context headers', () => {
   });
 
   test.each(['X-Auth-Sudo-Project-ID', 'X-Auth-Sudo-Tenant-ID'])(
-    '201, 200 and 202 for an administrator who acts for a project by %s',
+    '201, 200 and 202 for an administrator who selects a project by %s',
     async (header) => {
       const sudo = { [header]: 'blue' };
       const created = await service.post('/v2/zones', primary('sudo.example.'), sudo);
@@ -141,7 +141,7 @@ describe('request-context headers', () => {
   );
 
   test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])(
-    '400 for the project %j in X-Auth-Sudo-Project-ID if no token can have it',
+    '400 for an invalid project in X-Auth-Sudo-Project-ID, no effect of a blank project: %j',
     async (project) => {
       const response = await service.post('/v2/zones', primary('strange.example.'), {
         'x-auth-sudo-project-id': project,
@@ -259,7 +259,7 @@ describe('order of the checks', () => {
       );
       expectError(await full.post('/v2/zones', primary('x.org.', faults)), 413, 'over_quota');
       expectError(await full.post('/v2/zones', primary('taken.example.')), 413, 'over_quota');
-      // Then: name, zones of other projects, right to choose a pool, pool.
+      // These checks follow: name, zones of other projects, right to choose a pool, pool.
       expectError(
         await empty.post('/v2/zones', primary('x.org.', faults)),
         400,

@@ -5,8 +5,8 @@ import { randomCases } from '../harness/sizes.ts';
 import { primary, removeAll, zonesOf } from '../harness/zones.ts';
 
 /**
- * The TLD entries by their letters in these tests, and the names of zones. All names are in lower
- * case, without trailing dots.
+ * The TLD entries by the letters that identify them in these tests, and the names of zones. All
+ * names are in lower case, without trailing dots.
  */
 interface State {
   readonly entries: ReadonlyMap<string, string>;
@@ -246,8 +246,8 @@ describe('concurrent changes of zones and TLD entries', () => {
   });
 
   /**
-   * Replaces all TLD entries and zones by `entries`. Creates and deletes the entries whose name is
-   * null. Returns the state.
+   * Deletes all zones and replaces all TLD entries with `entries`. Creates and then deletes the
+   * entries whose name is null. Returns the state.
    */
   async function begin(entries: Readonly<Record<string, string | null>>): Promise<State> {
     await removeAll(service);

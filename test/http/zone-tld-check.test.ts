@@ -83,7 +83,7 @@ describe('zone creation', () => {
     expect(await attempt()).toBe('ok');
   });
 
-  test('400 for a name that only an entry with a refused creation would allow', async () => {
+  test('400 for a name that only an entry with a failed creation would allow', async () => {
     await createTlds(service, 'org');
     expect((await service.post('/v2/tlds', { name: 'ORG' })).status).toBe(409);
     expect((await service.post('/v2/tlds', { name: 'example.' })).status).toBe(400);

@@ -93,7 +93,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     bound:
       'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
-    cost: 'The time of one request of each connection.',
+    cost: 'The time of one request for each connection.',
     attack: () => ({
       seconds: SECONDS,
       connections: 20,
@@ -107,9 +107,9 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Request the documents with 50 alternating Host headers',
     bound:
-      'The service renders each document once for all host names. It counts resources for the metrics every 15 s.',
+      'The service renders each document once for all host names. It counts resources for the metrics at most every 15 s.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
-    cost: 'The time of one request of each connection.',
+    cost: 'The time of one request for each connection.',
     attack: () => ({
       seconds: SECONDS,
       connections: 20,
@@ -143,7 +143,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Read /docs slowly',
     bound:
-      'The service closes a connection that reads nothing of a response for 30 s. It holds one response for each connection in memory.',
+      'The service closes a connection if the client reads nothing of a response for 30 s. It holds one response for each connection in memory.',
     settings: ['api.responseTimeoutSeconds', 'api.maxConnectionsPerAddress'],
     cost: 'About 0.1 MB of memory for each connection.',
     attack: () => ({

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 /**
- * A placeholder for 12 new hexadecimal digits. It also has 12 characters, so that Content-Length
- * stays correct.
+ * A placeholder for 12 new hexadecimal digits. The placeholder also has 12 characters, so that
+ * Content-Length stays correct.
  */
 export const NEW_WORD = '<a-new-word>';
 
@@ -31,7 +31,7 @@ export interface Attack {
   readonly closing?: 'after the answer' | 'at once';
   /** Whether the attacker opens a new connection when a connection ends. */
   readonly reopening?: boolean;
-  /** For `a byte a second`: the number of bytes that the attacker sends at once at the start. */
+  /** The number of bytes that the attacker sends first, before it sends `a byte a second`. */
   readonly begin?: number;
 }
 
@@ -61,7 +61,7 @@ export async function runAttack(url: string, attack: Attack): Promise<AttackRepo
   return report;
 }
 
-/** Returns the text of a request. Writes `body` as JSON, but text unchanged. */
+/** Returns the text of a request. Converts `body` to JSON unless it is text. */
 export function requestText(
   method: string,
   path: string,

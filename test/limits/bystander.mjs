@@ -73,7 +73,7 @@ function start(probe) {
         );
       });
       current = request;
-      // A service may close an idle connection. Every client then retries.
+      // The service may close an idle connection. HTTP clients then repeat the request.
       request.on('error', (error) =>
         mayRepeat && request.reusedSocket && error.code === 'ECONNRESET'
           ? send(false)

@@ -119,9 +119,9 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Filter 100,000 zones by patterns',
     bound:
-      'Such lists run in a separate thread, two lists of a caller at a time. Each runs for at most 10 s.',
+      'Such lists run in a separate thread, at most two per caller at a time. Each list runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
-    cost: 'Processor time of another core.',
+    cost: 'Processor time on another core.',
     prepare: manyZones,
     attack(target) {
       const paths = Array.from(
@@ -136,9 +136,9 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Filter and sort 100,000 zones by columns without an index',
     bound:
-      'Such lists run in a separate thread, two lists of a caller at a time. Each runs for at most 10 s.',
+      'Such lists run in a separate thread, at most two per caller at a time. Each list runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
-    cost: 'Processor time of another core.',
+    cost: 'Processor time on another core.',
     prepare: manyZones,
     attack(target) {
       const filters = [
@@ -161,7 +161,7 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 4 },
   },
   {
-    name: 'List the zones outside the TLDs among 100,000',
+    name: 'List the zones outside the TLD list, among 100,000 zones',
     bound:
       'The service evaluates the filter on one batch of rows at a time, and serves other requests between two batches.',
     settings: [],
@@ -179,7 +179,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Dry-run 1.8 MB of TLD entries on 40 connections',
     bound:
-      'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
+      'The service processes at most one such request per caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     heapMb: 256,
@@ -224,7 +224,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Create TLD entries, 20,000 with each request',
     bound:
-      'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
+      'The service processes at most one such request per caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     writes: true,
@@ -267,7 +267,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
     settings: [],
-    cost: 'The time of one request of each connection.',
+    cost: 'The time of one request for each connection.',
     async attack(target) {
       const { body } = await target.service.post('/v2/tsigkeys', {
         name: 'k.',
@@ -287,7 +287,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Import TLD entries, 600 with each request',
     bound:
-      'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
+      'The service processes at most one such request per caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     writes: true,

@@ -66,8 +66,8 @@ async function createSchema(setting: string): Promise<void> {
 }
 
 /**
- * Copies a SQLite database with 100,000 zones into `folder`. The first call in a run fills the
- * original.
+ * Copies a SQLite database with 100,000 zones into `folder`. The first call in a run creates this
+ * database.
  */
 export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
   const original = join(runFolder(), 'zones.db');

@@ -19,12 +19,12 @@ export interface Measurement {
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
   readonly beganAt: number;
   /**
-   * The share of its busy time in which the service had a CPU, from 0.25 to 1. It is below 1 if
-   * other programs used the CPU.
+   * The share of its busy time in which the service had a CPU, from 0.25 to 1. The share is below 1
+   * if other programs used the CPU.
    */
   readonly processorShare: number;
   readonly peakMemoryMb: number;
-  /** Descriptions of what was not idle at the time limit after the attack. */
+  /** Descriptions of everything that was not idle `RECOVERY_SECONDS` after the attack. */
   readonly remains: readonly string[];
   /** The time in seconds after the attack until everything was idle. */
   readonly recoverySeconds: number;

@@ -1,11 +1,11 @@
 import type { Attack, AttackReport } from './attack.ts';
 import type { AttackedService, Start } from './service.ts';
 
-/** An attack, and its row of the table in SECURITY.md. */
+/** An attack, and its row in the table in SECURITY.md. */
 export interface Scenario extends Start {
   /** A sentence in the imperative that describes the attack. */
   readonly name: string;
-  /** What bounds the effect. */
+  /** A description of the limits that bound the effect. */
   readonly bound: string;
   /** The settings that bound the effect. */
   readonly settings: readonly string[];
@@ -36,8 +36,8 @@ export interface Scenario extends Start {
   /** Whether another caller creates TLD entries during the attack. */
   readonly writes?: boolean;
   /**
-   * For attacks on connections: the time in seconds for which new connections of other callers may
-   * get no response.
+   * The time in seconds during which new connections of other callers may get no response. Only for
+   * attacks on connections.
    */
   readonly servedAgainWithinSeconds?: number;
   /** Returns violations of further bounds. Called once, at the end of the attack. */

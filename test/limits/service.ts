@@ -9,8 +9,8 @@ import { recordShown } from '../harness/evidence.ts';
 import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
 
 /**
- * The time in milliseconds that a service may take to stop: 10 s for requests in progress, and 5 s
- * more.
+ * The time in milliseconds that a service may take to stop: 10 s for requests in progress, and a
+ * margin of 5 s.
  */
 const STOP_MS = 15_000;
 

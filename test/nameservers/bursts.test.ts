@@ -28,7 +28,7 @@ test('the changes of a burst are delivered together when the burst ends', async 
   await calm;
 });
 
-test('a burst that does not end delays the delivery for 1 s', async () => {
+test('a burst that does not end delays the delivery by 1 s', async () => {
   const { countChanges, stop } = burst();
   const began = performance.now();
   await untilCalm(countChanges, never);

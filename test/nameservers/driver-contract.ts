@@ -25,7 +25,7 @@ export interface Session {
   readonly expectKey: (key: DesiredKey, accepted: boolean, zone?: string) => Promise<void>;
 }
 
-/** The id of the name server for which the driver writes. */
+/** The id of the name server that the driver manages. */
 export const DRIVER_ID = '0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11';
 
 /** Returns a new key with a random name and secret. */
@@ -152,7 +152,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectClosed();
     });
 
-    test('every algorithm works', async () => {
+    test('the server accepts a key with any algorithm', async () => {
       const { apply, expectKey } = session();
       const keys = ['hmac-md5', 'hmac-sha1', 'hmac-sha224', 'hmac-sha384', 'hmac-sha512'].map(
         (algorithm) => newKey({ rights, algorithm }),
@@ -161,7 +161,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       for (const key of keys) await expectKey(key, true);
     });
 
-    test('the server accepts the former or the new secret at any time while the secret changes', async () => {
+    test('while a secret changes, the server always accepts the former or the new secret', async () => {
       const { server, apply, expectKey } = session();
       const key = newKey({ rights });
       await apply(key);
@@ -209,7 +209,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectKey(key, true);
     });
 
-    test('before its first change, apply reports the keys that it delivers; a stopped server gets none of them', async () => {
+    test('apply reports the keys before it changes anything, and reports no keys for a stopped server', async () => {
       const { driver, apply, expectKey, server, state } = session();
       const [key, taken] = [newKey({ rights }), newKey({ rights, name: recipe.foreign })];
       await apply();

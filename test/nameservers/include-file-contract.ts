@@ -31,7 +31,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
       (error: unknown) => (error as { readonly code?: string }).code,
     );
 
-  test('the file has the mode in the options, and no temporary file remains', async () => {
+  test('the file has the mode from the options, and no temporary file remains', async () => {
     const { apply } = session();
     await apply(newKey({ rights }));
     expect(statSync(pathOf()).mode & 0o777).toBe(0o640);
@@ -44,7 +44,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     expect(readdirSync(folder)).toEqual(['tsigil.conf']);
   });
 
-  test('the file has the owner and the group in the options', async () => {
+  test('the file has the owner and the group from the options', async () => {
     if (process.getuid?.() !== 0) return;
     await applyWith(create({ owner: 'root', group: 'daemon' }), newKey({ rights }));
     expect(statSync(pathOf()).gid).toBe(1);

@@ -14,7 +14,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
 /**
- * The files of a configuration by their paths. A program reads `main`. `{}` in a file is the path
+ * The files of a configuration by their paths. The main file is `main`. `{}` in a file is the path
  * of the folder, relative to the working directory.
  */
 type Files = Readonly<Record<string, string>>;
@@ -199,7 +199,7 @@ const PROGRAMS: Readonly<
 
 /**
  * Writes the files into a new folder and returns the path of the folder. `@name` in a file becomes
- * a key, and a file `-> path` becomes a symbolic link.
+ * a key, and a file with the text `-> path` becomes a symbolic link.
  */
 function write(format: string, files: Files): string {
   const folder = join(root, String((count += 1)));
@@ -235,7 +235,7 @@ function imported(format: string, main: string): Names {
 for (const [format, { program, debian, read, cases }] of Object.entries(PROGRAMS)) {
   describe.runIf(hasProgram(program, debian))(`include statements of ${format}`, () => {
     test.each(Object.entries(cases))(
-      'are read by the program and by imports alike: %s',
+      'give the same keys in the program and in an import: %s',
       (_case, [files, names]) => {
         const folder = write(format, files);
         const main = join(folder, 'main');

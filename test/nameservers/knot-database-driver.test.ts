@@ -121,7 +121,7 @@ describeDriver(database, (session) => {
     await expectKey(other, true);
   });
 
-  test('after another program opened a rule, the driver makes the rule refuse unsigned requests again', async () => {
+  test('if another program makes a rule accept unsigned requests, the driver repairs the rule', async () => {
     const { server, apply, driver, state } = session();
     await apply();
     knotc(
@@ -134,7 +134,10 @@ describeDriver(database, (session) => {
     const open = () => findOpenRights({ server: server.address, zone: ZONES[0] });
     expect(await open()).toEqual(['transfer']);
     expect(await driver.compare(state([]), new Set(), soon())).toEqual([
-      { kind: 'other', message: "The rule 'tsigil-transfer' of Knot DNS differs." },
+      {
+        kind: 'other',
+        message: "The rule 'tsigil-transfer' of Knot DNS differs from the desired rule.",
+      },
     ]);
     await apply();
     expect(await open()).toEqual([]);

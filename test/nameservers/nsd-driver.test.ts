@@ -11,7 +11,7 @@ import { nsd } from '../harness/brands/nsd.ts';
 
 describeDriver(nsd, (session) => describeIncludeFile(session, nsd));
 
-/** Starts NSD with these statements and with certificates for the control channel. */
+/** Starts NSD with TLS certificates and the statements of `interfaces` for the control channel. */
 async function startWithControl(interfaces: (folder: string, port: number) => string) {
   const server = await startDrivenServer({
     ...nsd,

@@ -24,7 +24,7 @@ const grantsOf = async ({ folder, controlPort }: DrivenServer) => {
   };
 };
 
-/** The response code of a request without a right (RFC 1035, section 4.1.1). */
+/** The response code for a request without a right (RFC 1035 section 4.1.1). */
 const REFUSED = 5;
 
 describeDriver(powerdns, (session) => {
@@ -62,7 +62,7 @@ describeDriver(powerdns, (session) => {
     { networks: ['127.0.0.0/8'], expected: ['127.0.0.0/8'] },
     { networks: [], expected: ['0.0.0.0/0', '::/0'] },
   ])(
-    'after a pass ended between the keys and the networks $networks of a zone, the next pass completes the work',
+    'if a pass changes the keys but not the networks $networks of a zone, the next pass changes the networks',
     async ({ networks, expected }) => {
       const { server, apply, driver, expectKey } = session();
       const key = newKey({ rights: ['update'] });

@@ -12,7 +12,7 @@ import { call, powerdns } from '../harness/brands/powerdns.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { newKey } from './driver-contract.ts';
 
-/** A program between the driver and PowerDNS that records the requests. */
+/** A proxy between the driver and PowerDNS that records requests. */
 interface Recorder {
   readonly url: string;
   /** The method and path of each request, in the order in which PowerDNS responded. */
@@ -111,7 +111,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     ...['GET /zones/b.test./metadata', 'GET /zones?dnssec=false'],
   ];
   const isRead = (request: string) => request.startsWith('GET ');
-  /** Returns the changes, sorted by zone between the first and the last change of a zone. */
+  /** Returns the requests that change something, with the requests for zones sorted by zone. */
   const changesOf = (requests: readonly string[]) => {
     const changes = requests.filter((request) => !isRead(request));
     const zoneOf = (request: string) => /\/zones\/([^/]+)/.exec(request)?.[1] ?? '';
@@ -137,7 +137,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
       ]),
       `PUT ${path}`,
     ]);
-    // One key is removed and another one is new: each zone changes once.
+    // The pass removes one key and creates another. Each zone changes once for each right.
     const replaced = await pass(local);
     expect(changesOf(replaced)).toEqual([
       `PUT ${path}`,
@@ -154,7 +154,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     await pass();
   });
 
-  test('a zone lists keys before networks and loses networks first, even if zones change in parallel', async () => {
+  test('a pass adds keys before networks and removes networks before keys, even if zones change in parallel', async () => {
     const { pass } = await startDriver({ zoneChanges: 8 });
     const key = newKey({ rights: ['update'] });
     const other = newKey({ rights: ['update'] });
@@ -284,7 +284,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     }
   });
 
-  test('a pass succeeds while another program changes zones all the time', async () => {
+  test('a pass succeeds while another program continuously changes zones', async () => {
     const { pass } = await startDriver();
     const zone = { name: 'short.test.', kind: 'Native', nameservers: ['ns.short.test.'] };
     let hasEnded = false;
@@ -308,7 +308,7 @@ describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
     await pass();
   });
 
-  test('a key of a failed pass is never name_taken, even if the service has lost its records of the pass', async () => {
+  test('a key of a failed pass never has the error name_taken, even if the service has lost its records of the pass', async () => {
     const { recorder, pass, driver } = await startDriver();
     const key = newKey({ rights: ['transfer'] });
     recorder.before = (request) => Promise.resolve(request.startsWith('PUT /zones/') && 'refuse');

@@ -18,7 +18,7 @@ import { hasProgram, isMet, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tsigil-round-trips-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Writes a file in the folder of this test file and returns its path. */
+/** Writes a file in the temporary folder of these tests and returns its path. */
 function fileOf(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);
@@ -34,7 +34,7 @@ function readBack(text: string): (Key | string)[] {
   );
 }
 
-/** How to run the configuration checker of each server on a configuration with some keys. */
+/** The configuration checker of each server, and how to run it on a configuration with keys. */
 const CHECKERS = [
   {
     format: 'bind',
@@ -42,7 +42,7 @@ const CHECKERS = [
     debian: 'bind9-utils',
     argv: (file: string) => [file],
     configure: (text: string) => text,
-    // BIND refuses a zone with both allow-update and update-policy, so each has its own zone.
+    // BIND refuses a zone with both allow-update and update-policy, so each needs a separate zone.
     permit(text: string) {
       const statements = [...text.matchAll(/^# {3}(.*)$/gm)].map(([, statement = '']) => statement);
       const policy = statements.pop() ?? '';
@@ -97,7 +97,7 @@ for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
       );
     });
 
-    test(`${program} accepts the lines in the comments, which permit every key`, () => {
+    test(`${program} accepts the statements in the comments, which grant rights to every key`, () => {
       fc.assert(
         fc.property(keyLists, (keys) => {
           const text = configure(permit(exportKeys(format, keys)));
@@ -109,7 +109,7 @@ for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
       );
     });
 
-    test(`${program} checks the lines in the comments: it refuses misspelt lines`, () => {
+    test(`${program} refuses misspelt statements from the comments`, () => {
       const text = permit(
         exportKeys(format, [{ name: 'a', algorithm: 'hmac-sha256', secret: SECRET }]),
       );
@@ -189,7 +189,7 @@ describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'
   },
 );
 
-/** The Python of the system. Another Python may not have the needed packages. */
+/** The system's Python. Another Python may not have the required packages. */
 const PYTHON = '/usr/bin/python3';
 
 /** One key for each algorithm. The server accepts all these keys. */

@@ -116,7 +116,7 @@ test('encrypts the secrets of the copy with the master key of the target', async
   expect(rows).toEqual([{ wrapped_by: id }]);
 });
 
-test('copies everything to PostgreSQL, also a second time, and back to SQLite; tokens are valid in the copy', async () => {
+test('copies everything to PostgreSQL twice, and back to SQLite; tokens are valid in the copy', async () => {
   const original = await everything(sqlite);
   const { stdout } = await copy(sqlite, postgres);
   expect(stdout).toBe(

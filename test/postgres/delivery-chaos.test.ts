@@ -29,8 +29,8 @@ const TOKEN = 'delivery-chaos-0123456789-0123456789abcdef';
 const PROCESSES = 3;
 
 /**
- * The number of keys from which the test deletes keys. A pass that removes more than half of the
- * keys needs a confirmation.
+ * The number of keys that must exist before the test deletes keys. A pass that removes more than
+ * half of the keys needs a confirmation.
  */
 const KEYS = IS_TIMED ? 500 : 300;
 const CHANGES_PER_SECOND = IS_TIMED ? 50 : 20;
@@ -47,7 +47,7 @@ const EQUAL_MS = IS_TIMED ? 60_000 : 120_000;
 /** The time in milliseconds after which the result of a request counts as unknown. */
 const REQUEST_MS = 3000;
 
-/** Records each claim of a name server and each apply in its row, in the order of the commits. */
+/** Records each claim and each apply of a name server, in the order of the commits. */
 const RECORD_FENCES = `
   CREATE TABLE test_fences (seq SERIAL, server TEXT, fence BIGINT, kind TEXT);
   CREATE FUNCTION test_record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -98,7 +98,7 @@ describe.runIf(BRANDS.length > 0)('services that deliver keys during faults', ()
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  /** Runs statements on the database, and returns the rows of the last one. */
+  /** Runs statements on the database, and returns the rows of the last statement. */
   const query = async <Row extends pg.QueryResultRow>(text: string): Promise<Row[]> => {
     const client = new pg.Client({ connectionString: url });
     client.on('error', () => undefined);

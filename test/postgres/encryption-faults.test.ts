@@ -89,7 +89,7 @@ test(
         ...masterKey(),
       });
       const ended = new Promise((resolve) => child.once('exit', resolve));
-      // Each round kills the process later, so that no secret, some or all secrets are encrypted.
+      // Each round kills the process after it has encrypted more secrets than in the last round.
       const limit = count - Math.floor((round * count) / rounds);
       while (Number(await value(CLEAR)) >= limit && child.exitCode === null) await nextTurn();
       child.kill('SIGKILL');

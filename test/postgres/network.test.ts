@@ -16,7 +16,7 @@ async function logWith(host: string, query = ''): Promise<string> {
   return service.log.join('');
 }
 
-// 0.0.0.0 is not a loopback address, although Linux connects to this machine for it.
+// On Linux, a connection to 0.0.0.0 reaches this machine, but 0.0.0.0 is not a loopback address.
 test('the log has a warning with the host for a connection without TLS, except to a loopback address', async () => {
   for (const query of ['', '?sslmode=disable']) {
     const log = await logWith('0.0.0.0', query);

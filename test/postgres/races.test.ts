@@ -38,7 +38,7 @@ interface Race {
   before?(service: Service): Promise<unknown>;
   first(service: Service): Promise<unknown>;
   second(service: Service): Promise<unknown>;
-  /** The code of the error, or some members of the result. */
+  /** The code of the error, or the expected members of the result. */
   readonly outcome: string | object;
 }
 

@@ -34,7 +34,8 @@ async function connect(database: string): Promise<pg.Client> {
 }
 
 /**
- * Begins a transaction that delays the removal of old rows, and returns a function that ends it.
+ * Begins a transaction that delays the removal of old rows. Returns a function that ends the
+ * transaction.
  */
 async function openTransaction(database: string, statement: string): Promise<() => Promise<void>> {
   const client = await connect(database);
@@ -71,7 +72,7 @@ test.each([
     let hasEnded = false;
     const scrubbed = scrub(sql, ['secrets'], 60_000).then(() => hasEnded);
     await expect(scrub(sql, ['secrets'], 100)).rejects.toThrow(
-      'Waited 0.1 s for earlier transactions on the PostgreSQL server',
+      'Earlier transactions on the PostgreSQL server did not end within 0.1 s',
     );
     hasEnded = true;
     await end();

@@ -93,7 +93,7 @@ describe.runIf(bind.installed)('two services that deliver to the same name serve
   }, 60_000);
 
   test.runIf(IS_LONG)(
-    'without notifications, the changes of a process without deliveries arrive on the name server within 2 s',
+    'without notifications, the changes of a process that delivers nothing reach the name server within 2 s',
     async () => {
       await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
       const proxied = new URL(url);

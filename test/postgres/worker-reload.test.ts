@@ -32,8 +32,8 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
     const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
     const team = service.with(body.token as string);
     /**
-     * Returns the distinct statuses of several requests. Node.js distributes their connections to
-     * the workers in rotation.
+     * Returns the distinct statuses of `REQUESTS` requests. Node.js distributes their connections
+     * to the workers in rotation.
      */
     const statuses = async () => {
       const responses = [];

@@ -39,7 +39,7 @@ for (const brand of [knot, nsd, powerdns])
 
       /**
        * Returns whether the server accepts a key for each right in each zone. If `accepted` is
-       * false, returns whether it refuses the key for each right.
+       * false, returns whether the server refuses the key for each right.
        */
       const isMet = async (key: CreatedKey, accepted: boolean) => {
         const expectations = ZONES.flatMap((zone) =>

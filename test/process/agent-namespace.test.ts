@@ -22,7 +22,7 @@ import { listeningPorts } from '../harness/process-state.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
-// Containers often cannot create namespaces, so the tests are skipped then, even if REQUIRE is set.
+// Containers often cannot create namespaces. The tests are then skipped, even if REQUIRE is set.
 const namespace = await createNamespace();
 if (namespace === undefined)
   process.stderr.write('\n*** SKIPPED: network namespaces are not permitted ***\n\n');

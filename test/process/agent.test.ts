@@ -84,7 +84,7 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
   });
 
-  test('the agent repairs the name server without the service, and applies changes when the service runs again', async () => {
+  test('the agent repairs the name server while the service is down, and applies changes when the service runs again', async () => {
     const key = await createKey(service, 'survivor');
     const gone = await createKey(service, 'gone');
     expect((await deliveries(service, key.id)).state).toBe('delivered');

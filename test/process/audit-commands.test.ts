@@ -32,7 +32,7 @@ const localActions = async (file?: string) =>
     .filter(({ actor_kind: kind }) => kind === 'local')
     .map(({ action }) => action);
 
-test('the creation of the first token, a backup, a scrub and a copy add records of a local user', async () => {
+test('the creation of the first token, a backup, a scrub and a copy add records with a local user as the actor', async () => {
   const service = await startServiceProcess(folder, { TSIGIL_ADMIN_TOKEN: '' });
   run('backup', '--to', 'while-it-runs.db');
   expect(await service.stop('SIGTERM')).toBe(0);
@@ -55,7 +55,7 @@ test('the creation of the first token, a backup, a scrub and a copy add records 
   });
 });
 
-test('a schema update and a reset of lost secrets add records of a local user', async () => {
+test('a schema update and a reset of lost secrets add records with a local user as the actor', async () => {
   run('migrate');
   const service = await startServiceProcess(folder);
   const key = {

@@ -121,7 +121,7 @@ describe('tsigil backup', () => {
     expect((await ended).status).toBe(0);
   });
 
-  test('exits with 1 and does not change the target if another program creates it during the backup', async () => {
+  test('exits with 1 and does not change a target that another program creates during the backup', async () => {
     const { ended } = startBackup('taken.db');
     await untilItWrites();
     writeFileSync(join(place, 'taken.db'), 'precious');

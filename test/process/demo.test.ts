@@ -108,7 +108,7 @@ describe('npm run demo', () => {
   );
 
   test.runIf(hasProgram('named', 'bind9'))(
-    'ends its programs and removes its folder when the reader closes its output',
+    'stops its child processes and removes its folder when its standard output is closed',
     async () => {
       const folder = demoFolder();
       const { child, exited } = startDemo(folder, {}, 'bind');

@@ -50,7 +50,7 @@ async function lost(): Promise<unknown> {
 }
 
 describe('encryption reset', () => {
-  test('replaces every secret if the master key was lost, and marks each key until it gets another secret', async () => {
+  test('replaces every secret if the master key was lost, and marks each key until the key gets a new secret', async () => {
     const before = await keys();
     await service.stop('SIGTERM');
     rmSync(join(folder, 'var/master.key'));
@@ -121,7 +121,7 @@ test('a service keeps its master key if the file is removed, and refuses to rota
   expect([status, body.message]).toEqual([400, expect.stringContaining('no longer exists')]);
   await service.post('/v2/encryption/prune', undefined);
   expect((await service.get('/v2/encryption')).body.master_keys).toHaveLength(1);
-  expect(service.output()).toContain('keeps the former master keys until it ends');
+  expect(service.output()).toContain('uses the former master keys until it stops');
   expect(await keys()).toEqual(before);
 });
 

@@ -40,7 +40,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const keyFile = () => join(folder, 'var/master.key');
 
-/** Returns the content of all files of the database folder except the master key. */
+/** Returns the content of all files in the database folder except the master key. */
 function filesOf(): string {
   return readdirSync(join(folder, 'var'))
     .filter((name) => name !== 'master.key')

@@ -12,7 +12,7 @@ const WORKERS = 24;
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Checks the database while the service runs, so that the service recovers the database first. */
+/** Checks the database while the service runs, because the service has then recovered it. */
 function checkIntegrity(): unknown {
   return queryByAnotherProgram(join(folder, 'var/tsigil.db'), 'PRAGMA integrity_check')[0];
 }
@@ -43,7 +43,8 @@ test(`after kill -9 during concurrent writes, ${ROUNDS} times, no acknowledged w
   await verify(service, ledger);
   expect(checkIntegrity()).toEqual({ integrity_check: 'ok' });
   expect(await service.stop('SIGTERM')).toBe(0);
-  // Many writes were acknowledged, and on average each kill interrupted more than one write.
+  // On average, each caller got more than one acknowledgement per round, and each kill interrupted
+  // more than one write.
   expect(acknowledged).toBeGreaterThan(ROUNDS * WORKERS);
   expect(inDoubt).toBeGreaterThan(ROUNDS);
 }, 240_000);

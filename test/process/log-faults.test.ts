@@ -14,7 +14,7 @@ import {
 
 interface Line {
   readonly msg: string;
-  /** The number of lost lines, in a line that reports them. */
+  /** The number of lost lines, in a line that reports lost lines. */
   readonly lines?: number;
 }
 

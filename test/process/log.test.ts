@@ -188,7 +188,7 @@ test('every stored creation has a log line, even if the client disconnects befor
   );
 });
 
-/** Sends a creation and, after some turns of the event loop, closes or resets the connection. */
+/** Sends a creation. Closes or resets the connection up to nine turns of the event loop later. */
 async function sendAndLeave(to: ServiceProcess, body: string, count: number): Promise<void> {
   const { hostname, port } = new URL(to.url);
   const socket = connect(Number(port), hostname);

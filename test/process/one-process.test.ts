@@ -113,7 +113,7 @@ describe('processes that open one database at the same time', () => {
   const AT_ONCE = 5;
 
   /**
-   * Opens a database by several names at the same time, each in its own process. Returns the
+   * Opens a database by each of `names` at the same time, in separate processes. Returns the
    * outcome for each name.
    */
   async function race(names: readonly string[]): Promise<string[]> {

@@ -23,7 +23,7 @@ import {
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
-/** No settings except the address. The harness would also set an administrator token. */
+/** No settings except the address. By default, the harness also sets an administrator token. */
 const NO_CONFIGURATION = { TSIGIL_ADMIN_TOKEN: '' };
 
 let folder: string;
@@ -48,8 +48,7 @@ async function start(
 }
 
 /**
- * Runs `tsigil serve` with a configuration with which it cannot start, and returns its exit code
- * and its output.
+ * Runs `tsigil serve` with an unusable configuration, and returns its exit code and its output.
  */
 function serveInVain(variables: Record<string, string>): {
   status: number | null;
@@ -215,7 +214,7 @@ describe('a failed start', () => {
     );
   });
 
-  test('exits with 2 and the settings of unusable certificates, before it creates a database', () => {
+  test('exits with 2 and names the settings of unusable certificates, before it creates a database', () => {
     writeFileSync(join(folder, 'cert.pem'), 'no certificate');
     writeFileSync(join(folder, 'key.pem'), 'no key');
     for (const [key, problem] of [

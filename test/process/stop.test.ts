@@ -20,8 +20,8 @@ afterEach(async () => {
 const BODY = JSON.stringify({ name: 'com', description: 'sent while the service was stopping' });
 
 /**
- * Begins a request with a part of its body. The service has responded with 100 and waits for the
- * rest.
+ * Sends a request with only part of its body, after the service has responded with 100. The service
+ * waits for the rest of the body.
  */
 async function beginCreation(agent?: Agent): Promise<ClientRequest> {
   const headers = {

@@ -174,8 +174,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     }
     fillWith(join(disk, 'filler'));
     await createUntilRefused(client);
-    // The WAL may have space for some small changes, so the test revokes tokens until a revocation
-    // fails.
+    // The WAL may have space for small changes. The test revokes tokens until a revocation fails.
     let revoked = tokens.shift();
     let response = await client.delete(`/v2/tokens/${revoked?.id}`);
     while (response.status === 204 && tokens.length > 1) {
@@ -184,7 +183,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     }
     expectUnavailable(
       response,
-      /^This process refuses the token until it restarts\. The revocation is not stored: .*the disk is full\. Repeat the request when the database can be written$/,
+      /^This process refuses the token until it restarts\. The revocation is not stored: .*the disk is full\. Delete the token again when the database can be written$/,
     );
     expect((await revoked?.holder.get('/v2/tlds'))?.status).toBe(401);
     expect((await tokens[0]?.holder.get('/v2/tlds'))?.status).toBe(200);

@@ -11,8 +11,7 @@ const ROUNDS = sizeOf('killRounds');
 const WORKERS = 16;
 
 /**
- * The last acknowledged state of a zone, and the kind of the later request if it has no response
- * yet.
+ * The last acknowledged state of a zone, and the kind of a later request that has no response yet.
  */
 interface Knowledge {
   acknowledged: Zone | 'absent';
@@ -122,10 +121,7 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
     expect(known.has(name), `${name}: was never requested`).toBe(true);
 }
 
-/**
- * Checks the database while the service runs, so that the service has recovered the database
- * before.
- */
+/** Checks the database while the service runs, because the service has then recovered it. */
 function checkIntegrity(): unknown[] {
   return ['integrity_check', 'foreign_key_check'].flatMap((check) =>
     queryByAnotherProgram(join(folder, 'var/tsigil.db'), `PRAGMA ${check}`),
@@ -157,7 +153,8 @@ test(`after kill -9 during concurrent changes of zones, ${ROUNDS} times, no ackn
   verify(await readAll(service), known);
   expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
   expect(await service.stop('SIGTERM')).toBe(0);
-  // Many writes were acknowledged, and on average each kill interrupted more than one write.
+  // On average, each caller got more than one acknowledgement per round, and each kill interrupted
+  // more than one write.
   expect(acknowledged).toBeGreaterThan(ROUNDS * WORKERS);
   expect(inDoubt).toBeGreaterThan(ROUNDS);
 }, 120_000);

@@ -30,8 +30,8 @@ export interface TestDatabase {
 }
 
 /**
- * The tests of a store that must pass with every database. `open` creates an empty database for
- * each test.
+ * Defines the tests of a store that must pass with every database. `open` creates an empty database
+ * for each test.
  */
 export function storeContract(engine: string, open: () => Promise<TestDatabase>): void {
   let opened: TestDatabase;

@@ -67,8 +67,8 @@ describe('group commit', () => {
     let most = 0;
     await new Promise<void>((resolve) => {
       const turn = (left: number) => {
-        // Scheduled before the write, so that the next write arrives before the queue is checked
-        // again.
+        // Schedules the next turn before this write, so that the next write arrives before the
+        // queue is checked again.
         if (left > 0) setImmediate(turn, left - 1);
         else resolve();
         const written = database.write(add(randomUUID())).finally(() => waiting.delete(written));
@@ -125,7 +125,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['a']);
   });
 
-  test('a read returns only changes that were committed before the read, and all of them', async () => {
+  test('a read returns all changes that were committed before the read, and no other changes', async () => {
     await database.write(async (sql) => {
       await add('a')(sql);
       expect(await words()).toEqual([]);
@@ -154,7 +154,7 @@ describe('group commit', () => {
     expect(statSync(join(folder, 'group.db-wal')).size).toBeLessThan(40_000_000);
   });
 
-  test('a failed write rejects only after the commit of the writes before it', async () => {
+  test('a failed write rejects only after the commit of earlier writes', async () => {
     const first = database.write(add('a'));
     const second = database.write(add('a')).catch(() => events.push('duplicate'));
     await Promise.all([first, second]);
@@ -184,7 +184,7 @@ describe('group commit', () => {
     const waiting = Array.from({ length: 2000 }, () => database.write(add(randomUUID())));
     await expect(database.write(add('one too many'))).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'More than 2000 changes wait for the database',
+      message: 'More than 2000 changes wait for the database. Repeat the request',
       details: { retryAfterSeconds: 5 },
     });
     other.close();

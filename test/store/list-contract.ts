@@ -68,8 +68,8 @@ async function idsPageByPage(
 }
 
 /**
- * The tests of sort orders, pages and filters that must pass with every database. `current` returns
- * the store of the current test.
+ * Defines the tests of sort orders, pages and filters that must pass with every database. `current`
+ * returns the store of the current test.
  */
 export function listContract(engine: string, current: () => Store): void {
   // Few distinct timestamps, so that many rows have the same timestamp. Some rows were never

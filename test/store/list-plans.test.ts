@@ -87,7 +87,7 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
 }
 
 /**
- * Returns every combination of up to two filters, with and without the condition of the owner. Each
+ * Returns every combination of up to two filters, with and without the condition on the owner. Each
  * filter is an equality or a pattern.
  */
 function conditionsOf(type: ResourceType): Condition[][] {

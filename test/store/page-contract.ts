@@ -10,14 +10,14 @@ import { sampleOf, tldNamed, keyedRows } from './samples.ts';
 import { SETTINGS } from '../harness/dependencies.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** More rows than the number that the first steps of a scan read. */
+/** The number of rows. The first steps of a scan read fewer rows. */
 const COUNT = 3000;
 
 const TURN = { owner: 'test', signal: () => undefined };
 
 /**
- * A page with a limit of one byte. A computed filter omits hundreds of resources before its first
- * resource.
+ * A query for a page with a limit of one byte. A computed filter omits hundreds of resources before
+ * the first resource of the page.
  */
 const FIRST_PASSES_LATE: PageQuery = {
   limit: 1,
@@ -89,7 +89,7 @@ function meets(type: ResourceType, row: Resource, condition: Condition): boolean
   return new RegExp(`^${pattern.join('.*')}$`, 'su').test(found as string);
 }
 
-/** Returns the expected page for a query, in the simplest way and without a limit on its length. */
+/** Returns the expected page for a query, computed from all rows. Ignores the limit in bytes. */
 function expectedPage(
   type: ResourceType,
   rows: readonly Resource[],
@@ -160,8 +160,8 @@ function anyQuery(
 }
 
 /**
- * The tests of pages, with an index and with a scan, that must pass with every database. `open`
- * creates a store for all tests.
+ * Defines the tests of pages, with an index and with a scan, that must pass with every database.
+ * `open` creates a store for all tests.
  */
 export function pageContract(engine: string, open: () => Promise<Store>): void {
   describe(`pages on ${engine}`, () => {

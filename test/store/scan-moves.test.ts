@@ -28,7 +28,7 @@ async function open() {
   return { path, database, store };
 }
 
-test('a page omits a resource that moves to a later page during the scan, and contains no other resource instead', async () => {
+test('a page omits a resource that moves to a later page during the scan, and does not replace the resource', async () => {
   const { path, store } = await open();
   const entries = Array.from({ length: 300 }, (_, index) =>
     sampleOf(tld, {

@@ -30,7 +30,7 @@ interface Statement {
 
 const MEMBER = { ...CALLER, roles: ['member'], projectId: 'project' };
 const CONTEXT = { caller: MEMBER };
-/** Settings with a limit of zones, so that a creation counts the zones. */
+/** Settings with a limit on zones per project, so that a creation counts the zones. */
 const LIMITED = { ...SETTINGS, zonesPerProject: 1_000_000 };
 
 const folder = temporaryFolder();
@@ -169,7 +169,7 @@ test.each(['', '&sort_dir=desc', '&sort_key=name'])(
   },
 );
 
-test('finds subzones by the range of their names, not in all zones of a pool or project', async () => {
+test('finds subzones by the range of their names, without reading all zones of a pool or project', async () => {
   const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
   const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))
     ?.parameters[0] as string;

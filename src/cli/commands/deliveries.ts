@@ -14,10 +14,10 @@ import type { Item } from '../service/resource-requests.ts';
 /** The columns of a key's deliveries. */
 export const DELIVERY_COLUMNS = ['name_server', 'state', 'verified_at', 'error'];
 
-/** How long the service waits before it responds, in seconds. Requests have a higher time limit. */
+/** The maximum wait of the service before it responds, in seconds. Requests may take longer. */
 const WAIT_SECONDS = 10;
 
-/** How long a command waits at most, in milliseconds. */
+/** The maximum time for which a command waits, in milliseconds. */
 const MAX_WAIT_MS = 60_000;
 
 /**
@@ -30,15 +30,15 @@ const INTERVAL_MS = 500;
 export interface Deliveries {
   readonly rows: readonly Item[];
   readonly isDelivered: boolean;
-  /** Whether any delivery is pending, even if another one has failed. */
+  /** Whether any delivery is pending, even if another delivery has failed. */
   readonly isPending: boolean;
   /** The error to throw if a name server does not have the key. */
   readonly failure: CommandError;
 }
 
 /**
- * Reads the deliveries of the key at `path`. The service waits up to `waitSeconds`. Throws
- * `CommandError`.
+ * Reads the deliveries of the key at `path`. The service waits up to `waitSeconds` for pending
+ * deliveries. Throws `CommandError`.
  */
 export async function readDeliveries(
   connection: Connection,

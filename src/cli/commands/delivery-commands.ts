@@ -42,13 +42,13 @@ export function addKeyStatus(parent: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Adds the command that checks the requirements of delivery on a name server. */
+/** Adds the command that checks the requirements for delivery to a name server. */
 export function addServerCheck(parent: Command, terminal: Terminal): void {
   const columns = ['requirement', 'ok', 'problem', 'hint'];
   const command = parent
     .command('check')
     .description(
-      'check the requirements of delivery on a nameserver; exit with 1 if a requirement is not met',
+      'check the requirements for delivery to a nameserver; exit with 1 if a requirement is not met',
     )
     .argument('<nameserver>', 'id or name of the nameserver')
     .action(async (idOrName: string, flags: Flags) => {
@@ -73,13 +73,11 @@ export function addServerCheck(parent: Command, terminal: Terminal): void {
   addExamples(withConnectionFlags(withOutputFlags(command)), ['tsigil nameserver check ns1']);
 }
 
-/** Adds the command that compares a name server with its keys at once. */
+/** Adds the command that starts a comparison of the keys on a name server. */
 export function addReconcile(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('reconcile')
-    .description(
-      'compare the keys on a nameserver with the wanted keys at once, and verify all keys',
-    )
+    .description('compare the keys on a nameserver with the desired keys now, and verify all keys')
     .argument('<nameserver>', 'id or name of the nameserver')
     .addOption(
       new Option(

@@ -11,18 +11,20 @@ export type Ask = (question: string) => Promise<void>;
 export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
-  /** Runs the agent of a name server, or only checks its requirements. */
+  /** Runs the agent of a name server. If `isCheck`, only checks the requirements of the agent. */
   agent(config: string, isCheck: boolean): Promise<void>;
   backUp(config: string | undefined, target: string): Promise<void>;
   migrate(config: string | undefined): Promise<void>;
   /** Adds a master key to a file, and returns its id. */
   newMasterKey(file: string): Promise<string>;
   /**
-   * Removes the remains of former secrets from the database, after `ask`. Returns the text to
-   * print.
+   * Removes the remains of former secrets from the database, after `ask` confirms. Returns the text
+   * to print.
    */
   scrub(config: string | undefined, ask: Ask): Promise<string>;
-  /** Replaces unreadable secrets with random ones, after `ask`. Returns the text to print. */
+  /**
+   * Replaces unreadable secrets with random ones, after `ask` confirms. Returns the text to print.
+   */
   resetSecrets(config: string | undefined, ask: Ask): Promise<string>;
   copyDatabase(
     config: string | undefined,
@@ -54,7 +56,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     )
     .option(
       '--check',
-      'check the requirements of the agent, and deliver nothing; exit with 1 if a requirement is not met',
+      'check the requirements of the agent without delivering keys; exit with 1 if a requirement is not met',
     )
     .action((flags: { config: string; check?: true }) =>
       local.agent(flags.config, flags.check === true),

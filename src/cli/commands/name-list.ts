@@ -16,8 +16,8 @@ interface NameFlags {
 }
 
 /**
- * Adds the hidden command that prints names of resources, one per line. Completion scripts run it.
- * The command prints nothing if it cannot read the names, because a message would disturb the
+ * Adds the hidden command that prints names of resources, one per line. Completion scripts run this
+ * command. If it cannot read the names, it prints nothing, because a message would disturb the
  * command line.
  */
 export function addNameList(program: Command, terminal: Terminal): void {

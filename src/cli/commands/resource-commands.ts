@@ -165,7 +165,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     });
 }
 
-/** Returns a connection whose responses leave out secrets, unless the flags reveal the secrets. */
+/** Returns a connection whose responses omit secrets, unless the flags reveal the secrets. */
 function readingOf(connection: Connection, { reveal }: FlagValues): Connection {
   return reveal === true ? connection : withoutSecrets(connection);
 }

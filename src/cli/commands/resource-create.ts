@@ -57,8 +57,8 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       () => call(connection, 'POST', `/v2/${type.collection}`, body),
       body,
     );
-    // Scripts store the output of -f value. The output therefore contains only the members that no
-    // later response contains.
+    // Scripts store the output of -f value. The output therefore contains only the members that the
+    // service shows once.
     print(
       terminal,
       type,

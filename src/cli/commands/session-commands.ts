@@ -36,7 +36,7 @@ function addLogin(program: Command, terminal: Terminal): void {
     )
     .summary('store the address of a service and a token')
     .option('--url <url>', 'store this URL (default: TSIGIL_URL, or the reply to a prompt)')
-    .option('--token-file <file>', 'read the token from this file, or from standard input for -')
+    .option('--token-file <file>', 'read the token from this file; - is standard input')
     .option('--cacert <file>', 'trust only the CA certificates in this PEM file')
     .option('--profile <name>', `store the profile under this name (default: ${DEFAULT_PROFILE})`)
     .action(async (flags: ConnectionFlags) => {
@@ -110,7 +110,7 @@ function addLogout(program: Command, { environment, out }: Terminal): void {
       const profiles = Object.fromEntries(others);
       const current = stored.current === name ? others[0]?.[0] : stored.current;
       writeProfiles(environment, { current, profiles });
-      out.write(`Removed the profile '${plainText(name)}'. Its token is still valid.\n`);
+      out.write(`Removed the profile '${plainText(name)}'. Its token is not revoked.\n`);
       if (current !== undefined && current !== stored.current)
         out.write(`The current profile is now '${plainText(current)}'.\n`);
     });
@@ -182,7 +182,7 @@ function addProfiles(program: Command, terminal: Terminal): void {
   const list = parent
     .command('list')
     .description(
-      'list the stored profiles without their tokens; the column current marks the default',
+      'list the stored profiles without their tokens; the column current marks the current profile',
     )
     .action((flags: OutputFlags) => {
       const { current, profiles } = readProfiles(terminal.environment);

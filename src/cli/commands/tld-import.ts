@@ -171,10 +171,10 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   }
 }
 
-/** The minimum number of refused entries for the hint that the file is not a list. */
+/** The minimum number of refused entries at which a hint says that the file is not a list. */
 const MIN_REFUSED = 3;
 
-/** Returns what to do about a list whose entries were all refused, or undefined for other lists. */
+/** Returns a hint if all entries of a list were refused, or undefined for other lists. */
 function refusalHint(list: TldList, refused: number): string | undefined {
   return refused === countOf(list) && refused >= MIN_REFUSED
     ? 'This is not a list of top-level domains. Check the file, or set the format of the list with --format.'

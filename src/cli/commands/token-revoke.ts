@@ -12,8 +12,8 @@ import { itemsOf, nextPath, type Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /**
- * Adds `revoke` to the commands for tokens. The command replaces `delete`, and asks for
- * confirmation before operators lock themselves out.
+ * Adds `revoke` to the commands for tokens, with the alias `delete`. The command asks for
+ * confirmation before a revocation that can lock out the operator.
  */
 export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   const command = parent
@@ -50,13 +50,13 @@ export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   addExamples(withConnectionFlags(command), ['tsigil token revoke reporting ci']);
 }
 
-/** Every token, and the id of the token that this command uses, if the service returns it. */
+/** All tokens, and the id of the token that this command uses, if the service returns this id. */
 interface TokenList {
   readonly tokens: readonly Item[];
   readonly inUse: string | undefined;
 }
 
-/** Lists every token, page by page. */
+/** Lists all tokens. */
 async function listTokens(connection: Connection): Promise<TokenList> {
   const tokens: Item[] = [];
   let inUse: string | undefined;

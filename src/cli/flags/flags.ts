@@ -39,8 +39,8 @@ export function withConnectionFlags(command: Command): Command {
 }
 
 /**
- * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. A
- * command without the given flag throws `CommandError`.
+ * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. The
+ * program throws `CommandError` for a flag that the command does not have.
  */
 export function acceptConnectionFlagsFirst(program: Command): void {
   const options = withConnectionFlags(new Command()).options;
@@ -79,7 +79,7 @@ export function withOutputFlags(command: Command): Command {
     .addOption(
       new Option(
         '-f, --format <format>',
-        'print in this format (default: table, with tabs between columns in a pipe)',
+        'print in this format (default: table, or columns separated by tabs in a pipe)',
       ).choices(FORMATS),
     )
     .option(

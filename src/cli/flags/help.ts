@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** An example command, with its purpose if that is not obvious. */
+/** An example command, with its purpose if the purpose is not obvious. */
 export interface Example {
   readonly command: string;
   readonly purpose?: string;

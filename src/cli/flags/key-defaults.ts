@@ -7,7 +7,7 @@ export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
 
 /**
  * Returns the members of a new key with defaults. Without a pool or a zone, the key applies to the
- * default pool. Throws `CommandError` without a zone for scope ZONE.
+ * default pool. Throws `CommandError` if the scope is ZONE and the zone is missing.
  */
 export function completeKey(
   given: Readonly<Record<string, unknown>>,

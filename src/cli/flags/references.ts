@@ -30,8 +30,8 @@ export function hasReferences(
 }
 
 /**
- * Returns the fields that the flags of references select. Throws `CommandError` unless the resource
- * exists.
+ * Returns the fields that flags such as `--pool` set. Throws `CommandError` if the resource does
+ * not exist.
  */
 export async function readReferences(
   type: ResourceType,
@@ -57,7 +57,7 @@ interface ReferringMember {
 
 /**
  * Returns the members of `given` whose flags take names, with ids in place of the names. Throws
- * `CommandError` unless each resource exists.
+ * `CommandError` if a resource does not exist.
  */
 export async function readListedIds(
   flags: Readonly<Record<string, ReferringMember>>,

@@ -102,7 +102,7 @@ export function filterOptions(resource: ResourceCommand): Option[] {
     ),
     new Option(
       `--no-${dashed(name)}`,
-      `list only ${type.collection} to which --${dashed(name)} does not apply`,
+      `list only ${type.collection} that do not meet the condition of --${dashed(name)}`,
     ),
   ]);
   const times = Object.values(type.timeFilters ?? {}).map(
@@ -189,8 +189,8 @@ function words(name: string): string {
 }
 
 /**
- * Returns a sentence as the description of a flag: without full stop and initial capital. A word in
- * capitals does not change.
+ * Converts a sentence to the description of a flag: removes the full stop and the initial capital.
+ * A first word in capitals does not change.
  */
 export function phrase(sentence: string): string {
   const text = sentence.replace(/\.$/, '');
@@ -229,7 +229,7 @@ function emptyValue(schema: JsonSchema): unknown {
   return { array: [], object: {} }[typeOf(schema)];
 }
 
-/** Returns the values of a flag that may be repeated. */
+/** Returns the values of a repeatable flag. */
 function listOf(given: unknown): string[] {
   return Array.isArray(given) ? given.map(String) : [];
 }

@@ -20,7 +20,7 @@ export type Verb = (typeof VERBS)[number];
 /** The properties of a resource type on the command line. */
 export interface ResourceCommand {
   readonly type: ResourceType;
-  /** The columns of a list in a format for programs. */
+  /** The columns of a list in a format for programs, such as `csv`. */
   readonly columns: readonly string[];
   /** The columns in the format `table`. The columns fit into 80 characters, and contain no ids. */
   readonly tableColumns: readonly string[];
@@ -28,7 +28,7 @@ export interface ResourceCommand {
   readonly nameIsArgument?: boolean;
   /** Descriptions of the default values of `create` for the help, by field. */
   readonly defaults?: Readonly<Record<string, string>>;
-  /** Returns the members of a creation with defaults for absent members. Throws `CommandError`. */
+  /** Returns the members of a new resource, including defaults. Throws `CommandError`. */
   complete?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   /**
    * The verbs whose flags can name another resource, with the beginning of the flags' descriptions.

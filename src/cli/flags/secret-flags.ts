@@ -16,8 +16,8 @@ export function secretField(type: ResourceType): string | undefined {
 }
 
 /**
- * Returns the flags for a secret. No flag takes the secret as its value, because the list of
- * processes shows arguments.
+ * Returns the flags for a secret. No flag takes the secret as its value, because other users can
+ * read arguments in the process list.
  */
 export function secretOptions(type: ResourceType, creating: boolean): Option[] {
   const name = secretField(type);
@@ -42,7 +42,7 @@ export function revealOptions(type: ResourceType): Option[] {
 
 /**
  * Reads the secret that the flags select, and returns it as a member of a request body. Throws
- * `CommandError`, also for a secret in an argument, because every user of the machine can read
+ * `CommandError`. Refuses a secret in an argument, because every user of the machine can read
  * arguments.
  */
 export async function readSecret(
@@ -78,7 +78,7 @@ export async function readSecret(
 
 /**
  * Returns a resource without its secret, unless `--reveal` is set. Throws `CommandError` if the
- * service left out a secret to reveal.
+ * service omitted a secret that `--reveal` should show.
  */
 export function hideSecret<T extends Readonly<Record<string, unknown>>>(
   type: ResourceType,

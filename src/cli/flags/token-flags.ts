@@ -11,8 +11,8 @@ export interface FieldFlag {
   readonly flag: string;
   readonly description: string;
   /**
-   * Returns the member of the request. The default is the value of the flag. `now` is in
-   * milliseconds since 1970. Throws `CommandError`.
+   * Converts the value of the flag to the member of the request. By default, the member is the
+   * value. `now` is in milliseconds since 1970. Throws `CommandError`.
    */
   read?(text: string, now: number): unknown;
   /**

@@ -39,8 +39,8 @@ function unknownFlag({ args }: Command, { rawArgs }: Command & { rawArgs?: strin
 
 /**
  * Returns clauses for the missing arguments, for the missing flags, and for the values of missing
- * flags. An optional argument is missing if flags can replace it, and all are absent. These flags
- * have the argument's name or conflict with the argument.
+ * flags. An optional argument is missing if flags can replace the argument, but none of these flags
+ * is set. Such flags have the argument's name or conflict with the argument.
  */
 function missingParts(command: Command): string[] {
   const replacements = (name: string) =>

@@ -17,9 +17,9 @@ import { expandBraces, isPattern, matchingPaths } from './glob.ts';
  */
 const MAX_FILES = 1000;
 
-/** A file that an include statement names and that was not read. */
+/** An included file that was not read. */
 export interface UnreadFile {
-  /** The file and the line of the statement. */
+  /** The file and the line of the include statement. */
   readonly place: string;
   readonly problem: string;
 }
@@ -27,14 +27,14 @@ export interface UnreadFile {
 /** A reader of included files for a parser. */
 export interface IncludeReader {
   readonly include: ReadIncluded;
-  /** The files that were not read so far. */
+  /** The included files that were not read. */
   readonly unread: readonly UnreadFile[];
 }
 
 /**
- * Creates a reader of the files that a configuration includes. `rules` are those of the program
- * that reads the configuration. `main` is the path of the configuration, or `-` for standard input.
- * Writes a line for each file to `log`.
+ * Creates a reader of the files that a configuration includes. `rules` are the include rules of the
+ * program that reads the configuration. `main` is the path of the configuration, or `-` for
+ * standard input. Writes a line for each file to `log`.
  */
 export function createIncludeReader(
   main: string,
@@ -42,7 +42,7 @@ export function createIncludeReader(
   log: (line: string) => void,
 ): IncludeReader {
   const unread: UnreadFile[] = [];
-  /** The real paths of each file and of the files that include it. */
+  /** The real path of each file, after the real paths of the files that include this file. */
   const chains = new Map<IncludedFile | undefined, readonly string[]>();
   chains.set(undefined, main === '-' ? [] : [realPathOf(main)]);
   let files = 0;
@@ -130,7 +130,7 @@ function realPathOf(path: string): string {
   );
 }
 
-/** Returns the folder of relative paths in a statement, or undefined if it is unknown. */
+/** Returns the folder to which relative paths in a statement refer, or undefined if unknown. */
 function baseOf(
   { directories }: IncludeStatement,
   { relativeTo }: IncludeRules,

@@ -91,9 +91,7 @@ function describeDifference(current: Item, key: Key): string {
   return `${key.name} already exists with a different ${members.join(' and ')}; use --update to replace it`;
 }
 
-/**
- * Creates or changes a key. Returns the reason if the service refuses the request, or undefined.
- */
+/** Creates or changes a key. If the service refuses the request, returns the reason. */
 async function save(
   connection: Connection,
   key: Key,

@@ -28,7 +28,7 @@ export function withSourceFlags(command: Command): Command {
     )
     .option(
       '--from-os-cloud <name>',
-      'copy with the service and the credentials of this cloud in clouds.yaml',
+      'copy from the service of this cloud in clouds.yaml, with the credentials of the cloud',
     );
 }
 
@@ -60,8 +60,8 @@ export function conclude(report: Report, dryRun: boolean, { out }: Terminal): vo
 }
 
 /**
- * Returns the connection to the service to copy from. The command never sends the token of the
- * target to this service, which therefore needs another token.
+ * Returns the connection to the service to copy from. This connection needs a separate token,
+ * because the command never sends the token of the target to this service.
  */
 async function findSource(
   { from, fromTokenFile, fromOsCloud }: SourceFlags,

@@ -61,8 +61,8 @@ async function confirm(
 }
 
 /**
- * Returns why the command cannot ask, or undefined if it can. The prompt is on standard error, so
- * standard output need not be a terminal.
+ * Returns why the command cannot ask for confirmation, or undefined if the command is interactive.
+ * The prompt is on standard error, so standard output need not be a terminal.
  */
 function nonInteractiveReason({ input, err }: Terminal): string | undefined {
   if (input.isTTY !== true) return 'standard input is not a terminal';

@@ -26,8 +26,8 @@ export type Place = number | string;
 export interface Report {
   add(outcome: Outcome, text: string, place?: Place): void;
   /**
-   * Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns exactly these counts,
-   * including zeros.
+   * Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns the counts of exactly these
+   * outcomes, including zeros.
    */
   summary(outcomes?: readonly Outcome[]): string;
   count(outcome: Outcome): number;
@@ -36,16 +36,16 @@ export interface Report {
   /** Returns a line for each change: `+ name`, `~ name`, `- name`. */
   changes(): string;
   /**
-   * Returns a line for each of the first refusals, in the order of their lines: `line 3: reason`.
-   * The last line counts the remaining refusals.
+   * Returns a line for each of the first 10 refusals, sorted by line number: `line 3: reason`. The
+   * last line counts the remaining refusals.
    */
   refusals(): string;
 }
 
-/** The length to which `quote` shortens a text. */
+/** The maximum number of characters that `quote` shows. */
 const MAX_SHOWN = 60;
 
-/** The maximum number of refusals that are listed. */
+/** The maximum number of refusals to list. */
 const MAX_REFUSALS = 10;
 
 /** Creates a report. With `write`, the report also writes a line for each outcome immediately. */

@@ -18,14 +18,14 @@ export function plainText(text: string): string {
   });
 }
 
-/** Escapes unprintable characters in text of several lines. Line feeds remain. */
+/** Escapes unprintable characters, except line feeds. */
 export function plainLines(text: string): string {
   return text.split('\n').map(plainText).join('\n');
 }
 
 /** Formats a value as JSON. Parsing the text returns an equal value. */
 export function formatJson(value: unknown): string {
-  // JSON.stringify escapes line feeds inside strings. The remaining line feeds are the layout.
+  // JSON.stringify escapes line feeds inside strings. The remaining line feeds separate lines.
   return `${plainLines(JSON.stringify(value, null, 2))}\n`;
 }
 

@@ -11,7 +11,7 @@ export interface Prompt {
 const [INTERRUPT, BACKSPACE, DELETE] = ['\u0003', '\b', '\u007f'];
 
 /**
- * Asks questions, and returns the reply to each without its line feed. Throws `CommandError` after
+ * Asks the questions, and returns each reply without its line feed. Throws `CommandError` after
  * Ctrl-C, and if the input ends.
  */
 export async function readReplies(
@@ -41,8 +41,8 @@ export async function readReplies(
 }
 
 /**
- * Reads characters up to a line feed or carriage return. In raw mode, the terminal does not edit
- * the line.
+ * Reads characters up to a line feed or carriage return. Handles backspace and Ctrl-C, because the
+ * terminal is in raw mode.
  */
 async function readLine(chunks: AsyncIterator<unknown>): Promise<string> {
   let line = '';

@@ -12,9 +12,10 @@ import { codeOf, faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 
 /**
- * Writes a file with mode 0600. To replace a file, renames a new file, because other users may be
- * permitted to read the old file. Throws `CommandError` if the file exists and `overwrite` is
- * false, or if it cannot be written. Also throws `CommandError` for a pipe, a device or a folder.
+ * Writes a file with mode 0600. Replaces an existing file by renaming a new one, because other
+ * users may have permission to read the old file. Throws `CommandError` if the file exists and
+ * `overwrite` is false, or if it cannot be written. Also throws `CommandError` for a pipe, a device
+ * or a folder.
  */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
@@ -52,8 +53,8 @@ export interface OpenedFile {
 }
 
 /**
- * Creates a file with mode 0600, to write it piece by piece. The file gets its name when it is
- * closed. Throws `CommandError` if the file exists and `overwrite` is false, or if it cannot be
+ * Creates a file with mode 0600, to write it piece by piece. `close` gives the file its final
+ * name. Throws `CommandError` if the file exists and `overwrite` is false, or if it cannot be
  * written.
  */
 export function createFile(path: string, overwrite: boolean): OpenedFile {

@@ -10,7 +10,7 @@ const MAX_WORD_WIDTH = 36;
 type Row = readonly string[];
 
 /**
- * Draws a table with rules around it. Wraps cells if the table is wider than the terminal. If the
+ * Draws a table with borders. Wraps cells if the table is wider than the terminal. If the
  * wrapped table does not fit, draws a block for each row, with a line for each column.
  */
 export function drawTable(header: Row, rows: readonly Row[], textStyle: TextStyle): string {
@@ -69,8 +69,8 @@ function naturalWidths(header: Row, rows: readonly Row[]): number[] {
 }
 
 /**
- * Returns the width of each column: that of its widest cell, or less if the table does not fit.
- * Returns undefined if no widths fit.
+ * Returns the width of each column: the width of its widest cell, or less if the table does not
+ * fit. Returns undefined if no widths fit.
  */
 function fitWidths(header: Row, rows: readonly Row[], width: number): number[] | undefined {
   const natural = naturalWidths(header, rows);
@@ -136,7 +136,7 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Created at first use, because it takes milliseconds. */
+/** Created at first use, because the creation takes milliseconds. */
 let segmenter: Intl.Segmenter | undefined;
 
 /** Returns the grapheme clusters of `text`: what a reader sees as single characters. */
@@ -155,8 +155,8 @@ export function displayWidth(text: string): number {
 }
 
 /**
- * Returns the columns of one cluster. An emoji of several code points uses two columns. The width
- * of other clusters is the sum of the widths of their characters.
+ * Returns the number of columns of one cluster. An emoji of several code points uses two columns.
+ * The width of other clusters is the sum of the widths of their characters.
  */
 function clusterWidth(cluster: string): number {
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;

@@ -9,7 +9,7 @@ export interface Stream {
 /** The dependencies of a command: its environment variables, its clock and its standard streams. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   readonly input: AsyncIterable<Buffer | string> & {
     readonly isTTY?: boolean;
@@ -30,7 +30,7 @@ export interface Terminal {
 
 /** The style of text on a stream. */
 export interface TextStyle {
-  /** True on a terminal, where tables are drawn with rules. */
+  /** True on a terminal, where tables have borders. */
   readonly decorated: boolean;
   readonly colours: boolean;
   /** The maximum length of a line, in columns. */
@@ -38,8 +38,8 @@ export interface TextStyle {
 }
 
 /**
- * Returns the style of text for `stream`. Colours need a terminal, and `NO_COLOR` must not be set
- * (https://no-color.org).
+ * Returns the style of text for `stream`. A terminal has colours unless `NO_COLOR` is set
+ * (https://no-color.org) or `TERM` is `dumb`.
  */
 export function textStyleOf(stream: Stream, environment: NodeJS.ProcessEnv): TextStyle {
   const decorated = stream.isTTY === true;
@@ -59,7 +59,7 @@ export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): stri
 
 /**
  * Returns a signal that the next Ctrl-C aborts. The command then stops cleanly and reports its
- * progress. Only a second Ctrl-C ends the program. `release` restores the default.
+ * progress. Only a second Ctrl-C ends the program. After `release`, the next Ctrl-C ends it.
  */
 export function catchInterrupt(terminal: Terminal): {
   readonly signal: AbortSignal;

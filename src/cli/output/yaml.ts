@@ -4,8 +4,8 @@ import { plainLines } from './plain-text.ts';
 const load = createRequire(import.meta.url);
 
 /**
- * Returns the YAML library. The first call loads its 70 modules, so that other commands do not load
- * them.
+ * Returns the YAML library. The first call loads the library, so that other commands do not load
+ * its 70 modules.
  */
 export function yaml(): typeof import('yaml') {
   return load('yaml') as typeof import('yaml'); // `require` returns the same module as `import`
@@ -13,7 +13,7 @@ export function yaml(): typeof import('yaml') {
 
 /**
  * Formats a value as YAML. Parsing the text returns an equal value. Text with unprintable
- * characters is double-quoted, so that escapes work.
+ * characters is in double quotes, because YAML allows escapes only there.
  */
 export function formatYaml(value: unknown): string {
   const { Document, isScalar, Scalar, visit } = yaml();

@@ -20,7 +20,7 @@ export interface Connection {
   warn?(message: string): void;
 }
 
-/** What to check if a response is not from the service. */
+/** The hint for a response that is not from the service. */
 const OTHER_PROGRAM = 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
 
 type Content = Readonly<Record<string, unknown>>;

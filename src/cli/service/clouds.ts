@@ -22,7 +22,7 @@ const AUTH_TYPES = new Map<string, AuthType>([
 
 /** A cloud with its credentials, as in clouds.yaml or OpenStack's `OS_*` variables. */
 export interface Cloud {
-  /** The name of the cloud in messages, at the beginning of a sentence. */
+  /** The subject of messages about the cloud, such as `The environment`. */
   readonly source: string;
   readonly authType: AuthType;
   /** The members of `auth` in clouds.yaml, such as `auth_url` and `password`, by name. */
@@ -39,8 +39,8 @@ export interface Cloud {
 type Tree = Readonly<Record<string, unknown>>;
 
 /**
- * The members of `auth`. The variable of each member is `OS_` and the name in capitals. The lists
- * contain further variables.
+ * The members of `auth`, each with a list of additional variables. Each member also has a variable
+ * whose name is `OS_` followed by the name of the member in capitals.
  */
 const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   auth_url: [],
@@ -92,11 +92,11 @@ function readVariables(environment: NodeJS.ProcessEnv): Record<string, string> {
   );
 }
 
-/** Reads a cloud from `clouds.yaml`, with secrets from `secure.yaml` if that exists. */
+/** Reads a cloud from `clouds.yaml`, with secrets from `secure.yaml` if this file exists. */
 function readCloud(name: string, environment: NodeJS.ProcessEnv): Cloud {
   const path = fileNamed('clouds', environment.OS_CLIENT_CONFIG_FILE, environment);
   if (path === undefined) {
-    const hint = `Create clouds.yaml in one of: ${foldersOf(environment).join(', ')}. Or set OS_CLIENT_CONFIG_FILE to its path.`;
+    const hint = `Create clouds.yaml in one of: ${foldersOf(environment).join(', ')}. Or set OS_CLIENT_CONFIG_FILE to the path of the file.`;
     throw new CommandError(EXIT.usage, `Unknown cloud '${name}': no clouds.yaml exists`, hint);
   }
   const clouds = cloudsIn(path);
@@ -187,7 +187,7 @@ function cloudsIn(path: string): Tree {
   try {
     return treeAt(yaml().parse(content, { logLevel: 'error' }), 'clouds');
   } catch {
-    throw new CommandError(EXIT.usage, `${path} is not valid YAML`);
+    throw new CommandError(EXIT.usage, `'${path}' is not valid YAML`);
   }
 }
 

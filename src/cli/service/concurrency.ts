@@ -1,4 +1,7 @@
-/** Returns the results of `work` in the order of `items`, at most `limit` at a time. */
+/**
+ * Runs `work` for each item, for at most `limit` items at a time. Returns the results in the order
+ * of `items`.
+ */
 export async function mapConcurrently<T, R>(
   items: readonly T[],
   limit: number,

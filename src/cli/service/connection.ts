@@ -83,7 +83,7 @@ export async function findConnection(
     flags.osCloud !== undefined || !hasOwnToken ? findCloud(flags.osCloud, environment) : undefined;
   const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || cloud?.cacert);
   const trustFor = (address: string) => readTrust(cacert, cloud?.verify, address, environment);
-  // --os-cloud has priority over TSIGIL_URL, and OS_CLOUD does not.
+  // --os-cloud takes precedence over TSIGIL_URL, but OS_CLOUD does not.
   const url =
     flags.url ?? (flags.osCloud === undefined ? environment.TSIGIL_URL || undefined : undefined);
   if (cloud !== undefined) return connectToCloud(cloud, url, trustFor('https:'));
@@ -120,7 +120,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** Returns the current profile, unless the caller selects another service. */
+/** Returns the current profile, unless `url` selects another service. */
 function currentProfile(
   url: string | undefined,
   environment: NodeJS.ProcessEnv,
@@ -174,9 +174,7 @@ async function connectToCloud(
         `${cloud.source} has no token. Its auth_type requires a token.`,
       );
     const token =
-      cloud.auth.token === undefined
-        ? undefined
-        : checkToken(cloud.auth.token, `The token of ${cloud.source}`);
+      cloud.auth.token === undefined ? undefined : checkToken(cloud.auth.token, cloud.source);
     if (override === undefined)
       throw new CommandError(
         EXIT.usage,

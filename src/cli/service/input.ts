@@ -25,7 +25,7 @@ async function readAll(input: AsyncIterable<Buffer | string>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Returns the text of a file. Throws `CommandError` with a message that calls the file `name`. */
+/** Returns the text of a file. Throws `CommandError`. In its message, `name` precedes the path. */
 export function readTextFile(path: string, name?: string): string {
   return readBytes(path, name).toString();
 }

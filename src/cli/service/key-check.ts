@@ -45,9 +45,9 @@ export async function checkKey(
 }
 
 /**
- * Returns the algorithm with which the server has the key, or undefined if no other algorithm
- * works. For a wrong algorithm, a server may report that the key is unknown, rejected or (NSD) not
- * authorised. The function therefore tries each other algorithm.
+ * Returns the algorithm of the key on the server, or undefined if no other algorithm works. For a
+ * wrong algorithm, a server may report that the key is unknown, rejected or (NSD) not authorised.
+ * The function therefore tries each other algorithm.
  */
 async function findAlgorithm(
   request: KeyCheck,

@@ -84,7 +84,7 @@ async function getKeys(
 }
 
 /**
- * Returns all keys. With the id or name of a pool, returns the keys for every zone of the pool.
+ * Returns all keys. With the id or name of a pool, returns only the keys that apply to the pool.
  * Throws `CommandError`.
  */
 async function listKeys(
@@ -101,7 +101,7 @@ async function listKeys(
 }
 
 /**
- * Returns the key in a resource from the service. Throws `CommandError` if the service left out the
+ * Returns the key in a resource from the service. Throws `CommandError` if the service omitted the
  * secret.
  */
 export function keyOf(item: Item): ServiceKey {

@@ -34,8 +34,8 @@ export function profilesPath({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): stri
 }
 
 /**
- * Returns the stored profiles, or none if their file does not exist. Throws `CommandError` if the
- * file cannot be read.
+ * Returns the stored profiles. If the file of profiles does not exist, returns no profiles. Throws
+ * `CommandError` if the file cannot be read.
  */
 export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   const path = profilesPath(environment);
@@ -89,7 +89,7 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
   return path;
 }
 
-/** Returns the profile with this name. Throws `CommandError` with `hint` if it does not exist. */
+/** Returns the profile with this name. Throws `CommandError` with `hint` for an unknown profile. */
 export function profileNamed(
   { profiles }: Profiles,
   name: string,

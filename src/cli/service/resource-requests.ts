@@ -61,9 +61,7 @@ export function nextPath(page: Item, path: string, url: string): string | undefi
   );
 }
 
-/**
- * Returns a connection whose responses leave out secrets. Unreadable secrets then cause no errors.
- */
+/** Returns a connection whose responses omit secrets. Unreadable secrets then cause no errors. */
 export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
 }
@@ -129,7 +127,7 @@ async function findByName(
   if (type.unique === undefined)
     throw new CommandError(
       EXIT.usage,
-      `Invalid id '${text}'. A ${type.noun} has no name. Use its id.`,
+      `Invalid id '${text}'. A ${type.noun} has no name. Use an id.`,
       listHint(type),
     );
   const { field, comparisonForm } = type.unique;
@@ -152,7 +150,7 @@ async function findByName(
 
 /**
  * Throws `CommandError` if the token may not see the secrets of a type. Commands call this function
- * before a change. A service without `/v2/whoami` refuses the change itself.
+ * before a change. Does nothing for a service without `/v2/whoami`.
  */
 export async function assertMayReveal(connection: Connection, type: ResourceType): Promise<void> {
   const right = revealRight(type);
@@ -171,7 +169,7 @@ export async function assertMayReveal(connection: Connection, type: ResourceType
   );
 }
 
-/** Throws `CommandError` if the service left the secrets out of a resource. */
+/** Throws `CommandError` if the service omitted the secrets of a resource. */
 export function assertSecrets(type: ResourceType, item: Item): void {
   if (secretFields(type).every((name) => item[name] !== undefined)) return;
   throw new CommandError(

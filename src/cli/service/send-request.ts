@@ -19,8 +19,8 @@ export interface ServerDescription {
 const TIMEOUT_SECONDS = 30;
 
 /**
- * The maximum size of a response. The largest response, to a list of 20,000 entries, has less than
- * 20 MB.
+ * The maximum size of a response. The largest expected response has less than 20 MB, for a list of
+ * 20,000 entries.
  */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 

@@ -94,7 +94,7 @@ async function countAll(
   }
 }
 
-/** Returns the total count in the service's list of owned resources. */
+/** Returns the total count of a type whose resources belong to projects. */
 async function countOwned(connection: Connection, type: ResourceType): Promise<Count> {
   const { metadata } = await call(connection, 'GET', `/v2/${type.collection}?limit=1`);
   const total = isObject(metadata) ? metadata.total_count : undefined;

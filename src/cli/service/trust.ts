@@ -13,8 +13,8 @@ const SYSTEM_FILES = [
 
 /**
  * Returns the certificates that Node.js and this system trust, in PEM. `SSL_CERT_FILE` replaces the
- * file of the system, and `NODE_EXTRA_CA_CERTS` adds another file. A file that cannot be read adds
- * nothing.
+ * file of the system, and `NODE_EXTRA_CA_CERTS` adds another file. Ignores files that cannot be
+ * read.
  */
 export function systemCertificates(environment: NodeJS.ProcessEnv): string {
   const system = environment.SSL_CERT_FILE || SYSTEM_FILES.find((path) => existsSync(path));

@@ -18,8 +18,7 @@ export interface RefusedLine {
 }
 
 /**
- * The content of a list file. Lines count from 1. Blank lines and comments are in none of the
- * members.
+ * The content of a list file, without blank lines and comments. Line numbers begin at 1.
  */
 export interface TldList {
   readonly entries: readonly ListEntry[];

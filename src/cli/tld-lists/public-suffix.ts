@@ -22,9 +22,8 @@ interface Rule {
 
 /**
  * Reads a list in the format of https://publicsuffix.org/list/. Names become lower-case A-labels.
- * Skips exceptions, such as `!www.ck`. An exception means that a name is not a suffix. A name
- * without an entry is not a suffix either. Includes a rule outside both sections for every value of
- * `section`.
+ * Skips exceptions, such as `!www.ck`: without an entry, the name is not a suffix either. Includes
+ * a rule outside both sections for every value of `section`.
  */
 export function readPublicSuffixList(
   text: string,

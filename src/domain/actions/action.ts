@@ -64,10 +64,7 @@ export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
   readonly description: string;
   /** An example of a line. */
   readonly example: object;
-  /**
-   * Returns the lines in parts. The next part is read once the caller has received the previous
-   * one.
-   */
+  /** Yields the lines in parts. Reads each part after the caller has received the previous part. */
   run(request: ActionRequest<B, P>): AsyncIterable<readonly object[]>;
 }
 
@@ -96,7 +93,7 @@ export interface ActionDependencies extends Dependencies {
   readonly recording: Recording;
 }
 
-/** A parsed request, as an action's `run` gets it. */
+/** A parsed request, as an action's `run` receives it. */
 export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly dependencies: ActionDependencies;
   /** The caller, and the id of the request. */
@@ -152,9 +149,7 @@ interface ActionBase<B, P extends Parameters> {
   readonly group?: ActionGroup;
   /** Whether the service runs the action as long work: at most two requests at a time. */
   readonly isLong?: boolean;
-  /**
-   * The errors of this action only, without the errors that any path, body or request can cause.
-   */
+  /** The errors of this action, except errors that any path, body or request can cause. */
   readonly errors?: readonly ErrorCode[];
   /** Absent if the action reads no body. */
   readonly body?: ActionBody<B>;
@@ -224,7 +219,7 @@ export function readActionParameters(
   if (stray !== undefined)
     throw new ServiceError(
       'bad_request',
-      `Unknown parameter '${shorten(stray[0])}'. Use: ${names.join(', ')}`,
+      `Unknown parameter '${shorten(stray[0])}'. Use one of: ${names.join(', ')}`,
     );
   return Object.fromEntries(
     Object.entries(definitions).map(([name, kind]) => {

@@ -47,10 +47,10 @@ const REQUEST = object(
     ),
     dry_run: described(
       withDefault(boolean(), false),
-      'Whether to change nothing. The response then shows what would change.',
+      'Whether to show what would change, without changing anything.',
     ),
-    // With `replace`, an empty list would remove every entry. Its usual cause is a failed download,
-    // so an empty list is rejected.
+    // The service rejects an empty list, because its usual cause is a failed download. With
+    // `replace`, an empty list would remove every entry.
     tlds: described(
       unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
       'The entries, in the format of a request that creates a Tld. No two entries may have the same name.',
@@ -70,11 +70,11 @@ const REQUEST = object(
   },
 );
 
-/** A list of TLD entries, not parsed yet, and the options for applying the list. */
+/** A list of unparsed TLD entries, and the options for applying the list. */
 export type BulkRequest = ValueOf<typeof REQUEST>;
 
 const RESULT = responseObject({
-  index: described(integer(0), 'The position of the entry in the list.'),
+  index: described(integer(0), 'The position of the entry in the list, from 0.'),
   outcome: described(enumeration(OUTCOMES), 'What happened to the entry.'),
   id: optional(
     described(
@@ -124,7 +124,7 @@ const RESPONSE = responseObject({
 /** The outcome of one entry in the response. */
 export type BulkResult = ValueOf<typeof RESULT>;
 
-/** The result of a request in the response. */
+/** The body of the response to a request. */
 export type BulkResponse = ValueOf<typeof RESPONSE>;
 
 /** The body of a request that changes many TLD entries. */

@@ -23,13 +23,13 @@ import { token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
 
-/** The longest time that a request waits, in seconds. */
+/** The maximum time that a request waits, in seconds. */
 const MAX_WAIT_SECONDS = 30;
 
 /** The maximum number of key ids in an audit record. */
 const MAX_IDS = 100;
 
-/** The maximum size of a report: about 700 bytes for each of its deliveries. */
+/** The maximum size of a report, in bytes. Each delivery in a report has about 700 bytes. */
 const MAX_REPORT_BYTES = 2 * 1024 * 1024;
 
 const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
@@ -116,7 +116,7 @@ export const DELIVERY_ACTIONS = [
     operationId: 'reconcile_nameserver',
     summary: 'Reconcile a NameServer now',
     description:
-      'Starts the next pass at once, and verifies all keys. With `confirm`, the pass may remove any number of keys from a name server whose state is `blocked`.',
+      'Starts the next pass at once. The pass compares the keys on the name server with the keys in the database, and verifies all keys. With `confirm`, the pass may remove any number of keys from a name server whose state is `blocked`.',
     type: nameServer,
     body: {
       kind: object({
@@ -267,7 +267,7 @@ export const DELIVERY_ACTIONS = [
     operationId: 'put_nameserver_lease',
     summary: 'Renew the lease of a NameServer, as its agent',
     description:
-      'Extends the lease of a pass to 8 seconds from now. After that time, another agent can take the name server. Returns 409 if a later pass has begun.',
+      'Extends the lease of a pass to 8 seconds from now. After that time, another agent can acquire the lease. Returns 409 if a later pass has begun.',
     errors: ['agent_conflict'],
     body: {
       kind: RENEWAL,

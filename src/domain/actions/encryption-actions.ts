@@ -11,7 +11,7 @@ import type { ErrorCode } from '../model/errors.ts';
 import { described } from '../model/object.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
-/** The rights to see the state of the encryption, and to change keys. */
+/** The rights to read the state of the encryption, and to change the keys that encrypt secrets. */
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;
 
 const EXAMPLE: EncryptionStatus = {
@@ -40,7 +40,7 @@ const RESPONSE = {
   examples: { one: { summary: 'One data key.', value: EXAMPLE } },
 };
 
-/** Defines an action that changes keys and returns the state of the encryption. */
+/** Defines an action that changes encryption keys and returns the state of the encryption. */
 function keyAction(
   name: string,
   summary: string,
@@ -71,7 +71,7 @@ function keyAction(
   });
 }
 
-/** The operations on the keys that encrypt secrets. */
+/** The actions that read and change the encryption of secrets. */
 export const ENCRYPTION_ACTIONS = [
   defineAction({
     path: '/v2/encryption',
@@ -79,7 +79,7 @@ export const ENCRYPTION_ACTIONS = [
     right: ENCRYPTION_RIGHTS.get,
     operationId: 'get_encryption',
     summary: 'Get the state of the encryption',
-    description: 'Returns the ids of master keys, all data keys, and counts of secrets.',
+    description: 'Returns the data keys, the ids of the master keys, and counts of secrets.',
     type: tsigkey,
     response: RESPONSE,
     run: ({ dependencies }) => dependencies.encryption.status(),
@@ -91,7 +91,7 @@ export const ENCRYPTION_ACTIONS = [
     operationId: 'verify_secrets',
     summary: 'Decrypt every secret',
     description:
-      'Decrypts every secret, and returns the ids of the resources whose secrets cannot be decrypted.',
+      'Decrypts every secret, and returns the first 100 resources whose secrets cannot be decrypted.',
     type: tsigkey,
     response: {
       kind: SECRET_VERIFICATION,
@@ -115,14 +115,14 @@ export const ENCRYPTION_ACTIONS = [
   keyAction(
     'rotate-master-key',
     'Rotate the master key',
-    'Reads the master key file again, and encrypts all data keys with its first key. Returns 409 if another process has not loaded this key yet.',
+    'Reads the master key file again, and encrypts all data keys with the first key in the file. Returns 409 if another process has not loaded this key yet.',
     (encryption, entry) => encryption.rotateMasterKey(entry),
     ['key_not_distributed'],
   ),
   keyAction(
     'prune',
     'Delete retired data keys',
-    'Deletes the data keys that encrypt no secret and are no longer used.',
+    'Deletes the retired data keys that encrypt no secret.',
     (encryption, entry) => encryption.prune(entry),
   ),
 ];

@@ -45,7 +45,7 @@ const RESULT = {
  */
 export type ImportResult = ObjectOf<typeof RESULT>;
 
-/** Creates resources of a type with their ids and timestamps. */
+/** Defines the action that creates resources of a type with given ids and timestamps. */
 export function importAction(type: ResourceType) {
   const { collection, title, fields } = type;
   const { field: unique } = uniqueOf(type);
@@ -66,12 +66,12 @@ export function importAction(type: ResourceType) {
     right: importRight(type),
     operationId: `import_${collection}`,
     summary: `Import ${collection}`,
-    description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, in the format of responses: all or none. Resources that exist with the same members do not change. If a different resource has the same id or name, nothing is created.`,
+    description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, in the format of responses. Creates either all resources or none. Resources that exist with the same members do not change. If a different resource has the same id or name, nothing is created.`,
     type,
     errors: ['duplicate', ...(type.refusals?.create ?? [])],
     body: {
       kind: object({
-        [collection]: described(resources, 'Whole resources, as responses show them.'),
+        [collection]: described(resources, 'Complete resources, in the format of responses.'),
       }),
       schemaName: `${title}Import`,
       what: collection,
@@ -81,13 +81,13 @@ export function importAction(type: ResourceType) {
     response: {
       kind: responseObject(RESULT),
       schemaName: 'ImportResult',
-      description: 'The number of created resources.',
+      description: 'The numbers of created and unchanged resources.',
       examples: {
         one: { summary: 'The resource was created.', value: { imported: 1, unchanged: 0 } },
       },
     },
     run({ dependencies, context, body, slicer }) {
-      // The response reveals whether a secret equals the stored one.
+      // The response reveals whether a secret equals the stored secret.
       requireReveal(dependencies.policy, context.caller, type);
       return importResources(dependencies, type, context, body[collection] ?? [], slicer);
     },
@@ -95,10 +95,10 @@ export function importAction(type: ResourceType) {
 }
 
 /**
- * Creates resources with their ids and timestamps, in the format of responses: all in one
- * transaction or none. A resource that exists with the same members is not changed, so a request
- * can be repeated. Throws `invalid_object`, the errors of the type's rules, `duplicate` if another
- * resource has the id or name, `unavailable`.
+ * Creates resources with their ids and timestamps in one transaction. `items` are in the format of
+ * responses. Resources that exist with the same members do not change, so a request can be
+ * repeated. Throws `duplicate` if a different resource has the same id or name. Also throws
+ * `invalid_object`, `unavailable` and the errors of the type's rules.
  */
 export async function importResources(
   dependencies: Dependencies,
@@ -215,9 +215,9 @@ function readResource(
 
 const ANYTHING: Kind = { schema: {}, parse: (value) => ({ value }) };
 
-/** Returns the kind of a whole resource in the format of responses. */
+/** Returns a kind for complete resources in the format of responses. */
 const wholeResource = perType((type): Kind => {
-  const stamp = 'A timestamp in UTC, as responses show it.';
+  const stamp = 'A timestamp in UTC, in the format of responses.';
   const fields = givenFields(type).flatMap((name): [string, Kind][] => {
     const field = type.fields[name];
     return field === undefined

@@ -17,7 +17,7 @@ export const keyExport = defineAction({
   operationId: 'export_tsigkey',
   summary: `Export a ${tsigkey.title}`,
   description:
-    'Returns the key as the configuration, key file or settings of a consumer. Also requires the right `tsigkeys:reveal`. If the consumer cannot use the key, the response is 409 and states the reason.',
+    'Returns the key as configuration, a key file or settings for another program. Also requires the right `tsigkeys:reveal`. If the program cannot use the key, the response is 409 and states the reason.',
   type: tsigkey,
   errors: ['not_exportable', 'unreadable_secret'],
   parameters: {
@@ -28,7 +28,7 @@ export const keyExport = defineAction({
     },
   },
   file: {
-    description: 'The text, as a file to be saved.',
+    description: 'The exported key as a text file.',
     examples() {
       const { name, algorithm, secret } = tsigkey.fields;
       const key = { name: name.example, algorithm: algorithm.example, secret: secret.example };

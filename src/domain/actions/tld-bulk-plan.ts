@@ -13,10 +13,10 @@ import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts
 import { tld, type Tld } from '../resources/tld.ts';
 import { uniqueFormOf, type Keyed } from '../model/query.ts';
 
-/** The outcome of one entry of the list, with its index. */
+/** The outcome of one entry of a list, with the index of the entry. */
 export type Outcome = Accepted | Refused;
 
-/** A stored entry. `previous` holds the old values of the changed members. */
+/** An accepted entry. `previous` has the old values of the changed members. */
 export interface Accepted {
   readonly index: number;
   readonly outcome: 'added' | 'unchanged' | 'updated';
@@ -35,7 +35,10 @@ export interface Refused {
 /** The options for applying a list. */
 export type BulkOptions = Omit<BulkRequest, 'tlds'>;
 
-/** A valid entry: its members with defaults, and the members given in addition to the name. */
+/**
+ * A valid entry. `row` has every member, with defaults. `given` has the members in the request,
+ * except the name.
+ */
 export interface Entry {
   readonly index: number;
   readonly key: string;
@@ -57,8 +60,8 @@ export interface Plan {
   /** The outcomes of the valid entries, ordered by name. */
   readonly outcomes: readonly Outcome[];
   /**
-   * The rows to write, ordered by name. In another order, two lists could wait for each other's row
-   * locks.
+   * The rows to write, ordered by name. The order prevents deadlocks between two lists that are
+   * applied at the same time.
    */
   readonly changes: readonly PlannedChange[];
   readonly removed: readonly Keyed<Tld>[];
@@ -163,7 +166,7 @@ export async function planChange(
   return { outcomes, changes, removed };
 }
 
-/** Returns the members of `current` whose given value differs, with their current values. */
+/** Returns the members of `current` that differ from the given values. */
 function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
   const values: Readonly<Record<string, unknown>> = given;
   return pick(current, (name) => name in values && !isDeepStrictEqual(values[name], current[name]));
@@ -178,7 +181,7 @@ function compareText(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** Returns every stored entry, by name. */
+/** Returns every stored entry, ordered by name. */
 async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
   const rows: Tld[] = [];
   for (;;) {
@@ -197,7 +200,7 @@ async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
   }
 }
 
-/** Returns the members of an object that pass a test. */
+/** Returns the members of `object` whose names pass the test. */
 function pick<T extends object>(object: T, passes: (name: keyof T) => boolean): Partial<T> {
   const picked: Partial<T> = {};
   for (const name of Object.keys(object) as (keyof T)[])

@@ -39,7 +39,7 @@ export const tldBulk = defineAction({
   summary: 'Change many Tlds',
   description: `Applies a list of up to ${MAX_ENTRIES} entries, in at most ${MAX_LIST_BYTES} bytes, to the TLD entries in one transaction. The list is desired state. Entries are matched by name, ignoring case. Missing entries are created. The service does not change the case of an existing entry's name. It updates the entry's other members if the request has different values. All other entries stay, unless \`replace\` is true.
 
-In the mode \`transactional\`, one invalid entry causes a 400 response: \`errors\` has every problem of every entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and lists the refused entries.
+In the mode \`transactional\`, one invalid entry causes a 400 response: \`errors\` lists up to 5 problems of each entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and lists the refused entries.
 
 To update an existing entry, callers also need the right \`tlds:update\`. With \`replace\`, callers also need \`tlds:delete\`.`,
   type: tld,
@@ -52,11 +52,11 @@ To update an existing entry, callers also need the right \`tlds:update\`. With \
   },
 });
 
-/** The outcomes of a list, whether the service applied the list or only planned it (dry run). */
+/** The outcomes of a list that the service applied, or only planned in a dry run. */
 export interface BulkOutcome {
   /** The outcomes in the order of the list. */
   readonly outcomes: readonly Outcome[];
-  /** The existing entries that are not in the list, by name. Empty unless `replace` is true. */
+  /** The stored entries that the list lacks, ordered by name. Empty unless `replace` is true. */
   readonly removed: readonly Keyed<Tld>[];
 }
 
@@ -74,9 +74,10 @@ const MAX_ATTEMPTS = 10;
 /**
  * Applies a list to the TLD entries in one transaction. Creates missing entries, and updates
  * entries whose members differ. With `replace`, removes the entries that are not in the list.
- * Matches entries by name. Does not change the spelling of an existing entry's name, or members
- * that are not given. Divides the work into slices. Throws `invalid_object`, in transactional mode
- * for the whole list if one entry is invalid; `access_denied`; `unavailable`.
+ * Matches entries by name, ignoring case. Does not change the case of an existing entry's name, or
+ * members that are not given. Divides the work into slices. In transactional mode, throws
+ * `invalid_object` for the whole list if one entry is invalid. Also throws `access_denied` and
+ * `unavailable`.
  */
 export async function changeTlds(
   dependencies: Dependencies,
@@ -99,10 +100,9 @@ export async function changeTlds(
 
 /**
  * Carries out a plan in one transaction. Makes the plan before the transaction if no other process
- * can change the entries. The transaction then blocks other writes only while it writes. Makes the
- * plan inside the transaction if entries changed in the meantime, or if the database is shared. An
- * insertion can then fail only for a name that another process created in the meantime. In that
- * case, repeats the whole transaction.
+ * can change the entries. The transaction then blocks other writes for a shorter time. Makes the
+ * plan inside the transaction if entries changed in the meantime, or if the database is shared.
+ * Repeats the whole transaction if another process has created one of the names in the meantime.
  */
 async function apply(
   dependencies: Dependencies,
@@ -140,7 +140,7 @@ async function apply(
   }
 }
 
-/** Writes the rows of a plan. Their timestamps ascend in the order of the list. */
+/** Writes the rows of a plan. The timestamps of the rows ascend in the order of the list. */
 async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
   const times = new Map<number, string>();
   await eachInSlices(
@@ -170,7 +170,7 @@ async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<v
   await changes.applyAll(tld, list, slicer);
 }
 
-/** Returns a result as the response shows it. The new entries of a dry run have no id yet. */
+/** Returns a result in the format of the response. New entries of a dry run have no id. */
 function showResult(
   options: BulkOptions,
   outcomes: readonly Outcome[],
@@ -211,7 +211,8 @@ function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> 
 const MAX_REPORTED = 5;
 
 /**
- * Returns the error for a whole list of `count` entries, with the problems of every rejected entry.
+ * Returns the error for a whole list of `count` entries, with up to 5 problems of each rejected
+ * entry.
  */
 function listError(refused: readonly Refused[], count: number): ServiceError {
   const problems: Problem[] = [];
@@ -228,7 +229,7 @@ function listError(refused: readonly Refused[], count: number): ServiceError {
   return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
 }
 
-/** Returns why one entry was rejected, in a sentence of limited length. */
+/** Returns why an entry was rejected: its message, or its first 5 problems. */
 function refusalMessage({ message, details }: ServiceError): string {
   return details.problems === undefined
     ? message

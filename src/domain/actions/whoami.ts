@@ -12,14 +12,14 @@ function limit(description: string) {
 const WHOAMI = responseObject({
   id: described(
     anyText(),
-    "The id of the token, or of the user in Keystone. 'configured' for `adminToken`.",
+    "The id of the token, or of the user in Keystone. For `adminToken`, the id is 'configured'.",
   ),
   name: described(anyText(), 'The name of the token, or of the user in Keystone.'),
   roles: described(sequence(anyText()), 'The roles of the token.'),
   project_id: described(nullable(anyText()), 'The project of the token.'),
   rights: described(
     sequence(anyText()),
-    'The rights that the roles have and the limits of the token allow. The roles `member` and `reader` give rights in the project only.',
+    'The rights that the roles grant and the limits of the token allow. The roles `member` and `reader` grant rights in the project only.',
   ),
   pools: limit(
     'The pools to which the token is limited. Null if the token is not limited to pools.',
@@ -40,7 +40,7 @@ const WHOAMI = responseObject({
   ),
 });
 
-/** Returns the caller's own name, roles and rights. Any valid token is enough. */
+/** Returns the caller's name, roles, rights and limits. Requires a valid token, but no right. */
 export const whoami = defineAction({
   path: '/v2/whoami',
   method: 'GET',
@@ -54,7 +54,7 @@ export const whoami = defineAction({
     description: 'The caller.',
     examples: {
       reader: {
-        summary: 'A token with the role reader.',
+        summary: 'A token with the role `reader`.',
         value: {
           id: EXAMPLE_ID,
           name: 'reporting',

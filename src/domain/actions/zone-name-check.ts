@@ -23,11 +23,11 @@ const RESPONSE = responseObject({
         allowed: described(boolean(), 'Whether a zone with this name passes the name checks.'),
         rule: described(
           nullable(enumeration(RULES)),
-          'The first check that fails. A zone name must be a domain name of at least two labels. It must end in a TLD entry and must not be a TLD entry. Null for an allowed name.',
+          'The first rule that the name breaks. Null for an allowed name. A zone name must be a domain name of at least two labels. It must end in a TLD entry and must not be a TLD entry.',
         ),
         message: described(
           nullable(anyText()),
-          'The reason in a sentence. Null for an allowed name.',
+          'Why the name is not allowed. Null for an allowed name.',
         ),
       }),
     ),
@@ -35,13 +35,14 @@ const RESPONSE = responseObject({
   ),
 });
 
-/** Whether a zone name is allowed, and if not, the rule that rejects it. */
+/** The result for one name: whether a zone may have the name, and if not, which rule rejects it. */
 export type NameCheck = ValueOf<typeof RESPONSE>['checks'][number];
 
 /**
- * Checks names by the rules for the name of a new zone. The trailing dot is optional. Changes
+ * Checks names against the rules for the names of new zones. The trailing dot is optional. Changes
  * nothing. Divides the work into slices. Does not check other zones, quotas or rights. If TLD
- * entries change during the check, the results may mix old and new entries. Throws `unavailable`.
+ * entries change during the check, the results may reflect both old and new entries. Throws
+ * `unavailable`.
  */
 export async function checkZoneNames(
   reader: Reader,
@@ -62,8 +63,8 @@ export async function checkZoneNames(
 }
 
 /**
- * Checks one zone name against the TLD entries. `form` is its comparison form, or undefined for an
- * invalid domain name.
+ * Checks one zone name against the TLD entries. `form` is the comparison form of the name, or
+ * undefined for an invalid domain name.
  */
 function checkName(
   name: string,
@@ -119,7 +120,7 @@ export const zoneNameCheck = defineAction({
   right: 'zones:create',
   operationId: 'check_zone_names',
   summary: 'Check zone names against the TLD entries',
-  description: `Returns for each of up to ${MAX_NAMES} names whether a zone with this name is allowed. Compares the names with the TLD entries only, and changes nothing.`,
+  description: `Checks up to ${MAX_NAMES} names, and returns whether a zone with each name is allowed. Does not check other zones, quotas or rights, and changes nothing.`,
   type: tld,
   body: NAMES_BODY,
   response: {

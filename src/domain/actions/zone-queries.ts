@@ -49,7 +49,7 @@ export const zoneNameServers = defineAction({
 /** The value of a quota without a limit. */
 const NO_LIMIT = -1;
 
-/** The value of a quota on record sets or records: the service has neither. */
+/** The value of the quotas on record sets and records, which the service does not store. */
 const NONE = 0;
 
 /** The maximum length of a zone name on the wire, in octets. The root label adds one octet. */
@@ -60,12 +60,21 @@ const LIMITS = responseObject({
     integer(NO_LIMIT),
     'The number of zones that a project may have. -1 if there is no limit.',
   ),
-  max_zone_recordsets: described(integer(NONE), 'Always 0: zones have no record sets.'),
-  max_zone_records: described(integer(NONE), 'Always 0: zones have no records.'),
-  max_recordset_records: described(integer(NONE), 'Always 0: zones have no records.'),
+  max_zone_recordsets: described(
+    integer(NONE),
+    'Always 0, because the service does not store record sets.',
+  ),
+  max_zone_records: described(
+    integer(NONE),
+    'Always 0, because the service does not store records.',
+  ),
+  max_recordset_records: described(
+    integer(NONE),
+    'Always 0, because the service does not store records.',
+  ),
   min_ttl: described(
     nullable(integer(0)),
-    'The lowest TTL. Null, because there is no lower limit.',
+    'The minimum TTL. Always null, because there is no lower limit.',
   ),
   max_zone_name_length: described(
     integer(1),
@@ -84,7 +93,7 @@ export const limits = defineAction({
   method: 'GET',
   right: `${zone.collection}:list`,
   operationId: 'get_limits',
-  summary: 'Get the limits',
+  summary: 'Get the limits of the service',
   description: 'Returns the limits of the service for each project, zone and request.',
   type: zone,
   response: {
@@ -100,7 +109,7 @@ export const limits = defineAction({
   },
 });
 
-/** Returns the limits with a quota of zones per project. A quota of 0 means no limit. */
+/** Returns the limits. If `zonesPerProject` is 0, a project may have any number of zones. */
 function limitsOf(zonesPerProject: number) {
   return {
     max_zones: zonesPerProject === 0 ? NO_LIMIT : zonesPerProject,

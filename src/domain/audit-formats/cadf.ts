@@ -5,8 +5,8 @@ import { printableJson, succeeded, type AuditFormat } from './format.ts';
 const TYPE_URI = 'http://schemas.dmtf.org/cloud/audit/1.0/event';
 
 /**
- * The CADF action (DSP0262 annex A.3) for the last word of a right. A word that is not listed
- * becomes `unknown`.
+ * The CADF actions (DSP0262 annex A.3) by the last part of the recorded action, such as `create` in
+ * `zones:create`. Other actions become `unknown`.
  */
 const ACTIONS: Readonly<Record<string, string>> = {
   create: 'create',
@@ -24,7 +24,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   prune: 'configure',
 };
 
-/** Cloud Auditing Data Federation events (DMTF DSP0262), in the form that OpenStack uses. */
+/** Cloud Auditing Data Federation events (DMTF DSP0262), in OpenStack's format. */
 export const cadf: AuditFormat = {
   description: 'CADF events (DMTF DSP0262) as JSON lines, as OpenStack writes them',
   write(record) {

@@ -2,16 +2,16 @@ import type { AuditRecord } from '../audit/record.ts';
 import { millisecondsOf } from '../text/timestamps.ts';
 import { escapeUnprintable, succeeded, type AuditFormat } from './format.ts';
 
-/** The maximum number of characters of an extension's value: the longest field type of CEF. */
+/** The maximum length of an extension's value in characters: the limit of CEF's longest field. */
 const MAX_VALUE = 4000;
 
-/** The maximum number of characters of a user's name in CEF. */
+/** The maximum length of a user name in CEF, in characters. */
 const MAX_NAME = 1023;
 
 /** The CEF severities (0 to 10) of requests that succeeded and of requests that failed. */
 const SEVERITY = { success: 3, refusal: 6 } as const;
 
-/** The Common Event Format, version 0, of ArcSight. */
+/** ArcSight's Common Event Format (CEF), version 0. */
 export const cef: AuditFormat = {
   description: 'Common Event Format (CEF) version 0, for ArcSight, Sentinel, QRadar and Splunk',
   write(record, version) {
@@ -60,19 +60,20 @@ function labelled(name: string, label: string, value: string | null): Extension 
       ];
 }
 
-/** Returns a text of at most `length` characters. A longer text ends with three dots. */
+/** Truncates a text to `length` characters. A truncated text ends with three dots. */
 function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 3).toWellFormed()}...`;
 }
 
-/** Escapes a field of the header: backslashes and pipes. The header has no line breaks. */
+/** Escapes backslashes, pipes and unprintable characters for a field of the header. */
 function escapeHeader(text: string): string {
   return escapeUnprintable(text).replaceAll(/[\\|]/g, '\\$&');
 }
 
 /**
- * Escapes the value of an extension: backslashes, equals signs and line breaks. Other unprintable
- * characters become escapes such as `\\u001b`. A reader decodes this escape as the text `\u001b`.
+ * Escapes backslashes, equals signs and line breaks for the value of an extension. Other
+ * unprintable characters become escapes such as `\\u001b`. A reader decodes this escape as the text
+ * `\u001b`.
  */
 function escapeValue(text: string): string {
   return text

@@ -18,14 +18,13 @@ export function succeeded({ outcome }: AuditRecord): boolean {
 /**
  * Characters that end a line or that a terminal may interpret. These are controls (C0, DEL and C1),
  * line and paragraph separators, bidirectional controls, and interlinear annotations. The set
- * includes lone surrogates, because UTF-8 cannot encode them.
+ * also includes lone surrogates, because UTF-8 cannot encode them.
  */
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
 /**
- * Returns text with each unprintable character escaped, such as `\u001b`. JSON has the same
- * escapes.
+ * Escapes each unprintable character as in JSON, for example as `\u001b`.
  */
 export function escapeUnprintable(text: string): string {
   return text.replaceAll(

@@ -44,7 +44,7 @@ function messageId(action: string): string {
   return action.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, MAX_MSGID) || '-';
 }
 
-/** Returns the parameters of the structured data. Their names have at most 32 characters. */
+/** Returns the parameters of the structured data. RFC 5424 limits their names to 32 characters. */
 function parametersOf(record: AuditRecord): readonly (readonly [name: string, value: string])[] {
   return [
     ['seq', String(record.seq)],

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { ENTRY_COLUMNS, type StoredRecord } from './record.ts';
 
-/** A batch: consecutive records that one hash seals. */
+/** A batch of consecutive records, sealed with one hash. */
 export interface AuditBatch {
-  /** The number of the batch. Numbers are consecutive, from 1. */
+  /** The number of the batch. Batches have consecutive numbers, from 1. */
   readonly number: number;
   readonly at: string;
   /** The number of records in the batch. */
@@ -24,7 +24,7 @@ export interface AuditBatch {
 /** The maximum number of records in a batch. */
 export const MAX_BATCH = 2000;
 
-/** `previous` of the first batch. */
+/** The value of `previous` in the first batch. */
 export const NO_PREVIOUS = '0'.repeat(64);
 
 /**
@@ -43,8 +43,8 @@ export interface BatchHash {
 
 /**
  * Begins the hash of a batch. The hash covers the hash of the previous batch, and the number and
- * the time of this batch. Of each record, it covers `seq` and the columns of `ENTRY_COLUMNS` as
- * stored.
+ * the time of this batch. For each record, the hash covers `seq` and the stored values of
+ * `ENTRY_COLUMNS`.
  */
 export function hashBatch({
   previous,
@@ -71,8 +71,8 @@ export function macText({ number, hash }: Pick<AuditBatch, 'number' | 'hash'>): 
 }
 
 /**
- * Returns a value with its length in octets, such as `3:com;`, or `-;` for null. No two sequences
- * of values have the same encoding.
+ * Returns a value prefixed with its length in octets, such as `3:com;`, or `-;` for null. No two
+ * sequences of values have the same encoding.
  */
 function part(value: string | number | null): string {
   if (value === null) return '-;';

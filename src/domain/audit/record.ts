@@ -1,26 +1,25 @@
 /**
- * Who caused an event: a token of the service, a Keystone user, the service itself, or a command on
- * the host of the service.
+ * The kind of an event's actor: a token, a Keystone user, the service itself, or a local command.
  */
 export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
-/** How an event ended. `denied` means that the caller lacked a right. */
+/** The outcome of an event. `denied` means that the caller lacked a right. */
 export const OUTCOMES = ['success', 'denied', 'failed'] as const;
 export type AuditOutcome = (typeof OUTCOMES)[number];
 
 /**
- * How reads of secrets are recorded: not at all, combined per minute, or each one before its
- * response.
+ * How the audit trail records reads of secrets: not at all, combined per minute, or each read
+ * before its response.
  */
 export const SECRET_READS = ['off', 'counted', 'each'] as const;
 export type SecretReads = (typeof SECRET_READS)[number];
 
-/** An event before the database numbers its record. */
+/** An audit record without the numbers that the database assigns. */
 export interface AuditEntry {
-  /** The time, as a timestamp of the API. */
+  /** The time of the event, in the timestamp format of the API. */
   readonly at: string;
-  /** Null for an event without a request, and for an event that combines requests. */
+  /** Null for an event without a request, and for a record that combines requests. */
   readonly request_id: string | null;
   /** The request id that the caller sent. */
   readonly global_request_id: string | null;
@@ -31,7 +30,7 @@ export interface AuditEntry {
   readonly project_id: string | null;
   /** The address of the caller. */
   readonly source: string | null;
-  /** The right that the request needed, such as `tsigkeys:update`, or the name of a command. */
+  /** The right that the request required, such as `tsigkeys:update`, or the name of a command. */
   readonly action: string;
   /** The collection of the resource. */
   readonly resource_type: string | null;
@@ -43,7 +42,7 @@ export interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** A record of the audit trail, as responses show it. */
+/** A record of the audit trail, in the format of responses. */
 export interface AuditRecord extends AuditEntry {
   /** The number that the database assigned. Numbers do not follow the order of commits. */
   readonly seq: number;
@@ -54,13 +53,13 @@ export interface AuditRecord extends AuditEntry {
   readonly batch: number | null;
 }
 
-/** A record as the database stores it: lists and objects are JSON texts. */
+/** A record in the stored form, with lists and objects as JSON text. */
 export type StoredRecord = Omit<AuditRecord, 'roles' | 'detail'> & {
   readonly roles: string;
   readonly detail: string;
 };
 
-/** The columns of an entry, in the order of the SQL statements and of a batch's hash. */
+/** The columns of an entry, in the order that SQL statements and hashes of batches use. */
 export const ENTRY_COLUMNS = [
   'at',
   'request_id',
@@ -79,7 +78,7 @@ export const ENTRY_COLUMNS = [
   'detail',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
-/** Returns a stored record as responses show it. */
+/** Returns a stored record in the format of responses. */
 export function shownRecord(stored: StoredRecord): AuditRecord {
   return {
     ...stored,

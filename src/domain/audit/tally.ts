@@ -1,6 +1,6 @@
 import type { AuditEntry } from './record.ts';
 
-/** The events that one record combines. */
+/** A line of a tally: the events that one record combines. */
 export interface TallyLine {
   readonly id: string;
   /** The record with the counts so far. */
@@ -15,16 +15,16 @@ export interface TallyChanges {
   readonly current: readonly TallyLine[];
   /** The lines of earlier minutes. These lines no longer change. */
   readonly finished: readonly TallyLine[];
-  /** Marks these lines as stored. Call it after the database has committed the lines. */
+  /** Marks these lines as stored. Call this after the database has committed the lines. */
   written(): void;
 }
 
 /** The events of one minute, combined in memory. */
 export interface Tally {
   /**
-   * Adds one event. `key` identifies the event's line. If the minute already has the maximum number
-   * of lines, `coarseKey` identifies the line of a new key. `coarseKey` omits the resource.
-   * `create` returns the record of a new line without its counts.
+   * Adds one event. `key` identifies the event's line. `coarseKey` omits the resource. If the
+   * minute already has the maximum number of lines, an event with a new key uses `coarseKey`.
+   * `create` returns the record of a new line, without counts.
    */
   count(
     key: string,
@@ -32,7 +32,7 @@ export interface Tally {
     amounts: Readonly<Record<string, number>>,
     create: (isCoarse: boolean) => AuditEntry,
   ): void;
-  /** Returns the lines to write. `isEnd` finishes the current minute. */
+  /** Returns the lines to write. If `isEnd` is true, finishes the current minute. */
   changes(minute: string, isEnd?: boolean): TallyChanges;
   /** Returns how many lines were dropped because writes to the database failed. */
   dropped(): number;
@@ -52,7 +52,7 @@ interface Line {
   stored: number;
 }
 
-/** Creates a tally without events. */
+/** Creates an empty tally. */
 export function createTally(newId: () => string, maxLines = MAX_LINES): Tally {
   let current = new Map<string, Line>();
   let finished: Line[] = [];

@@ -1,7 +1,7 @@
 import type { AuditBatch } from './chain.ts';
 import type { AuditRecord } from './record.ts';
 
-/** The fields that a list of records can be filtered by, besides the time. */
+/** The fields by which a list of records can be filtered, in addition to the time. */
 export const RECORD_FILTERS = [
   'actor_id',
   'action',
@@ -30,8 +30,8 @@ export interface Position {
   readonly batch: number;
   readonly seq: number;
   /**
-   * True in a newest-first list, at a record that was not sealed when the list began. `batch` is
-   * then the last batch at that time.
+   * True in a newest-first list if the record was not sealed when the list began. `batch` is then
+   * the number of the last batch at that time.
    */
   readonly unsealed?: boolean;
 }
@@ -40,8 +40,8 @@ export interface Position {
 export interface RecordQuery {
   readonly filters: RecordFilters;
   /**
-   * `oldest`: only sealed records, whose order never changes. `newest`: first the records that are
-   * not sealed yet, then the sealed ones.
+   * `oldest` lists only sealed records, whose order never changes. `newest` lists the records that
+   * are not sealed yet, and then the sealed records.
    */
   readonly first: 'oldest' | 'newest';
   /** The position after which the page begins. Undefined for the first page. */
@@ -49,7 +49,7 @@ export interface RecordQuery {
   readonly limit: number;
 }
 
-/** A page of records. It may have fewer records than the limit even if more records follow. */
+/** A page of records. A page may have fewer records than the limit even if more records follow. */
 export interface RecordPage {
   readonly records: readonly AuditRecord[];
   /** The position after the page. Undefined at the end of the list. */
@@ -85,11 +85,11 @@ export interface TrailVerification {
   /** The number of batches whose MAC cannot be checked, because the audit key was lost. */
   readonly unchecked: number;
   readonly problems: readonly TrailProblem[];
-  /** Where the next part begins. Undefined at the end of the trail. */
+  /** The next part to verify. Undefined at the end of the trail. */
   readonly next: VerificationStep | undefined;
 }
 
-/** A part to verify: the batches after a number, or the records after a `seq`. */
+/** A part to verify: the batches after a batch number, or the records after a `seq`. */
 export interface VerificationStep {
   readonly part: 'batches' | 'records';
   readonly after: number;

@@ -14,7 +14,7 @@ export function isEmpty({ pools, zones, servers, deletedServers }: Affected): bo
   return pools.size + zones.size + servers.size + deletedServers.size === 0;
 }
 
-/** The functions that add the name servers that a change affects, by resource type. */
+/** The functions that record which name servers a change affects, by resource type. */
 const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange) => void> = new Map<
   ResourceType,
   (affected: Affected, change: NotedChange) => void
@@ -50,7 +50,7 @@ interface NotedChange {
   readonly current?: Resource | undefined;
 }
 
-/** Adds to `affected` the name servers that a change of one resource affects. */
+/** Records in `affected` which name servers a change of one resource affects. */
 export function noteAffected(
   affected: Affected,
   type: ResourceType,

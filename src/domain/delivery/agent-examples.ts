@@ -16,7 +16,7 @@ const SERVER_EXAMPLE: NameServer = {
   ...{ created_at: '2030-01-31T12:00:00.000000', updated_at: null },
 };
 
-/** An example of the keys for an agent. */
+/** An example of the desired state that the service sends to an agent. */
 export const DESIRED_EXAMPLE: DesiredForAgent = {
   ...{ format: AGENT_FORMAT, etag: ETAG, fence: 42, name_server: SERVER_EXAMPLE },
   ...{ applied_hash: null, probes: 'none', is_confirmed: false, refusals: 0 },
@@ -33,7 +33,7 @@ export const DESIRED_EXAMPLE: DesiredForAgent = {
   deliveries: [],
 };
 
-/** An example of the report of an agent. */
+/** An example of an agent's report. */
 export const OBSERVED_EXAMPLE: ObservedByAgent = {
   ...{ agent: 'ns1.example.org', etag: ETAG, fence: 42, completed: true },
   ...({ outcome: 'changed', state: 'live', error: null, keys_wanted: 1, keys_live: 1 } as const),

@@ -10,8 +10,8 @@ export function etagOf(hash: string, fence: number): string {
 }
 
 /**
- * Returns the hash and the pass number in an entity tag. Undefined for a tag that the service
- * cannot have sent.
+ * Returns the hash and the pass number in an entity tag. Returns undefined for a tag that the
+ * service cannot have sent.
  */
 export function readEtag(etag: string): { hash: string; fence: number } | undefined {
   const [, hash, fence] = /^"([0-9a-f]{64})\.(\d{1,15})"$/.exec(etag) ?? [];
@@ -19,8 +19,8 @@ export function readEtag(etag: string): { hash: string; fence: number } | undefi
 }
 
 /**
- * Returns the response to an agent. Pass `hidesSecrets` if the agent already has the secrets of
- * this state.
+ * Returns the desired state in the format of the response to an agent. Set `hidesSecrets` if the
+ * agent already has the secrets of this state.
  */
 export function writeDesired(
   claim: Claim,
@@ -67,7 +67,7 @@ export type StateHead = ValueOf<typeof HEAD>;
 
 /**
  * Reads a state from the service. Ignores members that later versions add. If the agent cannot use
- * the state, returns the reason in a sentence, and `head` if these members are valid.
+ * the state, returns the reason as `problem`, and returns `head` if its members are valid.
  */
 export function readState(
   value: unknown,
@@ -76,7 +76,7 @@ export function readState(
   if ('problem' in head) return { problem: `The response of the service ${head.problem}` };
   const { format } = head.value;
   if (format !== AGENT_FORMAT) {
-    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the version of the service on this host`;
+    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the service's version of Tsigil on this host`;
     return { problem, head: head.value };
   }
   const parsed = DESIRED.parse(value);
@@ -84,7 +84,7 @@ export function readState(
   return { problem: `The response of the service ${parsed.problem}`, head: head.value };
 }
 
-/** A pass, as an agent reads it from the service. */
+/** A pass that an agent reads from the service. */
 export interface AgentPass {
   readonly claim: Claim;
   readonly etag: string;

@@ -17,13 +17,13 @@ import { nameServer } from '../resources/name-server.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
 /**
- * The version of the format. An agent refuses any other format. Within a format, later versions of
- * Tsigil only add members. Responses and reports may therefore have unknown members, and reports
- * may lack new ones.
+ * The version of the format of states and reports. An agent refuses any other format. Within a
+ * format, later versions of Tsigil only add members. Responses and reports may therefore have
+ * unknown members, and reports may lack new members.
  */
 export const AGENT_FORMAT = 1;
 
-/** The maximum number of items in a list of a report. */
+/** The maximum number of items in a list of a state or a report. */
 export const MAX_ITEMS = 100_000;
 
 /**
@@ -33,7 +33,7 @@ export const MAX_ITEMS = 100_000;
 export const MAX_AT_ONCE = 3000;
 
 const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing'] as const;
-/** The states of keys that agents report. */
+/** The key states that agents report. */
 const REPORTED = ['delivered', 'failed', 'undeliverable', 'removing'] as const;
 const OUTCOMES = ['unchanged', 'changed', 'drifted', 'failed'] as const;
 
@@ -54,11 +54,14 @@ const FAILURE = nullable(
   }),
 );
 
-/** The state that a name server should have, for its agent. */
+/** The desired state of a name server, for its agent. */
 export const DESIRED = responseObject({
   format: described(integer(1), 'The version of the format of this response.'),
   etag: described(anyText(), 'The value of the header `ETag`.'),
-  fence: described(integer(0), 'The number of this pass. Each pass has a higher number.'),
+  fence: described(
+    integer(0),
+    'The number of this pass. Each pass has a higher number than the previous pass.',
+  ),
   name_server: described(
     responseObject({
       ...nameServer.fields,
@@ -98,7 +101,7 @@ export const DESIRED = responseObject({
   ),
   kept: described(
     items(responseObject({ id: uuid(), name: anyText(), version: integer(1), zones: ZONES })),
-    'The keys whose secret is not known. The agent does not remove them from the name server.',
+    'The keys whose secret is lost or cannot be decrypted. The agent does not remove these keys from the name server.',
   ),
   undeliverable: described(
     items(
@@ -107,7 +110,7 @@ export const DESIRED = responseObject({
         code: enumeration(['undeliverable_key', 'unreadable_secret']),
       }),
     ),
-    'The keys that no name server can use, and the keys whose secret is not known.',
+    'The keys that no name server can use, and the keys whose secret is lost or cannot be decrypted.',
   ),
   deliveries: described(
     items(
@@ -125,19 +128,19 @@ export const DESIRED = responseObject({
   ),
 });
 
-/** The state that a name server should have, for its agent. */
+/** The desired state of a name server, for its agent. */
 export type DesiredForAgent = ValueOf<typeof DESIRED>;
 
-/** The result of a pass, from an agent. */
+/** An agent's report on the result of a pass. */
 export const OBSERVED = responseObject({
   agent: described(hostName(), 'The name of the agent.'),
   etag: described(text({ min: 1, max: 200 }), 'The `etag` of the state that the pass applied.'),
   fence: described(integer(0), 'The `fence` of the state that the pass applied.'),
   completed: described(
     boolean(),
-    'Whether the pass reached its end. Otherwise its changes are still pending.',
+    'Whether the pass completed. If false, its changes are still pending.',
   ),
-  outcome: described(enumeration(OUTCOMES), 'What the pass did.'),
+  outcome: described(enumeration(OUTCOMES), 'The outcome of the pass.'),
   state: described(enumeration(FOUND_STATES), 'The state of the name server.'),
   error: described(FAILURE, 'Why the pass failed.'),
   keys_wanted: described(
@@ -147,7 +150,7 @@ export const OBSERVED = responseObject({
   keys_live: described(integer(0, MAX_ITEMS), 'The number of keys that were verified.'),
   applied: described(boolean(), 'Whether the pass changed the name server.'),
   verified: described(boolean(), 'Whether the name server has all keys.'),
-  probed_all: described(boolean(), 'Whether the pass verified the keys that were due.'),
+  probed_all: described(boolean(), 'Whether the pass verified the keys whose check was due.'),
   found_drift: described(boolean(), 'Whether another program had changed the name server.'),
   refusals: described(
     integer(0, 1_000_000),
@@ -166,7 +169,7 @@ export const OBSERVED = responseObject({
         error: FAILURE,
       }),
     ),
-    'The keys whose state changed. The service ignores keys that are not in the desired state that the pass applied. If a key has several items, the last item counts.',
+    'The keys whose state changed. The service ignores keys that are not in the desired state that the pass applied. If a key has several items, the service uses the last item.',
   ),
   removed: described(
     list(uuid(), 0, MAX_ITEMS),
@@ -179,7 +182,7 @@ export const OBSERVED = responseObject({
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
 
-/** The result of a pass, from an agent. */
+/** An agent's report on the result of a pass. */
 export type ObservedByAgent = ValueOf<typeof OBSERVED>;
 
 /** A request by an agent to renew the lease of a pass. */
@@ -200,7 +203,7 @@ export interface AgentRequest {
   readonly etag: string | undefined;
   /** Aborts when the agent closes the connection. */
   readonly disconnected: AbortSignal;
-  /** Returns whether the token is still valid. Call it after the request has waited. */
+  /** Returns whether the token is still valid. Call this after the request has waited. */
   isValid(): Promise<boolean>;
 }
 
@@ -208,8 +211,9 @@ export interface AgentRequest {
 export interface AgentDelivery {
   /**
    * Acquires or renews the lease of an agent, and waits for pending changes or a due check. Returns
-   * the keys that the name server should have, or undefined if nothing changed. Throws
-   * `agent_conflict`, and `unauthenticated` if the token became invalid meanwhile.
+   * the desired state, or undefined if nothing changed. Throws `agent_conflict` if another holder
+   * has the lease, or if no agent delivers the keys. Throws `unauthenticated` if the token becomes
+   * invalid while the request waits.
    */
   desired(id: string, request: AgentRequest): Promise<DesiredForAgent | undefined>;
   /**
@@ -223,4 +227,4 @@ export interface AgentDelivery {
 
 /** The message to an agent if the member `delivery` of the name server is not `agent`. */
 export const NO_AGENT =
-  "No agent delivers the keys of this name server. Set its member 'delivery' to agent";
+  "No agent delivers the keys of this name server. Set the member 'delivery' of the name server to 'agent'";

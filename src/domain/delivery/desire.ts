@@ -15,9 +15,9 @@ import type { Candidate, Delivery, Desire, Undeliverable } from './ports.ts';
 
 /**
  * Returns the keys that a name server should have: the keys of its pool and of the pool's zones.
- * Leaves out keys that no name server could use. Of two keys with the same name on the wire, only
- * the first one is desired. A name server keeps its copy of a key whose secret cannot be decrypted
- * or was lost.
+ * Omits keys that no name server could use. Of two keys with the same name on the wire, returns
+ * only the first key. A name server keeps its copy of a key whose secret is lost or cannot be
+ * decrypted.
  */
 export async function desire(
   server: Pick<NameServer, 'rights'>,
@@ -64,7 +64,7 @@ export async function desire(
 
 const LOST = 'the secret was lost with its master key. Set a new secret';
 
-/** Returns why a secret cannot be used, or undefined if it can be decrypted. */
+/** Returns why a secret cannot be decrypted, or undefined for a readable secret. */
 function unreadableReason({ secret }: Tsigkey): string | undefined {
   try {
     JSON.stringify(secret); // throws if the secret cannot be decrypted
@@ -81,12 +81,12 @@ const KEYS_PER_HASH = 100;
 
 /**
  * Returns a hash of a desired state. The hash covers the versions of keys instead of their secrets,
- * so that it reveals nothing about a secret.
+ * and therefore reveals nothing about a secret.
  */
 export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   const hash = createHash('sha256');
   for (const zone of zones) hash.update(`${zone}\n`);
-  // One call for 100 keys takes half the time of one call for each key.
+  // One call for 100 keys takes half the time of 100 calls.
   for (let start = 0; start < keys.length; start += KEYS_PER_HASH) {
     const lines = keys
       .slice(start, start + KEYS_PER_HASH)
@@ -101,8 +101,8 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
 }
 
 /**
- * Returns the rows to write before the first change of an apply. They mark the new keys among
- * `keys` as Tsigil's even if the process ends during the apply.
+ * Returns the rows to write before the first change of an apply. The rows identify the new keys
+ * among `keys` as Tsigil's, even if the process ends during the apply.
  */
 export function intendedOf(keys: readonly DesiredKey[], former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));
@@ -133,12 +133,12 @@ export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]
     }));
 }
 
-/** The number of keys that a pass may always remove. */
+/** The number of keys that a pass may always remove without confirmation. */
 const ALWAYS_REMOVABLE = 10;
 
 /**
- * Returns whether an operator must confirm the removals of a pass: more than 10 keys, and more than
- * half of the keys on the name server.
+ * Returns whether a pass needs confirmation, because it removes more than 10 keys and more than
+ * half of all keys.
  */
 export function isMassRemoval(removed: number, before: number): boolean {
   return removed > ALWAYS_REMOVABLE && removed > before / 2;

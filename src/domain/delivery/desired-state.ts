@@ -3,7 +3,7 @@ import type { Right } from '../resources/name-server.ts';
 
 export { RIGHTS, type Right } from '../resources/name-server.ts';
 
-/** A key that a name server is to accept. */
+/** A key that a name server should accept. */
 export interface DesiredKey {
   readonly id: string;
   /**
@@ -24,10 +24,16 @@ export interface DesiredKey {
   readonly zones: 'all' | readonly string[];
 }
 
-/** A key whose secret is not known. A name server that has the key keeps its copy unchanged. */
+/**
+ * A key whose secret is lost or cannot be decrypted. A name server that has the key keeps its copy
+ * unchanged.
+ */
 export type KeptKey = Omit<DesiredKey, 'algorithm' | 'secret'>;
 
-/** What a name server should have. Every key is valid, and no two keys have the same name. */
+/**
+ * The zones and keys that a name server should have. Every key is valid, and no two keys have the
+ * same name.
+ */
 export interface DesiredState {
   /** The names of all zones of the server's pool, in comparison form. */
   readonly zones: readonly string[];
@@ -37,8 +43,8 @@ export interface DesiredState {
 }
 
 /**
- * Returns the keys of a state, and the kept keys with the algorithms and secrets in `present`.
- * `present` has the keys on the name server, by name.
+ * Returns the keys of a state and its kept keys. `present` has the keys on the name server, by
+ * name. Kept keys have the algorithms and secrets in `present`.
  */
 export function withKept(
   { keys, kept = [] }: DesiredState,

@@ -15,13 +15,13 @@ export interface Candidate {
   readonly isLost?: boolean;
 }
 
-/** What a name server should have, and the keys that it cannot have. */
+/** The desired state of a name server, and the keys that cannot be delivered to it. */
 export interface Desire {
   readonly state: DesiredState;
   readonly undeliverable: readonly Undeliverable[];
 }
 
-/** A key that no name server could use, or whose secret is not known. */
+/** A key that no name server could use, or whose secret is lost or cannot be decrypted. */
 export interface Undeliverable {
   readonly key: Pick<Tsigkey, 'id' | 'name' | 'version'>;
   readonly code: 'undeliverable_key' | 'unreadable_secret';
@@ -41,7 +41,10 @@ export interface Delivery {
   /** The name of the key in comparison form. */
   readonly keyName: string;
   readonly state: 'pending' | 'delivered' | 'failed' | 'undeliverable' | 'removing';
-  /** The version that the name server has; 0 if none. For `undeliverable`, the checked version. */
+  /**
+   * The version on the name server, or 0 if the name server lacks the key. For `undeliverable`, the
+   * checked version.
+   */
   readonly deliveredVersion: number;
   /** For `undeliverable`, set if the name server keeps an earlier version. */
   readonly appliedAt: string | null;
@@ -64,7 +67,7 @@ export interface Claim {
   readonly refusals: number;
 }
 
-/** What a successful pass records. */
+/** The record of a successful pass. */
 export interface PassRecord {
   /** The outbox rows that the pass read before the state. */
   readonly outbox: readonly string[];
@@ -95,7 +98,7 @@ export interface PassRecord {
   readonly keepLeaseMs?: number;
 }
 
-/** What a failed pass records. The outbox rows of the pass stay. */
+/** The record of a failed pass. The outbox rows of the pass remain. */
 export interface PassFailure {
   readonly state: FoundState;
   readonly error: Failure;
@@ -105,7 +108,7 @@ export interface PassFailure {
    * a key, its delivery is removed.
    */
   readonly notBegun?: readonly string[];
-  /** Returns how long to wait after this number of failures in a row, in milliseconds. */
+  /** Returns the delay in milliseconds before the next attempt, after `attempts` failures. */
   retryMs(attempts: number): number;
   /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
   readonly keepLeaseMs?: number;
@@ -130,34 +133,34 @@ export interface DeliveryStore {
   renew(id: string, holder: string, fence: number, leaseMs: number): Promise<boolean>;
   /** Releases all leases of a holder. */
   releaseAll(holder: string): Promise<void>;
-  /** Returns the ids of the outbox rows of a name server. Read them before `desired`. */
+  /** Returns the ids of a name server's outbox rows. Read the rows before the desired state. */
   outbox(id: string): Promise<string[]>;
   /**
    * Returns whether changes other than `outbox` are pending. `outbox` has the changes that a pass
    * has read.
    */
   isBehind(id: string, outbox: readonly string[]): Promise<boolean>;
-  /** Returns what a name server should have. Reads the keys and zones of its pool in slices. */
+  /** Returns the desired state of a name server. Reads the keys and zones of its pool in slices. */
   desired(server: NameServer): Promise<Desire>;
   deliveries(id: string): Promise<Delivery[]>;
   /**
-   * Records a pass and releases the lease, in one transaction. Returns the age of the oldest change
-   * that the pass delivered, in seconds, if any. Throws `LeaseLostError` if another holder has
-   * claimed the name server, and records nothing.
+   * Records a pass and releases the lease, in one transaction. Returns the age of the oldest
+   * delivered change in seconds, or undefined if the pass delivered no change. Throws
+   * `LeaseLostError` if another holder has claimed the name server, and records nothing.
    */
   record(id: string, holder: string, fence: number, pass: PassRecord): Promise<number | undefined>;
   /** Records a failure and releases the lease. Returns the number of failures in a row. */
   fail(id: string, holder: string, fence: number, failure: PassFailure): Promise<number>;
   /**
    * Writes deliveries before the first change of an apply. If the process ends during the apply,
-   * new keys still count as Tsigil's, and the next pass applies its state without a comparison.
+   * new keys still count as Tsigil's. The next pass then applies its state without a comparison.
    * Throws `LeaseLostError`.
    */
   begin(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /** Writes deliveries before an agent gets the keys. Throws `LeaseLostError`. */
   intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /**
-   * Records keys that a name server may have after an apply without a lease, and makes the name
+   * Records keys that an apply without a lease may have left on a name server. Makes the name
    * server due. The next pass applies its state without a comparison.
    */
   leave(id: string, keys: readonly Delivery[]): Promise<void>;
@@ -169,8 +172,8 @@ export interface DeliveryStore {
   /** Records that a process with these name servers in its configuration is alive. */
   seen(ids: readonly string[]): Promise<void>;
   /**
-   * Requests that the next pass starts at once and probes all keys. With `confirm`, the pass may
-   * remove any number of keys.
+   * Requests a pass that starts at once and probes all keys. With `confirm`, the pass may remove
+   * any number of keys.
    */
   request(id: string, confirm: boolean): Promise<void>;
 }
@@ -193,9 +196,9 @@ export interface AgentStore {
   /** Returns which of these name servers have work for their agents. Writes nothing. */
   due(ids: readonly string[]): Promise<string[]>;
   /**
-   * Begins a pass of an agent, with a higher fence. Without `force`, begins a pass only if there is
-   * work. Returns undefined if there is no work, if delivery is paused, or if another holder has
-   * the lease.
+   * Begins a pass of an agent, with a higher fence number. Without `force`, begins a pass only if
+   * there is work. Returns undefined if there is no work, if delivery is paused, or if another
+   * holder has the lease.
    */
   claim(id: string, agent: string, leaseMs: number, force: boolean): Promise<Claim | undefined>;
   /**
@@ -205,7 +208,7 @@ export interface AgentStore {
   renew(id: string, agent: string, fence: number, leaseMs: number): Promise<number>;
 }
 
-/** Thrown when another holder has claimed the name server. */
+/** The error if another holder has claimed the name server. */
 export class LeaseLostError extends Error {
   constructor() {
     super('Another process has claimed the name server');
@@ -217,7 +220,7 @@ export class LeaseLostError extends Error {
 export interface ServerStatus {
   /** Whether a process with this name server in its configuration reported in the last 35 s. */
   readonly isServed: boolean;
-  /** The time of the oldest pending change, as a timestamp of the API. */
+  /** The time of the oldest pending change, in the timestamp format of the API. */
   readonly pendingSince: string | null;
 }
 

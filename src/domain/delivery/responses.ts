@@ -40,7 +40,7 @@ export const DELIVERIES = responseObject({
         name_server: described(anyText(), 'The name of the name server.'),
         state: described(
           enumeration(DELIVERY_STATES),
-          'The state of the key. `delivered` only if signed queries verified this version.',
+          'The state of the key. The state is `delivered` only if signed queries verified this version.',
         ),
         delivered_version: described(
           integer(0),
@@ -59,7 +59,7 @@ export const DELIVERIES = responseObject({
 
 export type ShownDeliveries = ValueOf<typeof DELIVERIES>;
 
-/** The states of the keys that can be listed for all name servers. */
+/** The key states that can be listed for all name servers. */
 export const LISTED_STATES = enumeration(['removing']);
 
 /** Keys that name servers still have but should not have. */
@@ -68,7 +68,7 @@ export const REMOVING = responseObject({
     list(
       responseObject({
         name_server: described(anyText(), 'The name of the name server.'),
-        key_id: described(anyText(), 'The id of the key. The key itself may be deleted already.'),
+        key_id: described(anyText(), 'The id of the key. The key may already be deleted.'),
         key_name: described(anyText(), 'The name of the key on the name server.'),
         state: described(LISTED_STATES, 'Always `removing`.'),
         delivered_version: described(integer(1), 'The version of the key on the name server.'),
@@ -86,7 +86,7 @@ export const NAME_SERVER_CHECK = responseObject({
   requirements: described(
     list(
       responseObject({
-        requirement: described(anyText(), 'What the delivery needs, in a sentence.'),
+        requirement: described(anyText(), 'The requirement, in a sentence.'),
         ok: described(boolean(), 'Whether the requirement is met.'),
         problem: described(nullable(anyText()), 'The problem. Null if the requirement is met.'),
         hint: described(nullable(anyText()), 'What to do next.'),
@@ -109,7 +109,7 @@ export const REMOVING_EXAMPLE: RemovingKeys = {
   ],
 };
 
-/** An example of a key on its name servers. */
+/** An example of the state of a key on its name servers. */
 export const DELIVERIES_EXAMPLE: ShownDeliveries = {
   key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
   state: 'delivered',

@@ -11,11 +11,11 @@ const NO_PROCESS: Failure = {
     "no running process of the service has this name server in its setting 'nameServers'. Start a process with this name server in its configuration",
 };
 
-/** The failure of a name server whose agent does not report. */
+/** The failure of a name server whose agent is not reporting. */
 const NO_AGENT: Failure = {
   code: 'no_agent',
   message:
-    'the agent of this name server does not report. Start it on its host: tsigil agent --config FILE',
+    'the agent of this name server is not reporting. Start the agent on its host: tsigil agent --config FILE',
 };
 
 function absent({ delivery }: Pick<NameServer, 'delivery'>): Failure {

@@ -11,11 +11,11 @@ import {
 } from './message.ts';
 import type { Verification } from './tsig.ts';
 
-/** The requests that verify a key: an SOA query, a zone transfer, an update. */
+/** The requests that verify a key: an SOA query, a zone transfer, or an update. */
 export const CHECKS = ['query', 'transfer', 'update'] as const;
 export type Check = (typeof CHECKS)[number];
 
-/** Whether a name server accepts a key, and if not, why. */
+/** The verdict of a check: whether a name server accepts a key, and if not, why. */
 export type Verdict =
   | 'good'
   | 'unknown key'
@@ -37,9 +37,9 @@ export interface CheckResult {
   readonly unsignedRcode?: string;
 }
 
-/** The request of each check, as a verb phrase. */
+/** The request of each check, for messages. */
 const REQUESTS: Readonly<Record<Check, string>> = {
-  query: 'answer a query about the zone',
+  query: 'query the zone',
   transfer: 'transfer the zone',
   update: 'update the zone',
 };
@@ -47,7 +47,7 @@ const REQUESTS: Readonly<Record<Check, string>> = {
 /**
  * Returns the unsigned request of a check. The update deletes the name `label` below the zone if
  * this name does not exist. The update therefore changes nothing (RFC 2136 sections 2.4.5 and
- * 2.5.3). Servers check its authorisation as for any update. An empty update would not work,
+ * 2.5.3). Servers authorise this update like any other update. An empty update would not work,
  * because some servers accept it from every client.
  */
 export function checkRequest(check: Check, zone: string, id: number, label: string): Buffer {
@@ -80,9 +80,9 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
 }
 
 /**
- * Returns the unsigned request for the changes of a zone since `serial` (RFC 1995 section 3). If
- * `serial` is the zone's current serial number, the response is one SOA record. Servers check the
- * authorisation as for any transfer.
+ * Returns the unsigned IXFR request for a zone's changes since `serial` (RFC 1995 section 3). If
+ * `serial` is the zone's current serial number, the response is one SOA record. Servers authorise
+ * this request like any other transfer.
  */
 export function changesRequest(zone: string, serial: number, id: number): Buffer {
   const numbers = Buffer.alloc(20); // the serial number and four intervals
@@ -100,8 +100,8 @@ export function changesRequest(zone: string, serial: number, id: number): Buffer
 }
 
 /**
- * Returns the serial number in the SOA record of a response (RFC 1035 section 3.3.13). Undefined if
- * the response has no SOA record.
+ * Returns the serial number in the SOA record of a response (RFC 1035 section 3.3.13). Returns
+ * undefined if the response has no SOA record.
  */
 export function serialOf({ answers }: Message): number | undefined {
   const data = answers.find(({ type }) => type === TYPES.soa)?.data;
@@ -146,7 +146,7 @@ export function judge(verification: Verification, check: Check, now: number): Ch
 function notAuthorised(rcode: string, check: Check): CheckResult {
   return {
     verdict: 'not authorised',
-    reason: `the server accepts the key, but does not ${REQUESTS[check]} for it (${rcode})`,
+    reason: `the server accepts the key, but does not allow the key to ${REQUESTS[check]} (${rcode})`,
     hint: 'Add the key to the access list of the zone. Check that the server serves the zone.',
   };
 }
@@ -199,11 +199,12 @@ function skew(seconds: number, proof: string): CheckResult {
 
 function judgeUnsigned(rcode: string, check: Check): CheckResult {
   if (rcode === 'NOERROR') {
-    const hint = 'The server may not support TSIG, or a device in between removed the signature.';
+    const hint =
+      'The server may not support TSIG, or a device in between may have removed the signature.';
     return { verdict: 'untrusted response', reason: 'the response is not signed', hint };
   }
   if (rcode === 'NOTAUTH') {
-    const reason = 'the server rejects the key without a reason (NOTAUTH)';
+    const reason = 'the server rejects the key without stating a reason (NOTAUTH)';
     return { verdict: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
   }
   const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}. The response does not show whether the server accepts the key`;
@@ -219,9 +220,9 @@ const UNEXPLAINED =
   'Possible reasons: an unknown key, another secret, clock skew, or a zone that the server does not serve. PowerDNS logs the reason.';
 
 /**
- * Returns the final result for a transfer or an update. The response to either is often unsigned
- * and then does not show whether the server accepts the key. In that case, the result of a signed
- * query (`queryResult`) explains the response.
+ * Returns the final result for a transfer or an update. Servers often do not sign the response. An
+ * unsigned response does not show whether the server accepts the key. In that case, the result of a
+ * signed query (`queryResult`) explains the response.
  */
 export function explainBy(
   queryResult: CheckResult,

@@ -1,6 +1,6 @@
 import { decodeName, encodeName, WireError } from './wire-name.ts';
 
-/** A question (RFC 1035 section 4.1.2); in an update, the zone (RFC 2136 section 2.3). */
+/** A question (RFC 1035 section 4.1.2), or the zone of an update (RFC 2136 section 2.3). */
 export interface Question {
   readonly name: string;
   readonly type: number;
@@ -16,7 +16,7 @@ export interface ResourceRecord extends Question {
 /** A resource record of a decoded message, with its offsets in the message. */
 export interface PlacedRecord extends ResourceRecord {
   readonly start: number;
-  /** The offset of its data. */
+  /** The offset of the record's data. */
   readonly dataStart: number;
 }
 
@@ -38,8 +38,8 @@ export const TYPES = { soa: 6, tsig: 250, ixfr: 251, axfr: 252, any: 255 } as co
 export const CLASSES = { in: 1, none: 254, any: 255 } as const;
 
 /**
- * Response codes by number (RFC 6895 section 2.3). Codes from 16 on occur in TSIG records, lower
- * codes in headers.
+ * Response codes by number (RFC 6895 section 2.3). Codes below 16 occur in headers. Higher codes
+ * occur in TSIG records.
  */
 export const RCODES: Readonly<Record<number, string>> = {
   0: 'NOERROR',
@@ -102,7 +102,7 @@ function encodeQuestion({ name, type, class: recordClass }: Question): Buffer {
   return Buffer.concat([encodeName(name), rest]);
 }
 
-/** Decodes a message. Throws `WireError`, also if octets follow the message. */
+/** Decodes a message. Throws `WireError` if it is invalid, or if octets follow the message. */
 export function decodeMessage(octets: Buffer): Message<PlacedRecord> {
   if (octets.length < HEADER_OCTETS) throw new WireError('The message is shorter than a header');
   const [id = 0, flags = 0, ...counts] = Array.from({ length: 6 }, (_, index) =>

@@ -12,20 +12,20 @@ export interface Tsig {
   readonly fudge: number;
   readonly mac: Buffer;
   readonly originalId: number;
-  /** 0, or a code of `RCODES` from 16 on. */
+  /** 0, or a code of at least 16 from `RCODES`. */
   readonly error: number;
   /** For the error BADTIME, the server's time: seconds since 1970, in 48 bits. */
   readonly other: Buffer;
 }
 
-/** Returns `value` in 48 bits. */
+/** Encodes `value` in 48 bits. */
 export function uint48(value: number): Buffer {
   const octets = Buffer.alloc(6);
   octets.writeUIntBE(value, 0, 6);
   return octets;
 }
 
-/** Returns the values in 16 bits each. */
+/** Encodes each value in 16 bits. */
 export function uint16s(...values: readonly number[]): Buffer {
   const octets = Buffer.alloc(values.length * 2);
   values.forEach((value, index) => octets.writeUInt16BE(value, index * 2));
@@ -47,8 +47,8 @@ export function tsigRecord(tsig: Tsig): ResourceRecord {
 }
 
 /**
- * Returns the TSIG record of a message and its offset, or undefined for a message without one.
- * Throws `WireError` unless it is the only TSIG record, and the last record of the message (RFC
+ * Returns the TSIG record of a message and its offset, or undefined for a message without a TSIG
+ * record. Throws `WireError` unless the message has only one TSIG record, as its last record (RFC
  * 8945 section 5.1).
  */
 export function findTsig(
@@ -60,7 +60,7 @@ export function findTsig(
   const found = [...message.answers, ...message.authorities, ...message.additionals].filter(isTsig);
   if (found.length === 0) return undefined;
   if (found.length > 1 || last === undefined || !isTsig(last))
-    throw new WireError('A message may have only one TSIG record, as its last record');
+    throw new WireError('A message can have only one TSIG record, which must be its last record');
   if (last.class !== CLASSES.any || last.ttl !== 0)
     throw new WireError('A TSIG record has the class ANY and the TTL 0');
   return { tsig: decodeTsig(octets, last), start: last.start };

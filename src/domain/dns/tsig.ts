@@ -29,13 +29,13 @@ export interface SigningOptions {
   readonly timeSigned: number;
   /** The permitted clock difference, in seconds. The default is 300 (RFC 8945 section 10). */
   readonly fudge?: number;
-  /** The MAC of the request, for a response, or of the previous message in a stream. */
+  /** For a response, the MAC of the request. In a stream, the MAC of the last signed message. */
   readonly priorMac?: Buffer;
   readonly error?: number;
   readonly other?: Buffer;
   /** The unsigned messages of a stream since `priorMac`. */
   readonly between?: Buffer;
-  /** True for later messages of a stream, whose MAC covers only times (RFC 8945 section 5.3.1). */
+  /** True if the MAC of a message covers only the time and the fudge (RFC 8945 section 5.3.1). */
   readonly later?: boolean;
 }
 
@@ -116,7 +116,7 @@ export function verifyMessage(
 /**
  * Returns a function that verifies the messages of a stream in order (RFC 8945 section 5.3.1). The
  * stream is the response to the request with `requestMac`. The first message must be signed. At
- * most 99 `unsigned` messages may follow a signed one, and the next signature covers them.
+ * most 99 `unsigned` messages may follow a signed message, and the next signature covers them.
  */
 export function createStreamVerifier(
   key: SigningKey,
@@ -164,7 +164,7 @@ function check(
   signed.writeUInt16BE(tsig.originalId, 0);
   signed.writeUInt16BE(message.additionals.length - 1, 10);
   const mac = computeMac(key, [...before, signed, ...signedParts(tsig, later)]);
-  // Truncated MACs need a local policy (RFC 8945 section 5.2.2.1). The service has none.
+  // Only a local policy could allow truncated MACs (RFC 8945 section 5.2.2.1).
   if (mac.length !== tsig.mac.length || !timingSafeEqual(mac, tsig.mac))
     return { outcome: 'wrong signature', message, tsig };
   return {
@@ -187,7 +187,7 @@ function signedParts(tsig: Tsig, later: boolean): Buffer[] {
   return [...names, ...times, uint16s(tsig.error, tsig.other.length), tsig.other];
 }
 
-/** Returns the length of a MAC, and the MAC. The MAC of the next message covers both. */
+/** Returns a MAC, prefixed with its length. The MAC of the next message covers both. */
 function prefixed(mac: Buffer | undefined): Buffer[] {
   return mac === undefined ? [] : [uint16s(mac.length), mac];
 }

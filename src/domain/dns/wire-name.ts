@@ -8,7 +8,7 @@ export class WireError extends Error {
   }
 }
 
-/** The maximum length of a label and of a name, in octets (RFC 1035 section 2.3.4). */
+/** The maximum lengths of a label and of a name, in octets (RFC 1035 section 2.3.4). */
 const MAX_LABEL = 63;
 const MAX_NAME = 255;
 
@@ -61,7 +61,7 @@ export interface DecodedName {
 
 /**
  * Decodes the name at `offset` of `message`. Each compression pointer (RFC 1035 section 4.1.4) must
- * point further back than the previous one, so that decoding always ends. Throws `WireError`.
+ * point further back than the previous pointer, so that decoding always ends. Throws `WireError`.
  */
 export function decodeName(message: Buffer, offset: number): DecodedName {
   const labels: string[] = [];
@@ -73,7 +73,7 @@ export function decodeName(message: Buffer, offset: number): DecodedName {
     const length = octetAt(message, position);
     if (length >= 0xc0) {
       const target = ((length & 0x3f) << 8) | octetAt(message, position + 1);
-      if (target >= limit) throw new WireError('A compressed name must point backwards');
+      if (target >= limit) throw new WireError('A compression pointer must point backwards');
       end ??= position + 2;
       position = limit = target;
     } else if (length > MAX_LABEL) {

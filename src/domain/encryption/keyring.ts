@@ -16,8 +16,8 @@ export type KeyPurpose = 'secrets' | 'audit';
 
 /**
  * The states of data keys. The active key encrypts new secrets. A draining key still encrypts
- * existing rows, or another process may still encrypt with it. A retired key encrypts no row and
- * can be deleted.
+ * existing rows, or another process may still use the key for new rows. A retired key encrypts no
+ * row and can be deleted.
  */
 export const KEY_STATES = ['active', 'draining', 'retired'] as const;
 
@@ -27,16 +27,16 @@ export type KeyState = (typeof KEY_STATES)[number];
 export interface WrappedKey {
   readonly number: number;
   readonly purpose: KeyPurpose;
-  /** The key, in base64url: nonce, ciphertext, tag. */
+  /** The wrapped key in base64url: nonce, ciphertext and tag. */
   readonly wrapped: string;
-  /** The id of the master key. */
+  /** The id of the master key that wraps the data key. */
   readonly wrappedBy: string;
   readonly state: KeyState;
-  /** A timestamp of the API. */
+  /** The time of creation, in the timestamp format of the API. */
   readonly createdAt: string;
 }
 
-/** A secret in its stored form. Without a key number, the text is the secret itself. */
+/** A secret in its stored form. If `keyNumber` is null, `text` is the unencrypted secret. */
 export interface StoredSecret {
   readonly text: string;
   readonly keyNumber: number | null;
@@ -45,8 +45,8 @@ export interface StoredSecret {
 /** A cipher for the secrets in one column. */
 export interface SecretCipher {
   /**
-   * Returns a secret of the row with this id, in its stored form. Without a data key, returns the
-   * secret itself. Throws `Error` if data keys exist and none can be used.
+   * Encrypts a secret of the row with this id. Without data keys, returns the secret unencrypted.
+   * Throws `Error` if data keys exist but none can be used.
    */
   encrypt(id: string, secret: string): StoredSecret;
   /**
@@ -65,11 +65,14 @@ export interface AuditKey {
 
 /** The data keys of a process in memory, and the master keys that wrap them. */
 export interface Keyring {
-  /** Returns the cipher of a column. A ciphertext cannot be decrypted in another column or row. */
+  /**
+   * Returns the cipher of a column. A cipher cannot decrypt a ciphertext that was moved to another
+   * column or row.
+   */
   cipherOf(table: string, column: string): SecretCipher;
   /**
-   * Returns the audit data key with this number, or the active one. Undefined if no such key
-   * exists, or if no master key unwraps it.
+   * Returns the audit data key with this number, by default the active key. Returns undefined if no
+   * such key exists, or if no master key unwraps it.
    */
   auditKey(number?: number): AuditKey | undefined;
   /** Returns whether the data key with this number was loaded, even if it cannot be unwrapped. */
@@ -82,7 +85,7 @@ export interface Keyring {
    */
   load(keys: readonly WrappedKey[]): readonly WrappedKey[];
   /**
-   * The master keys. The first one wraps data keys, and all of them unwrap data keys. Empty if no
+   * The master keys. The first key wraps data keys, and all keys unwrap data keys. Empty if no
    * master key is configured.
    */
   readonly masterKeys: readonly MasterKey[];
@@ -97,6 +100,6 @@ export interface Keyring {
   rewrap(key: WrappedKey): WrappedKey;
   /** Makes all ciphers refuse secrets that are not encrypted. */
   requireEncryption(): void;
-  /** The number of rows whose secret this process failed to decrypt and has not seen repaired. */
+  /** Returns the number of unrepaired rows whose secret this process could not decrypt. */
   unreadable(): number;
 }

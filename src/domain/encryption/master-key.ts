@@ -18,13 +18,13 @@ export function masterKeyOf(key: Buffer): MasterKey {
   return { id: base32(digest.subarray(0, 5)), key };
 }
 
-/** Returns a master key as the line of a file. */
+/** Returns a master key as a line of a master key file. */
 export function formatMasterKey({ key }: MasterKey): string {
   return MASTER_KEY_PREFIX + key.toString('base64url');
 }
 
 /**
- * Parses the text of a master key file: one key a line, the newest first. `#` begins a comment.
+ * Parses the text of a master key file: one key per line, newest first. `#` begins a comment.
  * Returns all keys, or the problem. The problem quotes no part of the text.
  */
 export function parseMasterKeys(
@@ -37,7 +37,7 @@ export function parseMasterKeys(
     const key = parseMasterKey(word);
     if (key === undefined)
       return {
-        problem: `line ${index + 1} is not a master key. A master key is ${MASTER_KEY_PREFIX} and 43 characters`,
+        problem: `line ${index + 1} is not a master key. A master key is '${MASTER_KEY_PREFIX}' followed by 43 characters`,
       };
     keys.set(key.id, key);
   }
@@ -54,7 +54,7 @@ function parseMasterKey(text: string): MasterKey | undefined {
     : undefined;
 }
 
-/** Returns five octets in base32 (RFC 4648 section 6): eight characters. */
+/** Encodes five octets as eight base32 characters (RFC 4648 section 6). */
 function base32(octets: Buffer): string {
   const bits = [...octets].map((octet) => octet.toString(2).padStart(8, '0')).join('');
   return bits.replaceAll(/.{5}/g, (five) =>

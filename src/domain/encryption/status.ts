@@ -12,11 +12,11 @@ import {
 import { described, list, responseObject } from '../model/object.ts';
 import { KEY_STATES } from './keyring.ts';
 
-/** The state of the encryption of a database, as responses show it. */
+/** The state of the encryption of a database, in the format of responses. */
 export const ENCRYPTION_STATUS = responseObject({
   master_keys: described(
     array(anyText(), 0, 1000),
-    'The ids of the configured master keys. The first one encrypts data keys.',
+    'The ids of the configured master keys. The first key encrypts data keys.',
   ),
   data_keys: described(
     list(
@@ -55,7 +55,7 @@ export const ENCRYPTION_STATUS = responseObject({
 
 export type EncryptionStatus = ValueOf<typeof ENCRYPTION_STATUS>;
 
-/** The result of decrypting every secret, as responses show it. */
+/** The result of decrypting every secret, in the format of responses. */
 export const SECRET_VERIFICATION = responseObject({
   checked: described(integer(0), 'The number of checked secrets.'),
   unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
@@ -73,20 +73,21 @@ export const SECRET_VERIFICATION = responseObject({
 export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;
 
 /**
- * Operations on the keys of a database. Each throws `unavailable` if the database fails. Operations
- * that change keys write `entry` to the audit trail in the same transaction.
+ * The operations on the encryption of a database. Each operation throws `unavailable` if the
+ * database fails. Operations that change keys write `entry` to the audit trail in the same
+ * transaction.
  */
 export interface Encryption {
   status(): Promise<EncryptionStatus>;
   /** Decrypts every secret. */
   verify(): Promise<SecretVerification>;
   /**
-   * Creates a data key for new secrets. All other secrets are encrypted again in the background.
-   * Throws `bad_request` without a master key.
+   * Creates a data key for new secrets. The service encrypts all other secrets with this key in the
+   * background. Throws `bad_request` without a master key.
    */
   rotateDataKey(entry: AuditEntry): Promise<EncryptionStatus>;
   /**
-   * Reads the master keys again, and wraps all data keys with the first one. Throws
+   * Reads the master keys again, and wraps all data keys with the first key. Throws
    * `key_not_distributed` if another process lacks this master key, and `bad_request` if the master
    * keys cannot be read.
    */

@@ -100,7 +100,7 @@ export const caddy: KeyWriter = {
     ),
 };
 
-/** The key file that `NSUPDATE_KEY` of acme.sh names. acme.sh passes it to `nsupdate -k`. */
+/** The key file for `NSUPDATE_KEY` of acme.sh. acme.sh passes the file to `nsupdate -k`. */
 export const acmeSh: KeyWriter = {
   consumer: 'acme.sh (dns_nsupdate)',
   mediaType: 'text/plain',

@@ -48,8 +48,8 @@ export function findFormat(name: string): ExportFormat {
 }
 
 /**
- * Returns why the consumer of `format` cannot use the key. The list is empty for a key that the
- * consumer can use.
+ * Returns the reasons why the consumer of `format` cannot use the key. The list is empty if the
+ * consumer can use the key.
  */
 export function exportProblems(format: ExportFormat, key: Key): string[] {
   const problems = keyProblems(key);
@@ -61,7 +61,7 @@ export function exportProblems(format: ExportFormat, key: Key): string[] {
 
 /**
  * Returns the key in the format with this name. Rejects invalid names and secrets instead of
- * escaping them, so they cannot inject anything into the output. Throws `bad_request` for an
+ * escaping them, so that a key cannot inject text into the output. Throws `bad_request` for an
  * unknown format, and `not_exportable` for a key that the format's consumer cannot use.
  */
 export function exportKey(formatName: string, key: Key): KeyFile {
@@ -71,7 +71,7 @@ export function exportKey(formatName: string, key: Key): KeyFile {
 }
 
 /**
- * Returns keys as one text in the format with this name. Throws like `exportKey`, and also
+ * Returns keys as one text in the format with this name. Throws the errors of `exportKey`, and also
  * `bad_request` for several keys in a format whose files hold one key.
  */
 export function exportKeys(formatName: string, keys: readonly Key[]): string {
@@ -82,6 +82,9 @@ export function exportKeys(formatName: string, keys: readonly Key[]): string {
   if (holdsSeveral(format)) return format.writeAll(canonical);
   const [only, ...others] = canonical;
   if (only === undefined || others.length > 0)
-    throw new ServiceError('bad_request', `a file in the format ${formatName} holds one key`);
+    throw new ServiceError(
+      'bad_request',
+      `a file in the format ${formatName} can hold only one key`,
+    );
   return format.write(only);
 }

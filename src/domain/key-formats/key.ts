@@ -1,7 +1,7 @@
 import { comparisonForm } from '../text/dns-name.ts';
 import { ALGORITHMS, wireProblems } from '../resources/tsigkey.ts';
 
-/** A TSIG key as programs exchange it, with its secret in base64. */
+/** A TSIG key for exchange with other programs. The secret is in base64. */
 export interface Key {
   readonly name: string;
   readonly algorithm: string;
@@ -9,8 +9,8 @@ export interface Key {
 }
 
 /**
- * Returns why no program can use the key. The list is empty for a valid key. Messages quote no
- * value, because any value may contain a secret.
+ * Returns the reasons why no program can use the key. The list is empty for a valid key. Messages
+ * quote no value, because any value may contain a secret.
  */
 export function keyProblems({ name, algorithm, secret }: Key): string[] {
   const problems = wireProblems(secret === '' ? { name } : { name, secret });
@@ -25,14 +25,14 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
 
 /**
  * Returns the key for export, with its name in lower case and without a trailing dot. Some programs
- * need lower case, and all programs treat both spellings as the same name. A signature covers the
- * name in lower case (RFC 8945 section 4.3.3).
+ * require this spelling, and all programs treat both spellings as the same name. A signature covers
+ * the name in lower case (RFC 8945 section 4.3.3).
  */
 export function canonicalKey({ name, algorithm, secret }: Key): Key {
   return { name: comparisonForm(name), algorithm, secret };
 }
 
-/** Returns whether every program treats the two keys as the same. */
+/** Returns whether every program treats the two keys as the same key. */
 export function isSameKey(one: Key, other: Key): boolean {
   return (
     comparisonForm(one.name) === comparisonForm(other.name) &&
@@ -42,8 +42,8 @@ export function isSameKey(one: Key, other: Key): boolean {
 }
 
 /**
- * Algorithm names that differ from the name in the API, with the name in the API (RFC 8945 section
- * 6). NSD omits `hmac-`.
+ * The API's name of each algorithm that other programs name differently (RFC 8945 section 6). NSD
+ * omits `hmac-`.
  */
 const ALIASES: Readonly<Record<string, string>> = {
   'hmac-md5.sig-alg.reg.int': 'hmac-md5',
@@ -53,7 +53,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the name in the API of the algorithm that another program names `text`. Undefined for an
+ * Returns the API's name of the algorithm that another program names `text`, or undefined for an
  * unknown algorithm.
  */
 export function readAlgorithm(text: string): string | undefined {

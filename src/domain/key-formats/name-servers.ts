@@ -10,8 +10,8 @@ import {
 } from './writer.ts';
 
 /**
- * Returns a BIND key clause with one statement on each line, because lego and CoreDNS parse no
- * other layout.
+ * Returns a BIND key clause with one statement on each line, because lego and CoreDNS can parse
+ * only this layout.
  */
 export function bindClause({ name, algorithm, secret }: Key): string {
   return lines(
@@ -22,7 +22,7 @@ export function bindClause({ name, algorithm, secret }: Key): string {
   );
 }
 
-/** Returns `text` for each key, in one line. */
+/** Returns the texts for all keys on one line. */
 function forEachKey(keys: readonly Key[], text: (quotedName: string) => string): string {
   return keys.map(({ name }) => text(quoted(name))).join(' ');
 }
@@ -137,8 +137,8 @@ export const powerdns: KeyWriter = {
 };
 
 /**
- * The key file of CoreDNS's `tsig` plugin, for its property `secrets`. The file has no comments,
- * because the plugin refuses them.
+ * The key file for the property `secrets` of CoreDNS's `tsig` plugin. The file has no comments,
+ * because the plugin rejects them.
  */
 export const coredns: KeyListWriter = {
   consumer: 'CoreDNS (`secrets` of its plugin `tsig`)',

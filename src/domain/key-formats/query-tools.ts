@@ -21,8 +21,8 @@ export const knsupdate: KeyWriter = {
 };
 
 /**
- * A Python module with a `keyring`. It includes the algorithms: a keyring without them accepts
- * signatures with any algorithm.
+ * A Python module with a `keyring`. The keyring includes the algorithms, because a keyring without
+ * algorithms accepts signatures with any algorithm.
  */
 export const dnspython: KeyListWriter = {
   consumer: 'dnspython',

@@ -15,8 +15,8 @@ interface Token extends Origin {
 }
 
 /**
- * BIND key clauses anywhere in a configuration: the output of `tsig-keygen`, `named.conf`, and
- * parts of `named.conf`.
+ * BIND key clauses, in the output of `tsig-keygen`, or anywhere in `named.conf` or a part of
+ * `named.conf`.
  */
 export const bindClauses: KeyReader = {
   source: 'BIND key clauses (tsig-keygen, named.conf)',
@@ -49,8 +49,8 @@ export const bindClauses: KeyReader = {
 };
 
 /**
- * The position in the nesting of a configuration. An included file continues at the position of its
- * statement.
+ * A position in the nested clauses of a configuration. An included file continues at the position
+ * of its include statement.
  */
 interface Position {
   depth: number;
@@ -62,8 +62,8 @@ interface Position {
 }
 
 /**
- * Adds the tokens of a file to `tokens`. The tokens of an included file replace its statement, also
- * within a key clause.
+ * Adds the tokens of a file to `tokens`. The tokens of an included file replace its include
+ * statement, even within a key clause.
  */
 function addTokens(
   tokens: Token[],
@@ -86,7 +86,8 @@ function addTokens(
     }
     if (starts && depth === 0) position.clause = token.text.toLowerCase();
     const isDirectory = starts && depth === 1 && isWord(token, 'directory') && isText(value);
-    // Include statements after the option are relative to its directory, even outside the clause.
+    // Include statements after the option `directory` are relative to that directory, even outside
+    // the clause `options`.
     if (isDirectory && position.clause === 'options')
       position.directories = [...directories, value.text];
     if (token.kind === '{') position.depth += 1;
@@ -97,7 +98,7 @@ function addTokens(
 }
 
 /**
- * Returns the values of the statements of a key clause. `start` is the index of the first token in
+ * Returns the values of the statements in a key clause. `start` is the index of the first token in
  * the clause. Throws `KeyFileError`.
  */
 function readClause(tokens: readonly Token[], start: number, name: string, origin: Origin): Parts {
@@ -127,7 +128,7 @@ function isText(token: Token | undefined): token is Token & { kind: 'word' | 'qu
   return token?.kind === 'word' || token?.kind === 'quoted';
 }
 
-/** Returns the tokens of a configuration without its comments. */
+/** Returns the tokens of a configuration, except comments. */
 function tokensOf(text: string, file: IncludedFile | undefined): Token[] {
   const tokens: Token[] = [];
   let line = 1;

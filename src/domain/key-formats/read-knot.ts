@@ -10,7 +10,7 @@ import {
   type ReadIncluded,
 } from './reader.ts';
 
-/** The items of Knot's key section that define a key. */
+/** The items that define a key in Knot's key section. */
 const ITEMS: Readonly<Record<string, keyof Parts>> = {
   id: 'name',
   algorithm: 'algorithm',
@@ -76,7 +76,10 @@ function readFile(text: string, file: IncludedFile | undefined, include: ReadInc
     }
     const part = Object.hasOwn(ITEMS, item) ? ITEMS[item] : undefined;
     if (current === undefined)
-      throw new KeyFileError(origin, 'the first line of a key is `- id:` and its name');
+      throw new KeyFileError(
+        origin,
+        'the first line of a key must be `- id:` and the name of the key',
+      );
     if (part !== undefined) current.parts[part] = readValue(value, origin);
   }
   finish();
@@ -84,7 +87,8 @@ function readFile(text: string, file: IncludedFile | undefined, include: ReadInc
 }
 
 /**
- * Returns the patterns of an include statement: one, or a list in brackets. Throws `KeyFileError`.
+ * Returns the patterns of an include statement: one pattern, or a list in brackets. Throws
+ * `KeyFileError`.
  */
 function readPatterns(text: string, origin: Origin): string[] {
   const list = /^\s*\[([^\]]*)\]/.exec(text)?.[1];

@@ -1,6 +1,6 @@
 import { entryOf, linesOf, type Entry, type KeyReader } from './reader.ts';
 
-/** The output of `pdnsutil list-tsig-keys`: one key on each line, as name, algorithm and secret. */
+/** The output of `pdnsutil list-tsig-keys`: a line with name, algorithm and secret for each key. */
 export const pdnsutilLines: KeyReader = {
   source: 'pdnsutil list-tsig-keys',
   recognises: (text) => linesOf(text).some((line) => /^\S+ hmac-\S+ \S+$/i.test(line.trim())),

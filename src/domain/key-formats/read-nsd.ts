@@ -9,7 +9,7 @@ import {
   type ReadIncluded,
 } from './reader.ts';
 
-/** The attributes that begin a section of NSD's configuration other than a key. */
+/** The attributes that begin any section of NSD's configuration except a key. */
 const SECTIONS = [
   'server:',
   'remote-control:',
@@ -74,8 +74,8 @@ export const nsdSections: KeyReader = {
 };
 
 /**
- * Yields the tokens of a file. The tokens of an included file replace its statement, also within a
- * key.
+ * Yields the tokens of a file. The tokens of an included file replace its include statement, even
+ * within a key.
  */
 function* withIncluded(
   text: string,

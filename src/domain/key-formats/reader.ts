@@ -7,8 +7,8 @@ export interface IncludedFile {
 }
 
 /**
- * A place in a configuration. Lines count from 1. `file` is undefined for the file that the caller
- * passed.
+ * A place in a configuration. Line numbers start at 1. `file` is undefined for the file that the
+ * caller passed.
  */
 export interface Origin {
   readonly line: number;
@@ -22,14 +22,14 @@ export type Entry = Origin & ({ readonly key: Key } | { readonly problem: string
 export interface IncludeStatement extends Origin {
   /** A path, or a pattern of paths. */
   readonly pattern: string;
-  /** The values of the `directory` options of BIND before the statement, in order. */
+  /** The values of BIND's `directory` options before the statement, in order. */
   readonly directories: readonly string[];
 }
 
 /** Returns the files that a statement includes, in the order of their names. */
 export type ReadIncluded = (statement: IncludeStatement) => readonly IncludedFile[];
 
-/** How a program finds the files of an include statement. */
+/** The rules by which a program finds the files of an include statement. */
 export interface IncludeRules {
   /**
    * The folder of a relative path: the folder of the including file, or the working directory of
@@ -79,7 +79,7 @@ export class KeyFileError extends Error {
   }
 }
 
-/** The parts of a key as read; a missing part is undefined. */
+/** The parts of a key in a key file. A missing part is undefined. */
 export interface Parts {
   name?: string;
   algorithm?: string;
@@ -87,8 +87,8 @@ export interface Parts {
 }
 
 /**
- * Returns the entry for the parts that begin at `origin`. Ignores blanks in base64, as the programs
- * that write these formats do.
+ * Returns the entry for the parts that begin at `origin`. Ignores blanks in base64, like the
+ * programs that write these formats.
  */
 export function entryOf({ line, file }: Origin, parts: Parts): Entry {
   const origin = file === undefined ? { line } : { line, file };
@@ -104,7 +104,7 @@ export function entryOf({ line, file }: Origin, parts: Parts): Entry {
   return problems.length > 0 ? { ...origin, problem: problems.join('; ') } : { ...origin, key };
 }
 
-/** Returns the lines of a text, with any line ending and with or without a byte order mark. */
+/** Splits a text into lines at any kind of line ending. Omits a byte order mark at the start. */
 export function linesOf(text: string): string[] {
   return text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
 }

@@ -6,7 +6,7 @@ import type { KeyReader } from './reader.ts';
 
 /**
  * Every import format, by name. Detection tries the formats in this order, so the most distinctive
- * ones come first.
+ * formats come first.
  */
 export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   bind: bindClauses,

@@ -1,7 +1,7 @@
 import { ALGORITHMS } from '../resources/tsigkey.ts';
 import type { Key } from './key.ts';
 
-/** The properties of every export format, and of the program that accepts it. */
+/** The properties of an export format, and of the program that accepts it. */
 interface FormatDescription {
   /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;
@@ -35,14 +35,14 @@ export function holdsSeveral(format: ExportFormat): format is KeyListWriter {
 /** All algorithms that the service supports. */
 export const EVERY_ALGORITHM: readonly string[] = Object.keys(ALGORITHMS);
 
-/** Every algorithm except hmac-md5. Newer libraries do not support hmac-md5. */
+/** Every algorithm except hmac-md5, which newer libraries do not support. */
 export const WITHOUT_MD5: readonly string[] = EVERY_ALGORITHM.filter(
   (algorithm) => algorithm !== 'hmac-md5',
 );
 
 /**
  * Returns text in double quotes, as a JSON string. YAML and Python accept JSON strings. Name server
- * configurations accept them for the characters that names and secrets may contain.
+ * configurations accept JSON strings of the characters that names and secrets may contain.
  */
 export function quoted(text: string): string {
   return JSON.stringify(text);

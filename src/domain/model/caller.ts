@@ -6,11 +6,11 @@ export const ADMIN = 'admin';
 /** The administrators' project: the project of the first token and of the configured token. */
 export const ADMIN_PROJECT = 'admin';
 
-/** The id of the caller with the configured token, and of the service's own changes. */
+/** The id of the caller with the configured token. The first token's creator also has this id. */
 export const CONFIGURED_ID = 'configured';
 
 /**
- * The kinds of limits that a token can have. Each kind is the name of the member of the token that
+ * The kinds of limits that a token can have. Each kind has the name of the token's member that
  * lists the ids.
  */
 export const LIMIT_KINDS = ['pools', 'zones', 'keys', 'nameservers'] as const;
@@ -34,7 +34,7 @@ export interface Caller {
   readonly projectId: string | null;
   /** The timestamp at which the token expires. Null or absent if the token does not expire. */
   readonly expiresAt?: string | null;
-  /** True if the request covers the resources of all projects. */
+  /** Whether the request covers the resources of all projects. */
   readonly allProjects: boolean;
   /** The limits of the token. Absent for a token without limits. */
   readonly limits?: Limits;

@@ -5,13 +5,13 @@ export const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
 /** The names of a resource type in errors. */
 export interface Named extends Sorted {
-  /** The name in error types: `tld` gives `tld_not_found`. */
+  /** The name in error types, such as `tld` in `tld_not_found`. */
   readonly noun: string;
-  /** The name in messages: `Could not find Tld`. */
+  /** The name in messages, such as `Tld` in `Could not find Tld`. */
   readonly title: string;
-  /** The name of the collection, for rights: `tlds:list`. */
+  /** The name of the collection, such as `tlds` in the right `tlds:list`. */
   readonly collection: string;
-  /** The sort keys of the type in addition to the common ones. */
+  /** The sort keys of the type in addition to the common sort keys. */
   readonly sortKeys?: Readonly<Record<string, string>>;
 }
 
@@ -27,15 +27,15 @@ export interface Problem {
 
 /** The optional details of an error, in addition to its code and message. */
 export interface ErrorDetails {
-  /** All problems with the body, for `invalid_object`. */
+  /** The problems with the body, for `invalid_object`. */
   readonly problems?: readonly Problem[] | undefined;
-  /** How long the caller should wait before a retry. */
+  /** The number of seconds that the caller should wait before a retry. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The underlying error. The service logs it and never sends it to the caller. */
+  /** The underlying error. The service logs this error and never sends it to the caller. */
   readonly cause?: unknown;
 }
 
-/** One kind of error response. `About` holds the values in its message. */
+/** One kind of error response. `About` is the type of the values in the message. */
 export interface ErrorEntry<About> {
   readonly status: number;
   /**
@@ -57,14 +57,14 @@ export interface ErrorEntry<About> {
   readonly exampleDetails?: ErrorDetails;
 }
 
-/** Returns an entry of the table unchanged, with its type checked. */
+/** Returns an entry of the error table unchanged, so that the compiler checks its type. */
 export function entry<About>(definition: ErrorEntry<About>): ErrorEntry<About> {
   return definition;
 }
 
 /** An invalid request body, or an invalid entry of a list. */
 export interface Invalid {
-  /** The word for the body or entry in the message, as in "Invalid list". */
+  /** The word for the body or entry in the message, such as `list` in "Invalid list". */
   readonly what: string;
   /** The problems, one sentence each. */
   readonly messages: readonly string[];
@@ -82,8 +82,8 @@ export interface RequestLimit {
 export interface Duplicate {
   readonly type: Named;
   /**
-   * The other resource in words, if it is not in the store: "entry 0 of the list has the same
-   * name".
+   * A description of the other resource if it is not in the store, such as "entry 0 of the list has
+   * the same name".
    */
   readonly place?: string;
 }

@@ -21,7 +21,7 @@ export const ERRORS = {
   }),
   agent_conflict: entry({
     status: 409,
-    when: 'Another agent holds the lease of the name server, or a later pass has begun. The error also occurs if the delivery is paused or the service itself delivers the keys.',
+    when: 'Another agent holds the lease of the name server, or a later pass has begun. The error also occurs if delivery is paused, or if the service itself delivers the keys.',
     message: asItIs,
     example: () =>
       "'ns1.example.org' holds the lease of the name server. Stop that agent, or wait until the lease expires",
@@ -72,7 +72,7 @@ export const ERRORS = {
   internal: entry({
     status: 500,
     type: 'unknown',
-    when: 'The service has failed unexpectedly. The service log has the details under the request id.',
+    when: 'The service failed unexpectedly. The service log has the details under the request id.',
     message: () =>
       'An internal error occurred. The service log has the details under this request id',
   }),
@@ -95,7 +95,7 @@ export const ERRORS = {
   }),
   invalid_object: entry({
     status: 400,
-    when: 'Members of the body are missing, unknown or invalid. `errors` lists every problem.',
+    when: 'Members of the body are missing, unknown or invalid. `errors` lists the problems.',
     message: (about: string | Invalid) =>
       typeof about === 'string' ? about : `Invalid ${about.what}: ${about.messages.join('; ')}`,
     example: ({ title }) => ({
@@ -120,7 +120,7 @@ export const ERRORS = {
         ? "The service does not accept its own tokens: 'auth.method' is 'keystone'. Use a Keystone token"
         : reason === 'default'
           ? 'The default pool cannot be deleted'
-          : `The pool has ${reason === 'in use' ? 'zones' : reason} and cannot be deleted`,
+          : `The pool has ${reason === 'in use' ? 'zones' : reason} and cannot be deleted. Delete the ${reason === 'in use' ? 'zones' : reason} first`,
     example: ({ collection }) => (collection === 'tokens' ? 'tokens' : 'in use'),
   }),
   invalid_sort_dir: entry({
@@ -181,7 +181,7 @@ export const ERRORS = {
   }),
   method_not_allowed: entry({
     status: 405,
-    when: 'The path does not have this method. `Allow` lists its methods.',
+    when: 'The path does not support this method. The header `Allow` lists the methods of the path.',
     message: ({ method, allow }: { readonly method: string; readonly allow: string }) =>
       `The method ${method} is not allowed here. Use: ${allow}`,
     example: () => ({ method: 'PUT', allow: 'GET, HEAD, POST, OPTIONS' }),
@@ -203,7 +203,7 @@ export const ERRORS = {
   }),
   not_exportable: entry({
     status: 409,
-    when: 'The consumer of the format cannot use the key. The name is not a domain name, the secret is not base64, or the algorithm is not supported.',
+    when: 'The program that reads the format cannot use the key. The name is not a domain name, the secret is not base64, or the algorithm is not supported.',
     message: (problems: readonly string[]) =>
       `The key cannot be exported in this format: ${problems.join('; ')}`,
     example: () => [
@@ -234,7 +234,7 @@ export const ERRORS = {
   }),
   request_timeout: entry({
     status: 408,
-    when: 'The request did not arrive in full within `api.requestTimeoutSeconds`.',
+    when: 'The complete request did not arrive within `api.requestTimeoutSeconds`.',
     message: asItIs,
     example: () => 'The request did not arrive in time. Send it again.',
   }),

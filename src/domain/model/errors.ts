@@ -28,9 +28,9 @@ export function typeOf(code: ErrorCode): string {
 }
 
 /**
- * An error that callers may see. `message` is sent to the caller; `details.cause` is logged. Any
- * other error becomes `internal`, and its message is not sent to the caller. Tokens in messages and
- * problems are masked.
+ * An error that callers may see. The service sends `message` to the caller, and logs
+ * `details.cause`. Any other error becomes `internal`, and the service does not send its message.
+ * The constructor masks tokens in messages and problems.
  */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
@@ -56,15 +56,15 @@ export function exampleError(code: ErrorCode, type: Named): ServiceError {
   const entry: ErrorEntry<unknown> = ERRORS[code];
   return new ServiceError(
     ...([code, entry.example?.(type), entry.exampleDetails] as ErrorArguments),
-  ); // safe: an entry's example has the values of its own message
+  ); // safe: an entry's example has the values that the entry's message requires
 }
 
 /** The maximum number of problems in one response. */
 const MAX_PROBLEMS = 50;
 
 /**
- * Returns the error for an invalid body called `what`. Problems of a list item begin with the
- * item's index.
+ * Returns the error for an invalid body called `what`. Messages about a list item begin with the
+ * index of the item.
  */
 export function invalidObject(what: string, problems: readonly Problem[]): ServiceError {
   const listed = problems.slice(0, MAX_PROBLEMS);

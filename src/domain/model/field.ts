@@ -10,7 +10,7 @@ export type { JsonSchema } from './json-schema.ts';
 
 /** The problem with a value. */
 export interface Failure {
-  /** The problem in words that follow the field's name. */
+  /** The problem, worded to follow the name of the field, such as "must be a UUID". */
   readonly problem: string;
   /** The violated rule. */
   readonly validator: string;
@@ -42,11 +42,11 @@ export interface Field<T = unknown> extends Kind<T> {
   readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that must not appear in logs, tables or errors. */
   readonly secret?: boolean;
-  /** Who sets the field: callers, callers on creation, or the service. Responses omit `hidden`. */
+  /** Who sets the field. The service sets `hidden` fields, and responses omit them. */
   readonly set?: 'always' | 'once' | 'by the service' | 'hidden';
 }
 
-/** Returns the kind of text of `min` to `max` code points. `problemOf` returns further problems. */
+/** Returns a kind for text of `min` to `max` code points. `problemOf` returns further problems. */
 export function text(options: {
   min: number;
   max: number;
@@ -77,7 +77,7 @@ export function text(options: {
   };
 }
 
-/** Returns the kind of text of any length. */
+/** Returns a kind for text of any length. */
 export function anyText(): Kind<string> {
   return {
     schema: { type: 'string' },
@@ -90,7 +90,7 @@ export function anyText(): Kind<string> {
   };
 }
 
-/** Returns the kind of a fixed set of words or integers, compared exactly. */
+/** Returns a kind for a fixed set of words or integers, compared exactly. */
 export function enumeration<const Value extends string | number>(
   values: readonly Value[],
 ): Kind<Value> {
@@ -105,7 +105,7 @@ export function enumeration<const Value extends string | number>(
   };
 }
 
-/** Returns the kind of a UUID in any common spelling, stored in lower case with dashes. */
+/** Returns a kind for UUIDs in any common spelling, stored in lower case with hyphens. */
 export function uuid(): Kind<string> {
   return {
     schema: { type: 'string', format: 'uuid' },
@@ -128,7 +128,7 @@ export function nullable<T>(kind: Kind<T>): Kind<T | null> {
   };
 }
 
-/** Returns the kind of an integer, as a number or text. The default `max` is 2^53 - 1. */
+/** Returns a kind for integers, given as numbers or text. The default `max` is 2^53 - 1. */
 export function integer(min: number, max?: number): Kind<number> {
   const largest = max ?? Number.MAX_SAFE_INTEGER;
   return {
@@ -147,7 +147,7 @@ export function integer(min: number, max?: number): Kind<number> {
   };
 }
 
-/** Returns the kind of a boolean. */
+/** Returns a kind for booleans. */
 export function boolean(): Kind<boolean> {
   return {
     schema: { type: 'boolean' },
@@ -158,7 +158,7 @@ export function boolean(): Kind<boolean> {
   };
 }
 
-/** Returns the kind of an array of `min` to `max` values of one kind. */
+/** Returns a kind for arrays of `min` to `max` values of one kind. */
 export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
   return {
     schema: { type: 'array', items: item.schema, minItems: min, maxItems: max },
@@ -178,7 +178,7 @@ export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly
   };
 }
 
-/** Returns the kind of a list of `min` to `max` values of one kind, without duplicates. */
+/** Returns a kind for lists of `min` to `max` values of one kind, without duplicates. */
 export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
   const { schema, parse } = array(item, min, max);
   return {
@@ -194,7 +194,7 @@ export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly 
   };
 }
 
-/** Returns the kind of a map: up to `max` members, names of kind `name`, values of kind `item`. */
+/** Returns a kind for maps of up to `max` members. `name` and `item` are the kinds of members. */
 export function map<T>(
   name: Kind<string>,
   item: Kind<T>,
@@ -232,17 +232,17 @@ export function map<T>(
   };
 }
 
-/** Returns the beginning of a key, for messages. */
+/** Returns a key in quotes, cut to 64 characters, for messages. */
 function quoted(key: string): string {
   return `'${key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed()}'`;
 }
 
-/** Returns true for objects that are not arrays. */
+/** Returns whether `value` is an object and not an array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the kind of a timestamp: ISO 8601, UTC by default, stored in the API's format. */
+/** Returns a kind for timestamps: ISO 8601, UTC by default, stored in the API's format. */
 export function timestamp(): Kind<string> {
   return {
     schema: { type: 'string', pattern: TIMESTAMP.source },
@@ -259,7 +259,7 @@ const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 const UUID =
   /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
 
-/** Returns the canonical form of a UUID in any common spelling; undefined for any other text. */
+/** Returns the canonical form of a UUID in any common spelling, or undefined for other text. */
 export function normaliseUuid(text: string): string | undefined {
   if (CANONICAL_UUID.test(text)) return text;
   const match = UUID.exec(text);

@@ -9,7 +9,7 @@ import {
 } from './field.ts';
 import { shorten } from '../text/token-form.ts';
 
-/** The kinds of objects, of their members and of the lists in them. */
+/** The kinds of objects, members and lists. */
 
 /** The kind of an optional member. The parsed object lacks an absent member. */
 export type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
@@ -35,18 +35,18 @@ export type ObjectOf<M extends Members> = {
 
 /** The options of an object kind. */
 export interface ObjectOptions<M extends Members> {
-  /** True if unknown members are accepted and ignored. */
+  /** Whether the parser accepts and ignores unknown members. */
   readonly ignoresOthers?: boolean;
-  /** Returns the problems with members that are valid separately. Invalid members are absent. */
+  /** Returns the problems with combinations of valid members. `given` lacks invalid members. */
   problems?(given: Partial<ObjectOf<M>>): readonly Problem[];
 }
 
-/** Returns the kind of an optional member. */
+/** Returns a kind for an optional member. */
 export function optional<T>(kind: Kind<T>): Optional<T> {
   return { ...kind, absent: 'omitted' };
 }
 
-/** Returns the kind of an optional member with a default. */
+/** Returns a kind for an optional member with a default. */
 export function withDefault<T>(kind: Kind<T>, value: T): Defaulted<T> {
   return { ...kind, schema: { ...kind.schema, default: value }, absent: { value } };
 }
@@ -57,9 +57,9 @@ export function described<K extends Kind>(kind: K, description: string): K {
 }
 
 /**
- * Returns the kind of an object with these members, and by default no other members. The parser
- * reports every problem: first members in the order of the definition, then unknown members, then
- * absent ones.
+ * Returns a kind for objects with these members, and by default no other members. The parser
+ * reports every problem: first invalid members in the order of the definition, then unknown
+ * members, then missing members.
  */
 export function object<const M extends Members>(
   members: M,
@@ -130,7 +130,7 @@ export function object<const M extends Members>(
 }
 
 /**
- * Returns the kind of an object in a response. Later versions may add members, so clients must
+ * Returns a kind for objects in a response. Later versions may add members, so clients must
  * accept unknown members.
  */
 export function responseObject<const M extends Members>(members: M): Kind<ObjectOf<M>> {
@@ -152,8 +152,8 @@ function unknownMember(name: string): Problem {
 }
 
 /**
- * Returns the kind of a list of `min` to `max` items, called `what`. The parser does not parse the
- * items. The caller parses them in slices.
+ * Returns a kind for lists of `min` to `max` items. Messages call the items `what`. The parser does
+ * not parse the items. The caller parses the items in slices.
  */
 export function unparsedList(
   item: Kind,
@@ -174,14 +174,14 @@ export function unparsedList(
 }
 
 /**
- * Returns the kind of a list in a response, with items of one kind. The service writes the list one
+ * Returns a kind for lists in a response, with items of one kind. The service writes the list one
  * item at a time.
  */
 export function sequence<T>(item: Kind<T>): Kind<Iterable<T>> {
   return list(item);
 }
 
-/** Returns the kind of a short list in a response, with items of one kind. */
+/** Returns a kind for short lists in a response, with items of one kind. */
 export function list<T>(item: Kind<T>): Kind<readonly T[]> {
   const { parse } = array(item, 0, Number.MAX_SAFE_INTEGER);
   return { schema: { type: 'array', items: item.schema }, parse };

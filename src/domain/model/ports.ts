@@ -9,8 +9,8 @@ export interface Page<F extends Fields = Fields> {
   /** Whether more resources may follow. */
   readonly more: boolean;
   /**
-   * The number of resources that meet the conditions, on all pages. Undefined if they were not
-   * counted.
+   * The number of resources that meet the conditions, on all pages. Undefined if the store did not
+   * count them.
    */
   readonly total: number | undefined;
 }
@@ -58,7 +58,7 @@ export interface Writer extends Reader {
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
    * Reads a resource to change or delete it. No other transaction can change the resource until
-   * this one ends.
+   * this transaction ends.
    */
   getToChange<F extends Fields>(
     type: ResourceType<F>,
@@ -66,7 +66,7 @@ export interface Writer extends Reader {
   ): Promise<ResourceOf<F> | undefined>;
   /**
    * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
-   * field. The error may come only at the end of the transaction.
+   * field. The error may occur only at the end of the transaction.
    */
   insert(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
@@ -103,14 +103,14 @@ export interface Turn {
 /** The store of resources. */
 export interface Store extends Reader {
   /**
-   * Returns one page of a list, and the number of its resources. A query that an index serves runs
-   * at once. Any other query is a scan: it waits for a slot and has a time limit. Throws
-   * `unavailable` if too many scans wait or the time limit expires.
+   * Returns one page of a list, and the number of resources in the list. A query that an index
+   * serves runs at once. Any other query is a scan, which waits for a slot and has a time limit.
+   * Throws `unavailable` if too many scans wait or the time limit expires.
    */
   page<F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>>;
   /**
    * Runs `work` in its own transaction. Resolves once the result is on disk. Rolls back and
-   * rethrows any error of `work`. `work` must await only its writer.
+   * rethrows any error of `work`. `work` may await only methods of its writer.
    */
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
   /**
@@ -124,11 +124,11 @@ export interface Store extends Reader {
    * changes.
    */
   changes(type: ResourceType): number;
-  /** Calls all listeners, including the listeners of other processes. */
+  /** Calls all listeners of `onAnnounced`, including the listeners of other processes. */
   announced(): void;
   /**
-   * Calls `wake` after each commit of a transaction that affects name servers. After a commit of
-   * another process, calls `wake` on the notification of the database. Returns a function that
+   * Calls `wake` after each commit of a transaction that affects name servers. For a commit of
+   * another process, calls `wake` when the database sends a notification. Returns a function that
    * stops the calls.
    */
   onAnnounced(wake: () => void): () => Promise<void>;
@@ -137,15 +137,15 @@ export interface Store extends Reader {
    * `changes` is the same.
    */
   readonly exclusive: boolean;
-  /** Resolves if the database responds, else throws `unavailable`. */
+  /** Resolves if the database responds. Otherwise throws `unavailable`. */
   ping(): Promise<void>;
   /** Waits for writes in progress and closes the database. */
   close(): Promise<void>;
 }
 
 /**
- * Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC. Each time is later than all times
- * before, unless the system clock was set back by more than 2 s.
+ * Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC. Each time is later than all earlier
+ * results, unless the system clock was set back by more than 2 s.
  */
 export type Clock = () => string;
 
@@ -157,7 +157,7 @@ export type Clock = () => string;
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
- * Returns the caller of a token if its validation needs no query to a database or identity service.
- * Returns undefined for every other token: check the token with `Authenticate`.
+ * Returns the caller of a token if validation needs no query to a database or identity service.
+ * Returns undefined for every other token, which needs a check with `Authenticate`.
  */
 export type KnownCaller = (token: string) => Caller | undefined;

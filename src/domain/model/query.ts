@@ -10,8 +10,8 @@ export type Condition = FieldCondition | AnyOf;
 export type FieldCondition = Comparison | Membership | Absence;
 
 /**
- * A comparison with one value. In a pattern for `matches`, `*` matches any characters. Every other
- * character matches itself.
+ * A comparison with one value. In a pattern for `matches`, `*` matches any number of characters.
+ * Every other character matches itself.
  */
 export type Comparison = ({ readonly field: string } | { readonly lookup: string }) & {
   readonly test: '=' | '<>' | '<' | '>' | 'matches';
@@ -44,7 +44,7 @@ export interface AnyOf {
   readonly alternatives: readonly (readonly FieldCondition[])[];
 }
 
-/** A filter of lists by a timestamp. */
+/** A list filter on a timestamp. */
 export interface TimeFilter {
   /** The condition, in a sentence. */
   readonly description: string;
@@ -54,7 +54,7 @@ export interface TimeFilter {
   condition(time: string): Condition;
 }
 
-/** One page of a list, sorted by the sort field, then by id. Null sorts first. */
+/** A query for one page of a list, sorted by the sort field, then by id. Null sorts first. */
 export interface ListQuery {
   readonly limit: number;
   readonly sortField: string;
@@ -70,7 +70,7 @@ export interface ComputedCondition {
   readonly wanted: boolean;
 }
 
-/** One page of a list for a caller. */
+/** A caller's query for one page of a list. */
 export interface PageQuery extends ListQuery {
   /** Computed filters by name. Resources must match the computed filters and the conditions. */
   readonly computed?: {
@@ -87,9 +87,9 @@ export interface PageQuery extends ListQuery {
 }
 
 /**
- * How a list filter compares: as text, as a number, or in the comparison form of the type's unique
- * field. `lower` and `upper` ignore case: the stored values are all in lower case or all in upper
- * case.
+ * How a list filter compares values: as text, as integers, or in the comparison form of the unique
+ * field. `lower` and `upper` ignore case, because the stored values are all in lower case or all in
+ * upper case.
  */
 export type FilterForm = 'exact' | 'integer' | 'unique' | 'lower' | 'upper';
 
@@ -118,8 +118,8 @@ interface MayBeUnique {
 
 /**
  * Returns a resource with the comparison form of its unique field. The form is empty for a type
- * without a unique field. Call it once for each change: the locks, the rules and the store use the
- * same form.
+ * without a unique field. Call this function once for each change, so that the locks, the rules and
+ * the store use the same form.
  */
 export function keyed<T extends Readonly<Record<string, unknown>>>(
   type: MayBeUnique,

@@ -17,7 +17,7 @@ export type ServiceMembers = {
   readonly updated_at?: string | null;
 };
 
-/** A resource of a type with the fields `F`, as the store holds it. */
+/** A stored resource of a type with the fields `F`. */
 export type ResourceOf<F extends Fields> = ServiceMembers & {
   readonly [Name in keyof F]: ValueOf<F[Name]>;
 };
@@ -55,9 +55,9 @@ export interface IndexReader {
     lookup: string,
     values: readonly string[],
   ): Promise<ResourceOf<F>[]>;
-  /** Returns the members of `values` that occur in an index of the type. Reads only the index. */
+  /** Returns which of `values` occur in an index of the type. Reads only the index. */
   present(type: ResourceType, lookup: string, values: readonly string[]): Promise<Set<string>>;
-  /** Returns true if any resource of a type meets all `conditions`. */
+  /** Returns whether any resource of a type meets all `conditions`. */
   exists(type: ResourceType, conditions: readonly Condition[]): Promise<boolean>;
 }
 
@@ -69,7 +69,7 @@ export interface ComputedFilter<F extends Fields = Fields> {
   /** The condition, in a sentence. */
   readonly description: string;
   /**
-   * The right that the filter needs in addition to the right to list. Such a filter covers all
+   * The right that the filter requires in addition to the right to list. Such a filter covers all
    * projects.
    */
   readonly right?: string;
@@ -101,7 +101,7 @@ export interface Admission {
   roles(): readonly string[];
   /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
-  /** The time of the change, as a timestamp of the API. */
+  /** The time of the change, in the timestamp format of the API. */
   readonly now: string;
 }
 
@@ -111,7 +111,7 @@ export interface Admitted<F extends Fields = Fields> {
   readonly resource: ResourceOf<F>;
   /** Warnings that depend on other resources. */
   readonly warnings?: readonly string[];
-  /** The members that only the response to the creation shows. */
+  /** The members that appear only in the response to the creation. */
   readonly shownOnce?: Readonly<Record<string, unknown>>;
 }
 
@@ -131,24 +131,25 @@ export interface DerivedLookup<F extends Fields = Fields> {
   valueOf(resource: ResourceOf<F>, uniqueForm: string): string;
 }
 
-/** A member of requests, and a list filter, that refers to another resource by its name. */
+/** A request member and list filter that refers to another resource by its name. */
 export interface Reference {
   /** The type of the resource. Its unique field is the name of the resource. */
   readonly type: ResourceType;
   /**
-   * What the reference selects, such as "every zone of this pool". It follows "apply the key to".
+   * What the reference selects, worded to follow "apply the key to", such as "every zone of this
+   * pool".
    */
   readonly description: string;
   /** Returns the fields that refer to the resource with this id. */
   fields(id: string): Readonly<Record<string, string>>;
 }
 
-/** Returns fields unchanged, and infers the type of each. */
+/** Returns fields unchanged, and infers the type of each field. */
 export function defineFields<const F extends Fields>(fields: F): F {
   return fields;
 }
 
-/** Returns a definition unchanged, and infers the type of its resource from its fields. */
+/** Returns a definition unchanged, and infers the type of the resource from the fields. */
 export function defineResource<const F extends Fields>(
   definition: ResourceType<F>,
 ): ResourceType<F> {
@@ -156,17 +157,17 @@ export function defineResource<const F extends Fields>(
 }
 
 /**
- * The definition of one resource type. Routes, filters, database tables, the OpenAPI document and
- * command-line flags are derived from it.
+ * The definition of one resource type. The service derives routes, filters, database tables, the
+ * OpenAPI document and command-line flags from the definition.
  */
 export interface ResourceType<F extends Fields = Fields> {
-  /** The collection's name: the path segment, the name of the list member, and the table. */
+  /** The collection's name, also used for the path segment, the list member and the table. */
   readonly collection: string;
-  /** The name of one resource in error types and ids: `tld` gives `tld_not_found` and `tld_id`. */
+  /** The name of one resource, such as `tld` in the error type `tld_not_found` and in `tld_id`. */
   readonly noun: string;
-  /** The name of one resource in messages: `Could not find Tld`. */
+  /** The name of one resource in messages, such as `Tld` in `Could not find Tld`. */
   readonly title: string;
-  /** A description of the type, in a sentence or two. */
+  /** A description of the type, in one or two sentences. */
   readonly description: string;
   readonly operations: readonly Operation[];
   /**
@@ -182,8 +183,8 @@ export interface ResourceType<F extends Fields = Fields> {
   /** The members in which the response to a deletion differs from the stored resource. */
   readonly deleted?: Partial<ResourceOf<F>>;
   /**
-   * The members in which responses differ from the stored resource if `zones.pendingStatus` is set,
-   * by operation. These responses have the status 202.
+   * By operation, the members in which responses differ from the stored resource if
+   * `zones.pendingStatus` is set. These responses have the status 202.
    */
   readonly pending?: Readonly<Partial<Record<Operation, Partial<ResourceOf<F>>>>>;
   /** The fields between `id` and `created_at`, in the order of responses. */
@@ -198,11 +199,11 @@ export interface ResourceType<F extends Fields = Fields> {
    */
   readonly lookups?: Readonly<Record<string, Lookup<F>>>;
   /**
-   * The field with the project that owns a resource. Callers see only their own project's
-   * resources.
+   * The field with the project that owns a resource. Callers see only the resources of their
+   * project.
    */
   readonly owner?: keyof F & string;
-  /** Sort keys in addition to the common ones, and the field of each. */
+  /** The sort keys in addition to the common sort keys, with the field of each key. */
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
   readonly computedFilters?: Readonly<Record<string, ComputedFilter<F>>>;
@@ -211,7 +212,7 @@ export interface ResourceType<F extends Fields = Fields> {
    * The references, by the name of the member in requests. Responses do not contain these members.
    */
   readonly references?: Readonly<Record<string, Reference>>;
-  /** The members that only the response to a creation shows. */
+  /** The members that appear only in the response to a creation. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /**
    * Whether responses with these resources have the caller's id in a header. A client can then find
@@ -238,7 +239,7 @@ export function uniqueOf<F extends Fields>({ collection, unique }: ResourceType<
   return unique;
 }
 
-/** Returns the timestamps of resources of a type, in the order of responses. */
+/** Returns the names of the timestamps of a type, in the order of responses. */
 export function timestampsOf<F extends Fields>({
   withoutUpdatedAt = false,
 }: ResourceType<F>): readonly string[] {
@@ -286,7 +287,7 @@ export const shownMembers = perType((type): readonly string[] => [
   ...timestampsOf(type),
 ]);
 
-/** Returns the sort keys of a type and the field of each: the common keys and the type's own. */
+/** Returns the common and additional sort keys of a type, with the field of each key. */
 export const sortFields = perType((type): Readonly<Record<string, string>> => {
   return { ...Object.fromEntries(commonSortKeys(type).map((key) => [key, key])), ...type.sortKeys };
 });

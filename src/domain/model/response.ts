@@ -37,7 +37,7 @@ export const secretFields = perType((type): readonly string[] =>
   shownFields(type).filter((name) => type.fields[name]?.secret === true),
 );
 
-/** Returns the right to see the secrets of a type; undefined for a type without secrets. */
+/** Returns the right to see the secrets of a type, or undefined for a type without secrets. */
 export const revealRight = perType((type) =>
   secretFields(type).length > 0 ? `${type.collection}:reveal` : undefined,
 );

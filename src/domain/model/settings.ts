@@ -12,7 +12,7 @@ export interface Settings {
   readonly requireResource: boolean;
   /** Which suffix of a zone's name must be a TLD entry: the last label, or any suffix. */
   readonly tldRule: TldRule;
-  /** The maximum number of zones of a project; 0 for no limit. */
+  /** The maximum number of zones of a project, or 0 for no limit. */
   readonly zonesPerProject: number;
   /** Whether responses show the creation and the update of a zone as pending, as Designate does. */
   readonly pendingStatus: boolean;
@@ -25,7 +25,7 @@ export interface Settings {
   readonly otherAdministrators: boolean;
   /** Whether the service accepts its own tokens. */
   readonly ownTokens: boolean;
-  /** The maximum age in days of tokens that Keystone users create; 0 for no limit. */
+  /** The maximum age in days of tokens that Keystone users create, or 0 for no limit. */
   readonly keystoneTokenDays: number;
   /** The maximum size of the items of one page, in bytes. */
   readonly maxPageBytes: number;

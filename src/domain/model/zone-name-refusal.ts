@@ -3,7 +3,7 @@ import type { TldRule } from './settings.ts';
 /** The maximum number of suffixes in one message. */
 const MAX_LISTED = 10;
 
-/** Why a zone name is rejected. */
+/** The reason why a zone name is rejected. */
 export type ZoneNameRefusal =
   | { readonly rule: 'more_than_one_label' }
   /**

@@ -7,7 +7,7 @@ import { withoutTokens } from '../text/token-form.ts';
 /** The origin of an event: the caller and the request. */
 export interface AuditOrigin {
   readonly caller: Caller;
-  /** The default is the kind of the caller's token. */
+  /** The default is `keystone` for a Keystone user, and `token` for any other caller. */
   readonly actorKind?: ActorKind | undefined;
   readonly requestId?: string | undefined;
   /** The request id that the caller sent. */
@@ -33,7 +33,7 @@ export interface AuditSubject {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the entry of an event. */
+/** Returns the audit entry for an event. */
 export function auditEntry(
   { caller, actorKind, requestId, globalRequestId, source }: AuditOrigin,
   { at, action, outcome = 'success', type, id, name, detail = {} }: AuditSubject,
@@ -66,16 +66,16 @@ export type MarkSecret = (secret: string) => string;
 /** The mark of every secret if no audit data key exists. */
 const UNKNOWN_MARK = '(secret)';
 
-/** Returns the same mark for every secret. Use it if no audit data key exists. */
+/** Returns the same mark for every secret. Use this function if no audit data key exists. */
 export const hideSecret: MarkSecret = () => UNKNOWN_MARK;
 
-/** The changes of one transaction, for its record. */
+/** The changes of one transaction, for its audit record. */
 export interface ChangeLog {
   note<F extends Fields>(type: ResourceType<F>, change: Change<F>): void;
   /**
-   * Returns the entry: with all values for one change, or with counts and names for several
-   * changes. Undefined if nothing was changed. `action` is the name of an action that changes many
-   * resources.
+   * Returns the audit entry, or undefined if nothing was changed. The entry has all values of a
+   * single change, or counts and names for several changes. `action` is the name of an action that
+   * changes many resources.
    */
   entry(
     origin: AuditOrigin,
@@ -85,7 +85,7 @@ export interface ChangeLog {
   ): AuditEntry | undefined;
 }
 
-/** Creates a log without changes. */
+/** Creates an empty log. */
 export function createChangeLog(): ChangeLog {
   let first: { readonly type: ResourceType; readonly change: Change } | undefined;
   let total = 0;
@@ -129,8 +129,8 @@ function nameOf({ unique }: ResourceType, resource: Readonly<Record<string, unkn
 }
 
 /**
- * The fields of a type, and whether the value of each may only appear as a mark. Fields that no
- * response shows are left out, unless they are secrets.
+ * Returns the fields of a type that records include, and whether a mark replaces the value of each
+ * field. Omits fields that no response shows, unless they are secrets.
  */
 const recordedFields = perType((type): readonly (readonly [name: string, isSecret: boolean])[] =>
   Object.entries(type.fields)
@@ -172,7 +172,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   }
 }
 
-/** Returns a value without tokens. A token in the JSON of a list or an object is masked too. */
+/** Returns a value without tokens. Also masks tokens in the JSON of a list or an object. */
 function shownValue(value: unknown): unknown {
   if (typeof value === 'string') return withoutTokens(value);
   if (typeof value !== 'object') return value;

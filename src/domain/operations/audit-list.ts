@@ -9,7 +9,7 @@ import { described, object, optional } from '../model/object.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 import { EXAMPLE_RECORD } from './audit-responses.ts';
 
-/** The query parameters of lists of the audit trail, and positions in it. */
+/** The query parameters for lists of the audit trail, and positions in the trail. */
 
 /** The `limit` of a list: 1 to 1000. `max` and larger numbers mean 1000. */
 export const PAGE_LIMIT: Kind<number> = {
@@ -41,7 +41,7 @@ export const FILTER: Kind<string> = {
 
 const MARKER = /^(\d{1,9})-(\d{1,16})(-unsealed)?$/;
 
-/** A position in the trail: `17-4711`, the batch and the `seq` of a record. */
+/** A position in the trail: the batch and the `seq` of a record, such as `17-4711`. */
 export const POSITION: Kind<Position> = {
   schema: { type: 'string', pattern: MARKER.source },
   parse(value) {
@@ -75,7 +75,7 @@ const VERIFICATION_STEP: Kind<VerificationStep> = {
   parse(value) {
     const match = typeof value === 'string' ? STEP.exec(value) : null;
     if (match === null)
-      return { problem: 'must be `next` of an earlier response', validator: 'format' };
+      return { problem: 'must be the value of `next` in an earlier response', validator: 'format' };
     const [, batch, seq, mac] = match;
     return {
       value: {
@@ -179,7 +179,7 @@ export const VERIFICATION_REQUEST = described(
     from: optional(
       described(
         VERIFICATION_STEP,
-        '`next` of the previous response. Omit it in the first request.',
+        'The value of `next` in the previous response. Omit `from` in the first request.',
       ),
     ),
   }),

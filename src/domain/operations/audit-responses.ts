@@ -32,14 +32,14 @@ const RECORD: Kind<AuditRecord> = responseObject({
   global_request_id: described(nullable(anyText()), 'The request id that the caller sent.'),
   actor_kind: described(
     enumeration(ACTOR_KINDS),
-    'Who acted: a token of the service, a Keystone user, the service itself, or a command on the host of the service.',
+    'The kind of the actor: a token, a Keystone user, the service itself, or a command on the host of the service.',
   ),
   actor_id: described(anyText(), 'The id of the token or of the user.'),
   actor_name: described(anyText(), 'The name of the token or of the user.'),
   roles: described(list(anyText()), 'The roles of the caller.'),
   project_id: described(nullable(anyText()), 'The project of the caller.'),
   source: described(nullable(anyText()), 'The address of the caller.'),
-  action: described(anyText(), 'The right that the request needs, or the name of a command.'),
+  action: described(anyText(), 'The right that the request requires, or the name of a command.'),
   resource_type: described(nullable(anyText()), 'The collection of the resource.'),
   resource_id: described(nullable(anyText()), 'The id of the resource.'),
   resource_name: described(nullable(anyText()), 'The name of the resource.'),
@@ -49,7 +49,7 @@ const RECORD: Kind<AuditRecord> = responseObject({
   ),
   detail: described(
     anyObject,
-    'What changed. `changes` has the value of each changed member before and after the change. Secrets are replaced by an HMAC, and tokens by `(a token)`.',
+    'What changed. `changes` has the value of each changed member before and after the change. An HMAC replaces each secret, and `(a token)` replaces each token.',
   ),
   batch: described(
     nullable(integer(1)),
@@ -59,7 +59,10 @@ const RECORD: Kind<AuditRecord> = responseObject({
 
 /** A batch in a response. */
 const BATCH: Kind<AuditBatch> = responseObject({
-  number: described(integer(1), 'The number of the batch. Numbers are consecutive, from 1.'),
+  number: described(
+    integer(1),
+    'The number of the batch. Batches have consecutive numbers, from 1.',
+  ),
   at: described(timestamp(), 'The time when the service sealed the batch.'),
   count: described(integer(1), 'The number of records in the batch.'),
   first_seq: described(integer(1), 'The lowest `seq` in the batch.'),
@@ -67,7 +70,7 @@ const BATCH: Kind<AuditBatch> = responseObject({
   previous: described(anyText(), 'The hash of the previous batch. 64 zeros for the first batch.'),
   hash: described(
     anyText(),
-    'The SHA-256 of the previous hash, the number and the time of the batch, and all its records.',
+    'The SHA-256 of the previous hash, the number and the time of the batch, and all records in the batch.',
   ),
   mac: described(
     nullable(anyText()),
@@ -85,7 +88,7 @@ const BATCH: Kind<AuditBatch> = responseObject({
 
 const LINKS = responseObject({
   self: described(anyText(), 'The URL of this page.'),
-  next: optional(described(anyText(), 'The URL of the next page. Absent from the last page.')),
+  next: optional(described(anyText(), 'The URL of the next page. Absent on the last page.')),
 });
 
 /** A page of records in a response. */
@@ -137,7 +140,7 @@ export const VERIFICATION = described(
   'The result for a part of the trail.',
 );
 
-/** A record as an example. */
+/** An example of a record. */
 export const EXAMPLE_RECORD: AuditRecord = {
   seq: 4711,
   at: '2026-11-21T09:30:00.123456',
@@ -158,7 +161,7 @@ export const EXAMPLE_RECORD: AuditRecord = {
   batch: 17,
 };
 
-/** A batch as an example. */
+/** An example of a batch. */
 export const EXAMPLE_BATCH: AuditBatch = {
   number: 17,
   at: '2026-11-21T09:30:01.000000',

@@ -17,9 +17,9 @@ import type { FoundReferences } from './references.ts';
 import { shorten } from '../text/token-form.ts';
 
 /**
- * Returns the fields of the resource that a request body creates, checked and in the stored form.
+ * Checks a request body that creates a resource, and returns the fields in their stored form.
  * `references` are the resources that the body names. Absent fields get their defaults. Throws
- * `invalid_object` with every problem with the body.
+ * `invalid_object` with the problems in the body.
  */
 export function readCreation<F extends Fields>(
   type: ResourceType<F>,
@@ -35,9 +35,9 @@ export function readCreation<F extends Fields>(
 }
 
 /**
- * Returns the fields that a request body changes in the resource `current`, checked and in the
- * stored form. `references` are the resources that the body names. Throws `invalid_object` with
- * every problem with the body.
+ * Checks a request body that changes the resource `current`, and returns the given fields in their
+ * stored form. `references` are the resources that the body names. Throws `invalid_object` with the
+ * problems in the body.
  */
 export function readChanges<F extends Fields>(
   type: ResourceType<F>,
@@ -104,8 +104,9 @@ function readMembers(
 }
 
 /**
- * Replaces the members that name other resources with the fields that refer to them. A field whose
- * reference was not found becomes undefined, which is not a JSON value. Returns the problems.
+ * Replaces the members that name other resources with the fields that refer to these resources. A
+ * field whose reference was not found becomes undefined, which is not a JSON value. Returns the
+ * problems.
  */
 function replaceReferences(
   { references = {} }: ResourceType,

@@ -36,11 +36,11 @@ export interface Dependencies {
   randomBytes(size: number): Buffer;
   /** Makes this process reject the token with this id until the process exits. */
   onTokenRevoked(id: string): void;
-  /** The status of delivery. If absent, responses show name servers as the store holds them. */
+  /** The status of delivery. If absent, responses have the stored status of name servers. */
   readonly delivery?: DeliveryStatus | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
-  /** The audit trail. Without an audit trail, records of changes contain no marks of secrets. */
+  /** The recording in the audit trail. If absent, every secret in a record has the same mark. */
   readonly recording?: Recording | undefined;
 }
 
@@ -71,13 +71,13 @@ export interface ChangeContext extends AuditOrigin {
 export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
   /**
    * Prevents other transactions from changing resources of a type, and the resources that `changes`
-   * depend on. Call it first in a transaction that reads many resources to decide how to change
-   * them.
+   * depend on. Call this function first in a transaction that reads many resources to decide how to
+   * change them.
    */
   claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
   /**
-   * Returns a new timestamp, later than all timestamps before. The transaction creates the
-   * timestamp: with one writer, resources become visible in the order of their timestamps.
+   * Returns a new timestamp, later than all earlier timestamps. With one writer, resources become
+   * visible in the order of their timestamps, because the transaction creates the timestamps.
    */
   now(): string;
   /** Creates a resource. Throws `duplicate`. */
@@ -91,7 +91,7 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
     current: ResourceOf<F>,
     given: Given<F>,
   ): Promise<ResourceOf<F>>;
-  /** Deletes a resource, and returns it as responses show it. */
+  /** Deletes a resource, and returns it in the format of responses. */
   remove<F extends Fields>(type: ResourceType<F>, resource: ResourceOf<F>): Promise<ResourceOf<F>>;
   /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
   applyAll<F extends Fields>(
@@ -105,8 +105,8 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
  * Runs `work` in a transaction. Every change of a resource uses this function. Applies the rules of
  * the type, and writes one record of the audit trail in the same transaction. Warns the operator
  * and the caller after the commit. Resolves once the changes are on disk. `work` may run several
- * times, and must await only `changes`. Rethrows any error of `work` after the rollback. Throws
- * `unavailable`.
+ * times, and may await only methods of `changes`. Rethrows any error of `work` after the rollback.
+ * Throws `unavailable`.
  */
 export async function change<T>(
   dependencies: Dependencies,
@@ -165,10 +165,10 @@ function changesOn(
       ...changes.flatMap((change) => locksOf(type, change, context)),
     ]);
   return {
-    // Assigned one by one: spreading the writer takes longer than the rest of this function.
+    // Separate assignments, because spreading the writer takes longer than the rest of the call.
     get: writer.get,
     getToChange(type, id) {
-      writer.lock?.([{ type, exclusive: false }]); // before the resource's own lock, like `claim`
+      writer.lock?.([{ type, exclusive: false }]); // before the lock on the resource, as in `claim`
       return writer.getToChange(type, id);
     },
     claim,

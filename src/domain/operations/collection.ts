@@ -14,9 +14,9 @@ import { existing, isVisible, listConditions } from './visibility.ts';
 import { looksLikeToken } from '../text/token-form.ts';
 
 /**
- * Creates a resource from a request body and returns it, with the members that only this response
- * shows. `beforeCommit` receives the resource before the commit. If `beforeCommit` throws, the
- * change is rolled back. Throws `invalid_object`, the errors of the type's rules, `duplicate`,
+ * Creates a resource from a request body and returns it, with the members that appear only in this
+ * response. `beforeCommit` receives the resource before the commit. If `beforeCommit` throws, the
+ * change is rolled back. Throws `invalid_object`, the errors of the type's rules, `duplicate` and
  * `unavailable`.
  */
 export async function createResource(
@@ -44,7 +44,7 @@ export async function createResource(
 
 /** The caller's options for a list, in addition to its page. */
 export interface ListOptions {
-  /** Whether to count the resources on all pages. Lists with computed filters are never counted. */
+  /** Whether to count the resources on all pages. Ignored for a list with computed filters. */
   readonly count: boolean;
   /**
    * Returns a signal that aborts when the caller disconnects. Called only for a list that needs a
@@ -114,8 +114,8 @@ async function findMarker(
 }
 
 /**
- * Returns the resource with this id. Throws `resource_not_found`, also for a resource of another
- * project, or outside the limits of the token.
+ * Returns the resource with this id. Throws `resource_not_found` if the resource does not exist,
+ * belongs to another project, or is outside the limits of the token.
  */
 export async function getResource(
   { store, delivery }: Dependencies,
@@ -131,7 +131,7 @@ export async function getResource(
 
 /**
  * Changes the members in `body` and returns the whole resource. Throws `resource_not_found`,
- * `invalid_object`, the errors of the type's rules, `duplicate`, `unavailable`, in this order.
+ * `invalid_object`, the errors of the type's rules, `duplicate` and `unavailable`, in this order.
  */
 export async function updateResource(
   dependencies: Dependencies,
@@ -155,8 +155,8 @@ export async function updateResource(
 
 /**
  * Deletes the resource with this id and returns it. Throws `resource_not_found`, the errors of the
- * type's rules, `unavailable`. If the deletion of a token cannot be stored, this process still
- * rejects the token. Revocation must work when the disk is full.
+ * type's rules and `unavailable`. If the deletion of a token cannot be stored, this process still
+ * rejects the token. Revocation must work even if the disk is full.
  */
 export async function deleteResource(
   dependencies: Dependencies,
@@ -176,7 +176,7 @@ export async function deleteResource(
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
     // The transaction may have failed before it applied the rules. If the database cannot be read
-    // either, this process revokes the token without the rules.
+    // either, this process revokes the token without applying the rules.
     try {
       const resource = await existing(store, type, caller, await store.get(type, id));
       await admitChange(
@@ -209,7 +209,7 @@ function unstoredRevocation(
   const others = store.exclusive ? '' : ' Other processes of the service still accept the token.';
   return new ServiceError(
     'unavailable',
-    `This process refuses the token until it restarts.${others} The revocation is not stored: ${message}. Repeat the request when the database can be written`,
+    `This process refuses the token until it restarts.${others} The revocation is not stored: ${message}. Delete the token again when the database can be written`,
     details,
   );
 }
@@ -226,8 +226,8 @@ export function readId(type: ResourceType, segment: string): string {
 }
 
 /**
- * Returns the caller of a list. A computed filter with its own right covers the resources of all
- * projects. Throws `access_denied`.
+ * Returns the caller of a list. A computed filter that requires an additional right covers the
+ * resources of all projects. Throws `access_denied`.
  */
 function viewerOf(
   policy: Policy,
@@ -240,7 +240,7 @@ function viewerOf(
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }
 
-/** Returns the dependencies of the references in a request of `caller`. */
+/** Returns the dependencies for finding the references in a request by `caller`. */
 function referenceDependencies(
   { policy }: Dependencies,
   caller: Caller,

@@ -3,7 +3,7 @@ import { withStatus } from '../delivery/status.ts';
 import type { Resource, ResourceType } from '../model/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 
-/** Returns whether responses show more about resources of a type than the store has. */
+/** Returns whether responses add a live status to the stored resources of a type. */
 export function isLive({ collection }: ResourceType): boolean {
   return collection === nameServer.collection;
 }

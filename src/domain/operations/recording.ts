@@ -13,7 +13,7 @@ export interface SecretRead {
   readonly source: string | undefined;
   readonly action: string;
   readonly type: ResourceType;
-  /** The id and the name of the resource; undefined for a list. */
+  /** The id and the name of the resource. Undefined for a list. */
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   /** The number of returned secrets. */
@@ -31,8 +31,8 @@ export interface Refusal {
   readonly caller: Caller;
   readonly source: string | undefined;
   /**
-   * The right that the request needs. For a request that needs no right, its method and the pattern
-   * of its path.
+   * The right that the request requires, or the method and path pattern of a request that requires
+   * no right.
    */
   readonly action: string;
   readonly outcome: Exclude<AuditOutcome, 'success'>;
@@ -43,7 +43,7 @@ export interface Refusal {
 export interface Recording {
   /** Returns the mark of a secret in the trail. */
   markSecret(secret: string): string;
-  /** Called for each record after its commit. */
+  /** Called for each record after the commit. */
   recorded(entry: AuditEntry): void;
   /**
    * Records a read of secrets. Returns a promise if the response must wait for the record. The
@@ -62,7 +62,7 @@ export interface RecordingDependencies {
   secretReads(): SecretReads;
   /** Writes a record in its own transaction. Throws `unavailable`. */
   commit(entry: AuditEntry): Promise<void>;
-  /** Returns the HMAC of a text under the audit data key; undefined without encryption. */
+  /** Returns the HMAC of a text under the audit data key, or undefined without encryption. */
   hmac(text: string): string | undefined;
   recorded(entry: AuditEntry): void;
 }

@@ -13,7 +13,7 @@ const LISTED_IDS = 5;
 /** An id that no resource has (RFC 9562 section 5.9). */
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The dependencies of the references in one request. */
+/** The dependencies for finding the references in one request. */
 export interface ReferenceDependencies {
   readonly reader: Pick<Reader, 'find'>;
   readonly policy: Policy;
@@ -22,14 +22,14 @@ export interface ReferenceDependencies {
   isVisible(type: ResourceType, resource: Resource): boolean | Promise<boolean>;
 }
 
-/** The members of a body that refer to a resource: the id of the resource, or the problem. */
+/** For each member of a body that refers to a resource, the id of the resource or the problem. */
 export type FoundReferences = ReadonlyMap<string, { readonly id: string } | Problem>;
 
 const NO_REFERENCES: FoundReferences = new Map();
 
 /**
  * Finds the resources to which the members of a request body refer by name. Throws `access_denied`
- * unless the caller may list resources of their types.
+ * unless the caller may list resources of these types.
  */
 export async function findReferences(
   dependencies: ReferenceDependencies,
@@ -74,7 +74,7 @@ export async function readReferenceFilters(
   if (given.length > 1)
     throw new ServiceError(
       'bad_request',
-      `Too many filters by name. Use one of these, once: ${Object.keys(references).join(', ')}`,
+      `Too many filters by name. Use only one of these filters: ${Object.keys(references).join(', ')}`,
     );
   const conditions: Condition[] = [];
   for (const [name, value] of given) {

@@ -6,7 +6,7 @@ import type { Fields, Resource, ResourceOf, ResourceType } from '../model/resour
 import { isWithinLimits, limitCondition } from '../resources/limits.ts';
 
 /**
- * Adds the conditions that restrict a list to the caller's project and to the limits of its token.
+ * Adds the conditions that restrict a list to the caller's project and to the limits of the token.
  * Resources without an owner are not restricted to the project.
  */
 export function listConditions(

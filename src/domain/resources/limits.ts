@@ -27,7 +27,7 @@ interface Reach {
 interface Kind {
   /** The type of the resources whose ids the limit lists. */
   readonly type: ResourceType;
-  /** The rights that a token with this kind of limit keeps, if its roles have them. */
+  /** The rights that the limit includes. A role of the token must also have the right. */
   readonly rights: readonly string[];
   /** The resources that the limit includes. */
   readonly reach: readonly Reach[];
@@ -51,8 +51,8 @@ function rightsTo(type: ResourceType, actions: readonly string[]): string[] {
 }
 
 /**
- * Every kind of limit. A right or a resource type that is not listed here is denied to callers with
- * limits. To add a kind, add its member to `LIMIT_KINDS` and to the definition of tokens.
+ * Every kind of limit. Limits exclude every right and every resource type that is not listed here.
+ * To add a kind, add its member to `LIMIT_KINDS` and to the definition of tokens.
  */
 const KINDS: Readonly<Record<LimitKind, Kind>> = {
   pools: {
@@ -106,7 +106,7 @@ export function typeOfLimit(kind: LimitKind): ResourceType {
   return KINDS[kind].type;
 }
 
-/** Returns the limits of a token with these members; undefined for a token without limits. */
+/** Returns the limits of a token with these members, or undefined for a token without limits. */
 export function limitsOf(
   token: Readonly<Record<LimitKind, readonly string[] | null>>,
 ): Limits | undefined {
@@ -118,7 +118,7 @@ export function limitsOf(
   return limits.length === 0 ? undefined : Object.fromEntries(limits);
 }
 
-/** Returns whether a token with these limits keeps a right. */
+/** Returns whether these limits include a right. */
 export function keepsRight(limits: Limits, right: string): boolean {
   return LIMIT_KINDS.some((kind) => kind in limits && KINDS[kind].rights.includes(right));
 }
@@ -154,7 +154,7 @@ export function limitCondition(limits: Limits, type: ResourceType): AnyOf {
 }
 
 /**
- * Returns whether a resource is within the limits: the condition of `limitCondition`, for one
+ * Returns whether a resource is within the limits. Applies the condition of `limitCondition` to one
  * resource. `current` is the resource before an update.
  */
 export async function isWithinLimits(

@@ -22,7 +22,7 @@ export const FOUND_STATES = ['live', 'drifted', 'failed', 'blocked', 'open'] as 
 /** A state that a pass finds. */
 export type FoundState = (typeof FOUND_STATES)[number];
 
-/** The members of a name server that show the state of its delivery. */
+/** The members of a name server that show the state of delivery. */
 export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),
@@ -39,17 +39,12 @@ export const statusFields = defineFields({
   keys_live: serviceField(integer(0), 0, 'The number of keys that were verified.', 12),
   applied_at: serviceTime('The time of the last change to the name server.'),
   verified_at: serviceTime(
-    'The time at which the service last found that the name server has all keys.',
+    'The time when the service last verified that the name server has all keys.',
   ),
   pending_since: serviceTime(
     'The time of the oldest pending change. Null if no change is pending.',
   ),
-  attempts: serviceField(
-    integer(0),
-    0,
-    'The number of attempts that failed since the last success.',
-    0,
-  ),
+  attempts: serviceField(integer(0), 0, 'The number of failed attempts since the last success.', 0),
   next_attempt_at: serviceTime(
     'The time of the next attempt after a failure.',
     '2030-01-31T12:00:05.000000',

@@ -9,7 +9,7 @@ import { hostName, note, optionalField } from './shared-fields.ts';
 /** The programs whose keys the service can manage. */
 export const DRIVERS = ['bind', 'knot', 'nsd', 'powerdns'] as const;
 
-/** What a key allows on a name server: transfers of zones, and dynamic updates (RFC 2136). */
+/** The rights that keys can have on a name server: transfers and dynamic updates (RFC 2136). */
 export const RIGHTS = ['transfer', 'update'] as const;
 
 /** A right that keys have on a name server. */
@@ -39,14 +39,14 @@ const fields = defineFields({
   },
   address: {
     ...text({ min: 1, max: 260, problemOf: dnsAddressProblem }),
-    description: 'The host that responds to DNS queries, with a port if it is not 53.',
+    description: 'The host that responds to DNS queries, with the port if the port is not 53.',
     example: '192.0.2.53',
     onCreate: 'required',
   },
   rights: {
     ...list(enumeration(RIGHTS), 1, 2),
     description:
-      'What the keys allow on this name server: `transfer`, `update` or both. NSD does not support updates.',
+      'The rights of the keys on this name server: `transfer`, `update` or both. NSD does not support updates.',
     example: ['transfer'],
     onCreate: { default: ['transfer'] },
   },
@@ -59,7 +59,7 @@ const fields = defineFields({
   },
   paused: {
     ...boolean(),
-    description: 'Whether the service stops delivering keys to this name server.',
+    description: 'Whether the delivery of keys to this name server is paused.',
     example: false,
     onCreate: { default: false },
   },
@@ -77,7 +77,7 @@ const fields = defineFields({
   ...statusFields,
 });
 
-/** A name server as the store holds it. */
+/** A stored name server. */
 export type NameServer = ResourceOf<typeof fields>;
 
 /** A running name server that gets the keys of a pool. */
@@ -102,7 +102,7 @@ export const nameServer = defineResource({
       ? [
           {
             path: ['rights'],
-            message: "'rights' must be transfer only, because NSD has no dynamic updates",
+            message: 'must be only transfer, because NSD does not support dynamic updates',
             validator: 'not_allowed',
           },
         ]

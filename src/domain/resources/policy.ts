@@ -9,7 +9,7 @@ import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
 import { CHOOSE_POOL } from './zone-fields.ts';
 
-/** The roles that may perform each operation, by operation: `tlds:list`. */
+/** The roles that have a right, by the name of the right, such as `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
 /** The right to read and verify the audit trail of all projects. */
@@ -38,9 +38,9 @@ export const FURTHER_RIGHTS = [
 export const AGENT_ROLE = 'nameserver-agent';
 
 /**
- * The roles, other than `admin`, whose rights are not limited to the zones of one project.
- * `auditor` reads everything except secrets; `keymanager` manages keys, and reads the pools that
- * they apply to; `nameserver-agent` is for agents.
+ * The roles, other than `admin`, whose rights are not limited to the zones of one project. The role
+ * `auditor` reads everything except secrets. The role `keymanager` manages keys, and reads pools.
+ * The role `nameserver-agent` is for agents.
  */
 const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
   auditor: [
@@ -91,7 +91,7 @@ export const DEFAULT_POLICY: Policy = Object.fromEntries(
 
 /**
  * The rights that a configuration may give to other roles. Rights on tokens are excluded, because a
- * caller who creates tokens can give itself any role.
+ * caller who can create tokens can get every right.
  */
 export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY).filter(
   (right) => !right.startsWith(`${token.collection}:`),
@@ -103,8 +103,8 @@ export function rolesOf(policy: Policy): string[] {
 }
 
 /**
- * Returns whether `caller` has `right` and the limits of its token allow it. Roles are compared
- * ignoring case. A right that is not listed is denied.
+ * Returns whether `caller` has `right` and the limits of its token include the right. Compares
+ * roles ignoring case. Denies a right that the policy does not list.
  */
 export function may(policy: Policy, caller: Caller, right: string): boolean {
   if (caller.limits !== undefined && !keepsRight(caller.limits, right)) return false;
@@ -119,9 +119,9 @@ function hasRole(policy: Policy, caller: Caller, right: string): boolean {
 }
 
 /**
- * Returns the names of a caller's roles in a policy: `reader` and, if an identity service states
- * the scope, `system:reader`. Roles for a domain count only as `domain:reader`, because they give
- * no rights in other domains.
+ * Returns the names of a caller's roles in a policy, such as `reader`. If an identity service
+ * states the scope, also returns `system:reader`. Roles for a domain count only as `domain:reader`,
+ * because they grant no rights in other domains.
  */
 function heldRoles({ roles, identity }: Caller): string[] {
   if (identity === undefined) return [...roles];
@@ -130,8 +130,8 @@ function heldRoles({ roles, identity }: Caller): string[] {
 }
 
 /**
- * Throws `access_denied` unless a role of `caller` has `right`, and `outside_limits` unless the
- * limits of its token allow it.
+ * Throws `access_denied` unless a role of `caller` has `right`. Throws `outside_limits` unless the
+ * limits of the token include the right.
  */
 export function requireRight(policy: Policy, caller: Caller, right: string): void {
   if (may(policy, caller, right)) return;

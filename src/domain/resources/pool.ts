@@ -5,7 +5,7 @@ import { object } from '../model/object.ts';
 import { defineResource, OPERATIONS } from '../model/resource.ts';
 import { line, note } from './shared-fields.ts';
 
-/** The default pool. It always exists, and zones use it unless the request names another pool. */
+/** The id of the pool that always exists. Zones use this pool unless the request names another. */
 export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
 const hostname = text({
@@ -41,7 +41,7 @@ export const pool = defineResource({
         }),
       ),
       description:
-        'The project of the pool. The default is the project of the caller. Null for the default pool. The project gives no rights.',
+        'The project of the pool. The default is the project of the caller. Null for the default pool. The project grants no rights.',
       example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
       onCreate: { default: null },
       set: 'once',

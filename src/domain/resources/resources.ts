@@ -27,7 +27,7 @@ export function importRight({ collection }: ResourceType): string {
   return `${collection}:import`;
 }
 
-/** Returns the resource type with this collection. Throws `Error` if none exists. */
+/** Returns the resource type with this collection. Throws `Error` if no type has it. */
 export function typeOfCollection(collection: string): ResourceType {
   const type = RESOURCE_TYPES.find((each) => each.collection === collection);
   if (type === undefined) throw new Error(`Unknown collection '${collection}'`);

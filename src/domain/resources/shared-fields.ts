@@ -46,7 +46,7 @@ export function limitField(description: string) {
   return optionalField(list(uuid(), 1, MAX_LIMIT_ITEMS), description, null);
 }
 
-/** Returns the kind of text of at most `max` characters without control characters. */
+/** Returns a kind for text of at most `max` characters without control characters. */
 export function line(max: number): Kind<string> {
   return text({
     min: 1,
@@ -57,7 +57,7 @@ export function line(max: number): Kind<string> {
 }
 
 /**
- * Returns the kind of words of at most 64 characters that match `pattern`. `characters` describes
+ * Returns a kind for words of at most 64 characters that match `pattern`. `characters` describes
  * the permitted characters.
  */
 export function word(pattern: RegExp, characters: string): Kind<string> {
@@ -69,12 +69,12 @@ export function word(pattern: RegExp, characters: string): Kind<string> {
   });
 }
 
-/** Returns the kind for names of name servers and agents. */
+/** Returns a kind for names of name servers and agents. */
 export function hostName(): Kind<string> {
   return word(/^[A-Za-z0-9_.-]+$/, 'letters, digits, `_`, `.` and `-`');
 }
 
-/** The version of a key. Callers see the version in the status of its delivery. */
+/** The field for the version of a key. Callers see the version in the status of delivery. */
 export const keyVersion = {
   ...integer(1),
   description: 'The number of changes to the key that affect name servers.',

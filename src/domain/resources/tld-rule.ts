@@ -36,7 +36,7 @@ export function findZoneNameRefusal(
   return entries.has(name) ? { rule: 'not_a_tld', name } : undefined;
 }
 
-/** Returns suffixes of `name`. One of these suffixes must be a TLD entry. */
+/** Returns the suffixes of `name` that the rule covers. One of them must be a TLD entry. */
 export function coveringNames(name: string, rule: TldRule): string[] {
   return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
 }
@@ -60,7 +60,7 @@ export async function findTldEntries(
   return { any, has: (name) => found.has(name) };
 }
 
-/** Returns for each zone name whether the TLD entries would reject it now. */
+/** Returns whether the TLD entries would reject each zone name now. */
 export async function areOutsideTlds(
   reader: IndexReader,
   zoneNames: readonly string[],

@@ -22,7 +22,7 @@ export const tld = defineResource({
   noun: 'tld',
   title: 'Tld',
   description:
-    'A top-level domain under which zones may be created. While no entry exists, zone names are not checked.',
+    'A top-level domain under which zones may be created. If no entry exists, the service does not check the TLD of zone names.',
   operations: OPERATIONS,
   fields: {
     name: {
@@ -45,5 +45,5 @@ export const tld = defineResource({
   filters: { name: 'unique', description: 'exact' },
 });
 
-/** A TLD entry as the store holds it. */
+/** A stored TLD entry. */
 export type Tld = ResourceOf<(typeof tld)['fields']>;

@@ -22,8 +22,8 @@ import {
 } from './shared-fields.ts';
 
 /**
- * Returns the stored form of a token: SHA-256 in hexadecimal. Tokens hold 256 random bits, so they
- * need no salt or stretching.
+ * Returns the stored form of a token: SHA-256 in hexadecimal. Tokens have 256 random bits, so their
+ * hashes need no salt or stretching.
  */
 export function hashToken(token: string): string {
   return digest('sha256', token, 'hex');
@@ -32,8 +32,8 @@ export function hashToken(token: string): string {
 const plainWord = word(/^[A-Za-z0-9_.:-]+$/, 'letters, digits and _ . : -');
 
 /**
- * The id of a project. A token is rejected: if sent by mistake, it would appear in every zone of
- * the project.
+ * The id of a project. Rejects a token, because a token sent by mistake would appear in every zone
+ * of the project.
  */
 const projectId = {
   ...plainWord,
@@ -111,17 +111,17 @@ const fields = defineFields({
   created_by: serviceField(
     nullable(text({ min: 1, max: 320 })),
     null,
-    'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. `configured` for `adminToken` and for the first token. If a token of a Keystone user creates another token, the creator is the same user. Null for tokens that were created before version 0.1.0.',
+    'The caller who created the token: `token:` and the id of a token, or `keystone:` and the id of a user. The creator of the first token and of tokens created with `adminToken` is `configured`. If a token of a Keystone user creates another token, the creator is the same user. Null for tokens that were created before version 0.1.0.',
     'token:3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
   ),
   hash,
 });
 
-/** A token as the store holds it: its hash and rights, never the token itself. */
+/** A stored token: the hash and the rights of a token, but not the token itself. */
 export type Token = ResourceOf<typeof fields>;
 
 /**
- * A bearer token of the service. The token itself is shown only in the response to its creation.
+ * A bearer token of the service. The token itself appears only in the response to its creation.
  */
 export const token = defineResource({
   collection: 'tokens',

@@ -15,7 +15,7 @@ import { zone } from './zone.ts';
 
 /** The properties of a TSIG algorithm. */
 export interface Algorithm {
-  /** The length of the hash output and of a good secret, in octets (RFC 2104 section 3). */
+  /** The octets of the hash output. Secrets should be at least as long (RFC 2104 section 3). */
   readonly hashOctets: number;
   /**
    * Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent for an algorithm
@@ -49,7 +49,7 @@ export function weaknessOf(algorithm: string): string | undefined {
   return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
 }
 
-/** Returns a random secret as long as the algorithm's hash output, in base64. */
+/** Returns a random secret in base64, as long as the hash output of the algorithm. */
 export function generateSecret(
   algorithm: AlgorithmName,
   randomBytes: (size: number) => Buffer,
@@ -61,8 +61,8 @@ const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 
 /**
- * Returns why no DNS message can contain the given members of a key. The list is empty for a usable
- * key.
+ * Returns the reasons why no DNS message can contain the given members of a key. The list is empty
+ * for a usable key.
  */
 export function wireProblems(given: {
   readonly name?: string | undefined;
@@ -104,7 +104,7 @@ const fields = defineFields({
   },
   algorithm: {
     ...enumeration(ALGORITHM_NAMES),
-    description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted only for old peers.',
+    description: 'The TSIG algorithm. Use hmac-md5 and hmac-sha1 only for old peers.',
     example: 'hmac-sha256',
     onCreate: 'required',
   },
@@ -131,16 +131,16 @@ const fields = defineFields({
   version: keyVersion,
 });
 
-/** A TSIG key as the store holds it. */
+/** A stored TSIG key. */
 export type Tsigkey = ResourceOf<typeof fields>;
 
-/** A shared secret by which name servers authenticate their messages to each other (RFC 8945). */
+/** A shared secret with which name servers authenticate their messages (RFC 8945). */
 export const tsigkey = defineResource({
   collection: 'tsigkeys',
   noun: 'tsigkey',
   title: 'TsigKey',
   description:
-    'A transaction-signature key: the shared secret by which name servers authenticate transfers and dynamic updates.',
+    'A transaction-signature key: the shared secret with which name servers authenticate transfers and dynamic updates.',
   operations: OPERATIONS,
   fields,
   unique: { field: 'name', comparisonForm },

@@ -56,16 +56,16 @@ function isPort(text: string): boolean {
 }
 
 /**
- * Returns whether `text` is an IPv6 address without a zone id. A zone id is valid on one machine
- * only (RFC 4007 section 11).
+ * Returns whether `text` is an IPv6 address without a zone id. A zone id is valid only on one
+ * machine (RFC 4007 section 11).
  */
 function isIPv6(text: string): boolean {
   return isIP(text) === 6 && !text.includes('%');
 }
 
 /**
- * Returns whether `text` is an IPv4 address, or a domain name without the form of an address (RFC
- * 3696 section 2).
+ * Returns whether `text` is an IPv4 address or a domain name. The last label of a domain name must
+ * not be a number (RFC 3696 section 2).
  */
 function isHost(text: string): boolean {
   return (
@@ -73,10 +73,10 @@ function isHost(text: string): boolean {
   );
 }
 
-/** The maximum length of the address of a primary: a name and a port. */
+/** The maximum length of the address of a primary in characters: a name and a port. */
 const MAX_MASTER_LENGTH = MAX_NAME_LENGTH + ':65535'.length;
 
-/** The address of a primary, with a port if it is not 53. */
+/** The address of a primary, with the port if the port is not 53. */
 const master: Kind<string> = {
   schema: {
     type: 'string',
@@ -174,7 +174,7 @@ export const zoneFields = defineFields({
   ),
   attributes: {
     ...map(shortText, shortText, 100),
-    description: 'Names and values that select a pool. `pool_id` is the id of a pool.',
+    description: 'Names and values that select a pool. The value of `pool_id` is the id of a pool.',
     example: {},
     onCreate: { default: {} },
     set: 'once',
@@ -196,10 +196,10 @@ export const zoneFields = defineFields({
   transferred_at: serviceTime('The time of the last transfer of a SECONDARY zone.', null),
 });
 
-/** A zone as the store holds it. */
+/** A stored zone. */
 export type Zone = ResourceOf<typeof zoneFields>;
 
-/** The members of a deleted zone that differ in the response. */
+/** The members in which the response to the deletion of a zone differs from the stored zone. */
 export const DELETED = { status: 'PENDING', action: 'DELETE' } as const;
 
 /** The right to choose a pool for a zone. */

@@ -9,8 +9,8 @@ import { requestedPool } from './zone-rules.ts';
 
 /**
  * Throws `outside_limits` unless a change leaves the resource within the limits of the caller. Call
- * it before the rules of the type, so that the errors of those rules reveal nothing about other
- * resources.
+ * this function before the rules of the type. The errors of the rules then reveal nothing about
+ * other resources.
  */
 export async function assertWithinLimits(
   { limits }: Caller,

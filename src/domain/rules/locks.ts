@@ -18,13 +18,13 @@ import { uniqueFormOf, type Keyed } from '../model/query.ts';
 /** The part of an admission that decides what a change depends on. */
 type LockContext = Pick<Admission, 'caller' | 'settings'>;
 
-/** Returns what a change depends on, in addition to the resource that it changes. */
+/** Returns the locks that a change needs, in addition to the lock on the changed resource. */
 type LocksOf<F extends Fields> = (change: Change<F>, context: LockContext) => readonly Lock[];
 
 /**
- * What the rules of each resource type depend on. A change holds these locks before its rules read
- * anything, so concurrent changes are serialisable. A rule that reads another resource needs a lock
- * here, unless a unique field alone decides.
+ * The locks that the rules of each resource type need. A change holds these locks before its rules
+ * read anything, so concurrent changes are serialisable. A rule that reads another resource needs a
+ * lock here, unless a unique field alone decides.
  */
 const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
   locks(tld, tldLocks),
@@ -71,7 +71,7 @@ const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
   }),
 ]);
 
-/** Returns what `change` depends on, in addition to the resource that it changes. */
+/** Returns the locks that `change` needs, in addition to the lock on the changed resource. */
 export function locksOf<F extends Fields>(
   type: ResourceType<F>,
   change: Change<F>,
@@ -94,8 +94,8 @@ function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
 
 /**
  * A new zone depends on its pool, the zones above its name, and the names that the TLD rule reads.
- * It affects the zones below its name. No lock covers whether any TLD entry exists. The rule reads
- * this fact once, while the transaction holds all its locks.
+ * The new zone affects the zones below its name. Whether any TLD entry exists needs no lock. The
+ * rule reads this fact once, while the transaction holds all its locks.
  */
 function newZoneLocks(
   { resource, uniqueForm: name }: Keyed<Pick<Zone, 'pool_id' | 'attributes'>>,

@@ -7,7 +7,7 @@ import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 type NameServerFields = (typeof nameServer)['fields'];
 
 /**
- * Applies the rules about a change to a name server: its pool must exist. Throws
+ * Applies the rules about a change to a name server. The pool of the name server must exist. Throws
  * `no_valid_pool_found`.
  */
 export async function admitNameServer(

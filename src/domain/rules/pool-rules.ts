@@ -8,8 +8,8 @@ import { zone } from '../resources/zone.ts';
 type PoolFields = (typeof pool)['fields'];
 
 /**
- * Applies the rules about a change to a pool. The default pool cannot be deleted, nor can a pool
- * with zones or name servers. Throws `invalid_operation`.
+ * Applies the rules about a change to a pool. Rejects the deletion of the default pool, and of a
+ * pool with zones or name servers. Throws `invalid_operation`.
  */
 export async function admitPool(
   change: Change<PoolFields>,

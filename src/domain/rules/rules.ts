@@ -29,7 +29,7 @@ export const RULES: Map<ResourceType, Rule> = new Map([
   rule(token, admitToken),
 ]);
 
-/** Returns the rules of `type`; undefined for a type without rules. */
+/** Returns the rules of `type`, or undefined for a type without rules. */
 export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | undefined {
   // the table holds the rules of each type under that type
   return RULES.get(type) as Rule<F> | undefined;

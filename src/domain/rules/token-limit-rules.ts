@@ -34,8 +34,7 @@ export function invalidToken(problems: readonly Problem[]): ServiceError {
 }
 
 /**
- * Returns the problems with roles that have no rights in the policy. Roles are compared ignoring
- * case.
+ * Returns the problems with roles that have no rights in the policy. Compares roles ignoring case.
  */
 function roleProblems(roles: readonly string[], known: readonly string[]): Problem[] {
   return roles.flatMap((role, index) =>
@@ -52,7 +51,7 @@ function roleProblems(roles: readonly string[], known: readonly string[]): Probl
 }
 
 /**
- * Returns the problem with an agent's token that is not limited to name servers. The token could
+ * Returns the problem with an agent's token that is not limited to name servers. Such a token could
  * read all keys.
  */
 function agentProblems({ roles, nameservers }: NewToken): Problem[] {
@@ -81,10 +80,10 @@ async function idProblems(
 
 /**
  * Throws `outside_limits` if a new token has more access than the limits of its creator allow. Of
- * the limited tokens, only a token limited to addresses can create tokens: other limits exclude the
- * right. The new token has the creator's networks or parts of them, roles of the creator, and the
- * creator's project or no project. A stolen token therefore gives no access from other networks.
- * `originOf` limits the expiry.
+ * the limited tokens, only a token limited to addresses can create tokens, because other limits
+ * exclude the right. The networks and roles of the new token must be within those of the creator.
+ * The project must be the creator's project or null. A stolen token therefore grants no access from
+ * other networks. `originOf` limits the expiry.
  */
 async function assertNotWider(
   created: NewToken,

@@ -14,7 +14,7 @@ type TokenFields = (typeof token)['fields'];
  * Applies the rules about a change to a token. The roles of the token and the ids in its limits
  * must exist. The token has no more access than its creator. The service generates the token.
  * Tokens of Keystone users expire. One administrator token must remain. Throws `invalid_operation`
- * if the service does not accept its own tokens, `invalid_object`, `outside_limits`,
+ * if the service does not accept its own tokens. Also throws `invalid_object`, `outside_limits` and
  * `last_administrator`.
  */
 export async function admitToken(
@@ -47,7 +47,8 @@ export async function admitToken(
 const KEYSTONE_USER = 'keystone:';
 
 /**
- * The creator of a token, its latest expiry, and the reason for this limit. Null means no limit.
+ * The creator of a token, the latest permitted expiry, and the reason for this limit. If `expires`
+ * is null, the expiry has no limit.
  */
 interface Origin {
   readonly createdBy: string;
@@ -85,7 +86,7 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
     createdBy: `token:${creator.id}`,
     ...(creator.addresses === null
       ? { expires: null }
-      : { expires, reason: 'because the token that creates it expires then' }),
+      : { expires, reason: "because the caller's token expires then" }),
   };
 }
 
@@ -96,7 +97,7 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
 function expiryOf(given: string | null, { expires: latest, reason }: Origin): string | null {
   if (latest === null || given === null) return given ?? latest;
   if (given <= latest) return given;
-  const message = `'expires_at' must be at most ${latest}, ${reason ?? ''}`;
+  const message = `'expires_at' must be ${latest} or earlier, ${reason ?? ''}`;
   throw invalidToken([{ path: ['expires_at'], message, validator: 'maximum' }]);
 }
 
@@ -130,8 +131,8 @@ async function assertAdministratorLeft(
 }
 
 /**
- * Returns whether a token gives all rights of an administrator at `now`. Roles are compared
- * ignoring case.
+ * Returns whether a token grants all rights of an administrator at `now`. Compares roles ignoring
+ * case.
  */
 function isAdministrator(candidate: Token, now: string): boolean {
   const { roles, expires_at: expiresAt } = candidate;

@@ -32,7 +32,7 @@ export async function admitTsigkey(
 /** The members of a key that name servers need. */
 const DELIVERED = ['name', 'algorithm', 'secret', 'scope', 'resource_id'] as const;
 
-/** Returns the version of a key after a change: one more if name servers need the change. */
+/** Returns the version of a key after a change, incremented if name servers need the change. */
 function versionOf(change: Change<TsigkeyFields>): number {
   const { version } = change.resource;
   if (change.operation !== 'update') return version;
@@ -47,7 +47,7 @@ const MISSING_RESOURCE: Readonly<Record<Target['scope'], string>> = {
   ZONE: 'the resource_id is not the id of an existing zone',
 };
 
-/** Returns whether a change states the pool or zone of a key. */
+/** Returns whether a change sets the pool or zone of a key. */
 export function refersAnew(change: Change<TsigkeyFields>): boolean {
   return (
     change.operation === 'create' ||

@@ -12,9 +12,8 @@ import { zone } from '../resources/zone.ts';
 type ZoneFields = typeof zoneFields;
 
 /**
- * Applies the rules about a change to a zone, in the transaction of the change. A creation is
- * checked in this order: type, project, quota, TLD entries, zones of other projects above and
- * below, pool.
+ * Applies the rules about a change to a zone, in the transaction of the change. Checks a creation
+ * in this order: type, project, quota, TLD entries, zones of other projects above and below, pool.
  */
 export async function admitZone(
   change: Change<ZoneFields>,
@@ -131,8 +130,8 @@ async function choosePool(
 }
 
 /**
- * Increments the serial if the content of the SOA record changes. RFC 1982 arithmetic is not needed
- * before 2106.
+ * Returns the serial number after an update, which is higher if the SOA record changes. Serial
+ * number arithmetic (RFC 1982) is not needed before 2106.
  */
 function nextSerial(
   { resource, current }: Change<ZoneFields> & { operation: 'update' },

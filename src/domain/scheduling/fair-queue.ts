@@ -1,27 +1,27 @@
 import { asError, ServiceError } from '../model/errors.ts';
 
-/** The limits of a fair queue. A job uses one slot, or the number that its `run` requests. */
+/** The limits of a fair queue. A job uses one slot, unless the call of `run` requests more. */
 export interface FairQueueOptions {
   /** The number of slots for all owners together. */
   readonly concurrency: number;
   /**
-   * The maximum number of slots in use by one owner. It must be below `concurrency`, so that one
-   * owner cannot use every slot.
+   * The maximum number of slots in use by one owner. Must be below `concurrency`, so that one owner
+   * cannot use every slot.
    */
   readonly concurrencyPerOwner: number;
-  /** The maximum number of waiting jobs of one owner. Further jobs are rejected. */
+  /** The maximum number of waiting jobs of one owner. The queue rejects further jobs. */
   readonly maxWaitingPerOwner: number;
-  /** The maximum number of waiting jobs of all owners. Further jobs are rejected. */
+  /** The maximum number of waiting jobs of all owners. The queue rejects further jobs. */
   readonly maxWaiting: number;
 }
 
 /** A queue that runs the jobs of several owners under a common limit. */
 export interface FairQueue {
   /**
-   * Runs `work` when `slots` are free for `owner`, and returns its result. A job that requests more
-   * slots than an owner may use waits for that maximum. Rejects with the error of `work`, and with
-   * `unavailable` if too many jobs wait. If `signal` aborts before the job begins, rejects with the
-   * reason of the signal.
+   * Runs `work` when `slots` are free for `owner`, and returns the result of `work`. A job that
+   * requests more slots than an owner may use waits for that maximum. Rejects with the error of
+   * `work`, and with `unavailable` if too many jobs wait. If `signal` aborts before the job begins,
+   * rejects with the reason of the signal.
    */
   run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal, slots?: number): Promise<T>;
   /** The number of waiting jobs. */

@@ -1,5 +1,5 @@
 /**
- * Returns a function that shares runs of `work`: a caller that arrives during a run gets the result
+ * Returns a function that shares runs of `work`. A caller that arrives during a run gets the result
  * of that run. The function rejects with the error of `work`. The next call after an error runs
  * `work` again.
  */
@@ -10,7 +10,7 @@ export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
 
 /**
  * Returns a function that caches results of `work` for `maxAgeSeconds` from the start of the run.
- * Concurrent callers share one run. Errors are not cached. `seconds` is a monotonic clock.
+ * Concurrent callers share one run. Does not cache errors. `seconds` is a monotonic clock.
  */
 export function cachedFlight<T>(
   maxAgeSeconds: number,

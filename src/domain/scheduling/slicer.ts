@@ -36,7 +36,7 @@ export function createSlicer(milliseconds: () => number, sliceMs = SLICE_MS): Sl
   };
 }
 
-/** Begins a new slice if the current one has ended. */
+/** Begins a new slice if the current slice has ended. */
 export async function nextIfOver(slicer: Slicer): Promise<void> {
   if (slicer.isOver()) await slicer.next();
 }
@@ -54,8 +54,8 @@ export async function eachInSlices<T>(
 }
 
 /**
- * Returns a sorted copy of `items`. Sorts runs in slices, then merges them with the platform's
- * sort. This sort takes less time for sorted runs.
+ * Returns a sorted copy of `items`. Sorts runs of 1000 items in slices. The platform's sort then
+ * merges the runs, which takes less time than to sort unsorted items.
  */
 export async function sortInSlices<T>(
   slicer: Slicer,

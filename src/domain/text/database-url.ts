@@ -1,6 +1,6 @@
 /** Parses database URLs. Opens no database. */
 
-/** One form of database URL. */
+/** A form of database URL. */
 export interface DatabaseForm {
   /** Whether several processes may use one database. */
   readonly shared: boolean;
@@ -46,7 +46,8 @@ export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
 }
 
 /**
- * Returns a database URL with its passwords replaced, both before the host and in the parameters.
+ * Replaces the passwords in a database URL with `(hidden)`, both before the host and in the
+ * parameters.
  */
 export function withoutPassword(url: string): string {
   return url

@@ -9,7 +9,7 @@ export interface DnsAddress {
   readonly port: number;
 }
 
-/** Returns the parts of an address such as `192.0.2.1` or `[2001:db8::1]:5300`, or undefined. */
+/** Returns the host and the port of an address such as `[2001:db8::1]:5300`, or undefined. */
 export function parseDnsAddress(address: string): DnsAddress | undefined {
   if (isIP(address) === 6) return { host: address, port: DNS_PORT };
   const [, bracketed, plain = '', digits = String(DNS_PORT)] =

@@ -6,10 +6,10 @@ import { domainToASCII } from 'node:url';
  * underscores.
  */
 
-/** One label: 1 to 63 letters, digits, hyphens and underscores, no hyphen at either end. */
+/** One label: 1 to 63 letters, digits, hyphens and underscores, with no hyphen at either end. */
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 
-/** The maximum length of a name in characters, including its dots. */
+/** The maximum length of a name in characters, including dots. */
 export const MAX_NAME_LENGTH = 254;
 
 /** The maximum length of a label in characters. */
@@ -34,16 +34,16 @@ export function isLabel(text: string): boolean {
 }
 
 /**
- * Returns whether `text` is one or more labels joined by single dots, of at most 254 characters and
- * without a trailing dot.
+ * Returns whether `text` is a name without a trailing dot: labels joined by single dots, at most
+ * 254 characters.
  */
 export function isRelativeName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && text.split('.').every(isLabel);
 }
 
 /**
- * Returns whether `text` is one or more labels, each followed by a dot, of at most 254 characters
- * in all.
+ * Returns whether `text` is a name with a trailing dot: labels, each followed by a dot, at most 254
+ * characters.
  */
 export function isAbsoluteName(text: string): boolean {
   return text.endsWith('.') && text.length <= MAX_NAME_LENGTH && isRelativeName(text.slice(0, -1));
@@ -75,8 +75,8 @@ export function treeForm(name: string): string {
 }
 
 /**
- * Returns whether the name fits into a DNS message: 255 octets with the length before each label
- * and the root (RFC 1035 section 3.1).
+ * Returns whether the name fits into a DNS message (RFC 1035 section 3.1). The limit is 255 octets,
+ * including the length before each label and the root.
  */
 export function fitsInMessage(name: string): boolean {
   return name.length <= 253 && isRelativeName(name);
@@ -93,13 +93,13 @@ export function comparisonForm(name: string): string {
 }
 
 /**
- * Returns the ASCII form of a name with non-ASCII labels (`рф` gives `xn--p1ai`). Undefined if the
- * name has no ASCII form. Labels are converted one at a time, and only if the rest of the name is
- * valid. The platform's converter reads a bare number as an IPv4 address. It also cuts the text at
- * characters that end a host in a URL. The converter's time is quadratic in the length, so overlong
- * text is not converted. Punycode writes at least one character for each input character (RFC 3492
- * section 3). A name is therefore never longer than its ASCII form. The ASCII form has at most 254
- * characters, and 63 in each label.
+ * Returns the ASCII form of a name with non-ASCII labels, such as `xn--p1ai` for `рф`. Returns
+ * undefined if the name has no ASCII form. Converts each label separately, and only if the ASCII
+ * characters of the label are valid. The converter of Node.js reads a bare number as an IPv4
+ * address. It also cuts the text at characters that end a host in a URL. The converter's time is
+ * quadratic in the length, so this function does not convert overlong text. Punycode writes at
+ * least one character for each input character (RFC 3492 section 3). A name is therefore never
+ * longer than its ASCII form. The ASCII form has at most 254 characters, and 63 in each label.
  */
 export function toAsciiName(name: string): string | undefined {
   if (isOverlongName(name)) return undefined;

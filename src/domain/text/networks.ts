@@ -34,7 +34,7 @@ export function isCovered(network: string, list: readonly string[]): boolean {
   return list.some((other) => partsOf(other)[1] <= prefix && networksOf([other]).includes(address));
 }
 
-/** The problem with a network, in words that follow its name. */
+/** The problem with a network, worded to follow the name of the member. */
 export interface NetworkProblem {
   readonly problem: string;
 }
@@ -67,7 +67,7 @@ function partsOf(network: string): readonly [address: string, prefix: number] {
   return [address, Number(prefix ?? (isIPv6(address) ? 128 : 32))];
 }
 
-/** Returns whether an IPv6 address has the form of an IPv4 address (RFC 4291 section 2.5.5.2). */
+/** Returns whether `address` is an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
 function isMapped(address: string): boolean {
   return isIPv6(address) && numberOf(address) >> 32n === 0xffffn;
 }
@@ -98,7 +98,7 @@ function textOf(number: bigint, size: number): string {
   return shortest(parts.map((part) => part.toString(16)).join(':'));
 }
 
-/** Returns the shortest form of an IPv6 address (RFC 5952). URLs have the same form. */
+/** Returns the shortest form of an IPv6 address (RFC 5952), which URLs also use. */
 function shortest(address: string): string {
   return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }

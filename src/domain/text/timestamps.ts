@@ -1,4 +1,4 @@
-/** Returns a time in milliseconds since 1970 as a timestamp of the API. */
+/** Returns a time in milliseconds since 1970 in the timestamp format of the API. */
 export function timestampOf(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
 }

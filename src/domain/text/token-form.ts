@@ -1,25 +1,25 @@
 /** The prefix of every token of the service. Secret scanners can search for it. */
 export const TOKEN_PREFIX = 'tsigil_';
 
-/** Returns whether `text` has the form of one of the service's own tokens. */
+/** Returns whether `text` has the form of a token of the service. */
 export function looksLikeToken(text: string): boolean {
   return text.startsWith(TOKEN_PREFIX);
 }
 
 /**
  * Matches tokens of the service, and Keystone tokens of the providers `fernet` and `jws`. The
- * minimum lengths exclude names that only have the same beginning. No match contains a quotation
- * mark or a backslash, so masked JSON stays valid.
+ * minimum lengths exclude names that only begin like a token. No match contains a quotation mark or
+ * a backslash, so masked JSON stays valid.
  */
 const TOKENS =
   /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
 
 /**
- * Returns `text` with every token replaced by `(a token)`. Use it wherever text may quote input: in
- * errors and the log.
+ * Replaces every token in `text` with `(a token)`. Use this function wherever text may quote input:
+ * in errors and the log.
  */
 export function withoutTokens(text: string): string {
-  // Most texts contain no prefix of a token. A search for the prefixes is much cheaper than the
+  // Most texts contain no prefix of a token. A search for the prefixes takes less time than the
   // regular expression.
   if (!text.includes(TOKEN_PREFIX) && !text.includes('gAAAA') && !text.includes('eyJ')) return text;
   return text.replaceAll(TOKENS, '(a token)');

@@ -5,10 +5,10 @@ import type { FastifyRequest } from 'fastify';
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * Returns the client's address. With trusted proxy headers, this is the last element of
+ * Returns the client's address. With trusted proxy headers, returns the last element of
  * `X-Forwarded-For`, which the proxy adds. In all other cases, and if that element is not an
- * address, this is the TCP peer's address. Returns undefined if the connection closed before the
- * request was read.
+ * address, returns the address of the TCP peer. Returns undefined if the connection closed before
+ * the request was read.
  */
 export function clientAddress(
   request: FastifyRequest,
@@ -54,7 +54,7 @@ export function lastAddress(header: string | string[] | undefined): string | und
 
 /**
  * Returns the key under which limits count an address: the IPv4 address, or the /64 of an IPv6
- * address. A network assigns at least a /64 to each customer (RFC 6177 section 2).
+ * address. Providers assign at least a /64 to each customer (RFC 6177 section 2).
  */
 export function addressGroup(address: string): string {
   if (!address.includes(':')) return address;

@@ -14,12 +14,14 @@ interface Parser {
   onIncoming: () => number;
 }
 
-/** A return value that makes the parser ignore the bytes after a request, as after an upgrade. */
+/**
+ * The value that `onIncoming` returns to make the parser ignore later bytes, as after an upgrade.
+ */
 const NOT_HTTP = 2;
 
 /**
- * Steps that close connections. Each runs in a separate turn of the event loop. Many steps in one
- * turn would block all other connections.
+ * The pending steps of connections that are closing. Each step runs in a separate turn of the event
+ * loop. Many steps in one turn would block all other connections.
  */
 const steps = new Set<() => void>();
 
@@ -39,8 +41,8 @@ function runNext(): void {
 }
 
 /**
- * Sends `last` if given and ends the sending side of a connection. Destroys the connection at most
- * one second later, even if the peer neither reads nor closes.
+ * Sends `last` if given and ends the sending side of a connection. Destroys the connection 1 s
+ * later if it is still open.
  */
 export function closeGently(socket: Socket, last?: string): void {
   if (socket.destroyed || socket.writableEnded) return;
@@ -51,7 +53,7 @@ export function closeGently(socket: Socket, last?: string): void {
 }
 
 /**
- * Discards further input of the peer, including input that is not parsed yet. Reads from at most
+ * Discards further input from the peer, including input that is not parsed yet. Reads from at most
  * one connection in each turn of the event loop. Otherwise connections that send at full speed
  * would use all CPU time of the process.
  */

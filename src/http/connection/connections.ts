@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { addressGroup, withoutMapping } from './client-address.ts';
 
-/** Limits of connections. */
+/** Limits on the connections of a server. */
 export interface ConnectionLimits {
   readonly maxConnections: number;
-  /** The limit for one address. Undefined for no limit. */
+  /** The limit for one IPv4 address or one IPv6 /64. Undefined for no limit. */
   readonly maxConnectionsPerAddress: number | undefined;
-  /** How long a client may stop reading a response before the service closes the connection. */
+  /** How long a client may read nothing of a response before the service closes the connection. */
   readonly responseTimeoutSeconds: number;
 }
 
@@ -16,7 +16,7 @@ export interface ConnectionLimits {
 export type CutOffReason = 'pipelining' | 'request_timeout' | 'tls_handshake' | 'unread_answer';
 
 /**
- * Creates the metric of accepted connections that the service closed. Call it once per registry.
+ * Creates the counter of accepted connections that the service closed. Call it once per registry.
  */
 export function countCutOffs(registry: Registry): (reason: CutOffReason) => void {
   const counter = new Counter({
@@ -41,9 +41,9 @@ interface Progress {
 const MAX_STALLS = 4;
 
 /**
- * Limits the connections of a server. Destroys a connection beyond a limit at once. Destroys a
- * connection whose peer reads nothing for `responseTimeoutSeconds`. Call it after all connection
- * listeners have been added.
+ * Limits the connections of a server. Immediately destroys a new connection that exceeds a limit.
+ * Destroys a connection whose peer reads nothing for `responseTimeoutSeconds`. Call it after all
+ * connection listeners have been added.
  */
 export function limitConnections(
   server: Server,
@@ -70,7 +70,7 @@ export function limitConnections(
   const { maxConnections, maxConnectionsPerAddress = Infinity } = limits;
 
   // Workers cannot use server.maxConnections: when all workers are full, they pass a connection to
-  // each other without end.
+  // each other endlessly.
   const accept = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {

@@ -4,8 +4,8 @@ import { createServer, isIPv4, type Server } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * The maximum number of connections that wait to be accepted. In a burst above Node's default of
- * 511, each further client retries after 1 s or more.
+ * The maximum number of connections that wait to be accepted. With Node's default of 511, further
+ * clients in a burst would retry after 1 s or more.
  */
 const BACKLOG = 4096;
 

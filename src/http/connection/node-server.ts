@@ -24,10 +24,10 @@ export interface NodeServerSettings extends ConnectionLimits {
 }
 
 /**
- * Creates the Node.js server that Fastify uses, for HTTPS if `tls` names files. It passes the
- * requests of each connection to `handle` in order. `writeRefusal` returns the complete response to
- * input that is not a valid request, with the given headers. Throws Node's errors if it cannot use
- * the files of `tls`.
+ * Creates the Node.js server that Fastify uses, for HTTPS if `tls` names files. The server passes
+ * the requests of each connection to `handle` in order. `writeRefusal` returns the complete
+ * response to input that is not a valid request, with the given headers. Throws Node's error if a
+ * file in `tls` is unusable.
  */
 export function createNodeServer(
   handle: RequestListener,
@@ -43,7 +43,8 @@ export function createNodeServer(
     requestTimeout: settings.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The guard rejects a missing Host header. Node's own response has no body.
+    // The request guard rejects requests without a Host header. Node's own response to them has no
+    // body.
     requireHostHeader: false,
   };
   const isSecure = cert !== undefined && key !== undefined;
@@ -72,7 +73,7 @@ export function createNodeServer(
     else refuseInOrder(socket, writeRefusal(error, extraHeaders));
   };
   server.on('clientError', refuse);
-  // Ignore unknown expectations (RFC 9110 section 10.1.1).
+  // Ignore unknown values of the Expect header (RFC 9110 section 10.1.1).
   server.on(
     'checkExpectation',
     (request, response) => void server.emit('request', request, response),

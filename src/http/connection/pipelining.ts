@@ -11,7 +11,7 @@ interface Queue {
   readonly socket: Socket;
   /** The response to the request that was started last. */
   current: ServerResponse | undefined;
-  /** The response whose end starts the next request. */
+  /** The response after which the next request starts. */
   followed: ServerResponse | undefined;
   /** The responses to requests that have not started. */
   readonly waiting: ServerResponse[];
@@ -43,7 +43,7 @@ export type Refuse = (socket: Socket, refusal: string) => void;
 /**
  * Passes the requests of a server to `run`. Requests of one connection run in sequence. Each
  * request starts in a separate turn of the event loop, after the previous response is sent. Node.js
- * parses all input that it has read at once. If all requests in this input ran together, they would
+ * parses all requests from one read in the same turn. If they also ran in this turn, they would
  * block all other connections, and their responses would fill memory. If more than `MAX_WAITING`
  * requests wait, the service closes the connection after their responses. The client repeats its
  * other requests (RFC 9112 section 9.3.2). `countExcess` counts the connections that are closed for
@@ -151,7 +151,7 @@ function start(order: Order, queue: Queue, response: ServerResponse): void {
 
 /**
  * Closes the connection after the responses to the waiting requests. Adds `Connection: close` to
- * the last response if its head is not sent yet.
+ * the last response if its headers are not sent yet.
  */
 function endAfterWaiting(order: Order, queue: Queue): void {
   const last = queue.waiting.at(-1) ?? queue.current;

@@ -2,13 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/**
- * Responses up to this size are not counted, because most fit into the socket buffers of the
- * system.
- */
+/** Responses up to this size are not counted, because most fit into the kernel's socket buffers. */
 const SMALL_BYTES = 64 * 1024;
 
-/** One caller's share of the budget. All requests without a token use one share together. */
+/** One caller's share of the budget. All requests without a token together have one share. */
 const SHARE = 1 / 4;
 const ANONYMOUS = 'anonymous';
 
@@ -22,8 +19,8 @@ export interface UnsentBudget {
   /** Returns the number of unsent bytes of all owners. */
   readonly bytes: () => number;
   /**
-   * Returns whether the budget or the owner's share is used up. Also returns true after a response
-   * of the owner did not fit, until any response is sent.
+   * Returns whether the budget or the owner's share is used up. Also returns true if a response of
+   * the owner did not fit and no response has been sent since.
    */
   readonly isFull: (owner: string) => boolean;
   /**
@@ -67,13 +64,13 @@ export function createUnsentBudget(maxBytes: number): UnsentBudget {
   };
 }
 
-/** Two functions that limit the bytes of unsent responses. Both throw `unavailable`. */
+/** Two functions that limit the bytes of unsent responses. Both throw an `unavailable` error. */
 export interface UnsentLimit {
-  /** Checks a new request. Call it after the guard, which sets the caller. */
+  /** Checks a new request. Call it after the request guard, which sets the caller. */
   readonly check: (request: FastifyRequest) => void;
   /**
-   * Counts a response, or rejects it. Call it before the request log, which must log the final
-   * response only.
+   * Counts or rejects a response. Call it before the request log, which must log only the final
+   * response.
    */
   readonly count: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => void;
 }
@@ -81,8 +78,8 @@ export interface UnsentLimit {
 /**
  * Limits the bytes of unsent responses. A caller whose share is used up gets 503 for new requests
  * to the API, before any work is done. A large response to GET that does not fit also becomes 503.
- * Its request may have started before the share was used up. Responses to other methods are always
- * sent and counted, because their requests have changed resources.
+ * This also applies to requests that started before the share was used up. Responses to other
+ * methods are always sent and counted, because their requests have changed resources.
  */
 export function limitUnsentResponses(maxBytes: number, registry: Registry): UnsentLimit {
   const budget = createUnsentBudget(maxBytes);

@@ -49,9 +49,9 @@ function describeService(settings: ApiSettings): ApiDocument {
 }
 
 /**
- * Returns a function that returns the text of `render` with a base URL in place of the placeholder.
- * Calls `render` once. A request's base URL needs no escaping in JSON or HTML: `baseUrl` accepts
- * only letters, digits and `. : - _ [ ]` in hosts.
+ * Returns a function that inserts a base URL into the text of `render`. Calls `render` once. A
+ * request's base URL needs no escaping in JSON or HTML: `baseUrl` accepts only letters, digits and
+ * `. : - _ [ ]` in hosts.
  */
 function renderOnce(render: () => string): (base: string) => string {
   let parts: readonly string[] | undefined;

@@ -113,7 +113,7 @@ function quote(text: string): string {
 }
 
 /**
- * Returns the responses of this operation only. Another section lists the errors that every request
+ * Returns the responses of this operation only. Another section lists the errors that any request
  * may cause.
  */
 function responses(document: ApiDocument, { responses }: OperationObject): Part {
@@ -139,7 +139,7 @@ export function responseTable(caption: string, rows: readonly (readonly Part[])[
   return table(caption, columns, rows, 'responses');
 }
 
-/** Returns the rows of one status. An error has one row for each `type`. */
+/** Returns the rows of one status. An error status has one row for each error type. */
 function responseRows(status: string, response: ResponseObject): Part[][] {
   if (Number(status) >= 400) return errorRows(response);
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];

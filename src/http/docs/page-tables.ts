@@ -5,8 +5,8 @@ import { markup, type Markup, type Part } from './markup.ts';
 type Column = readonly [heading: string, className: string];
 
 /**
- * Returns a table whose rows begin with a header cell. Roles are explicit because narrow screens
- * lay the cells out as blocks.
+ * Returns a table whose rows begin with a header cell. The roles are explicit, because `display:
+ * block` on narrow screens removes the implicit roles.
  */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[], className = ''): Markup {
   const heads = columns.map(([heading, className]) => markup`<th role="columnheader" scope="col" class="${className}">${heading}</th>`);

@@ -77,7 +77,7 @@ ${parts}</section>
 `;
 }
 
-/** Returns a section for each tag of an operation, in the order of the document's tags. */
+/** Returns a section for each tag, in the order of the document's tags. */
 function operationSections(document: ApiDocument): Section[] {
   const placed = Object.entries(document.paths).flatMap(([path, item]) =>
     DOCUMENTED_METHODS.flatMap((method) => (item[method] === undefined ? [] : [{ path, method, item, operation: item[method] }])),

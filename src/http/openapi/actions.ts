@@ -102,7 +102,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
   };
 }
 
-/** Returns the header parameter of conditional actions. */
+/** Returns the `If-None-Match` parameter of a conditional action, or nothing for other actions. */
 function conditionOf(action: Action): ParameterObject[] {
   if (!('isConditional' in action)) return [];
   const description =

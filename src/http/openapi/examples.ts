@@ -175,7 +175,7 @@ function examplesOf(fields: [string, { readonly example: unknown }][]): Body {
 
 /**
  * Returns the resource that a request body creates. The values that the service sets come from the
- * examples of fields.
+ * fields' examples.
  */
 function show(type: ResourceType, base: string, body: Body): Body {
   const stored = readCreation(type, body, LENIENT);

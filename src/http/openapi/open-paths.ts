@@ -52,7 +52,7 @@ const VERSIONS: JsonSchema = {
   },
 };
 
-/** The error of a path that limits requests without a token. */
+/** The error of a path with a rate limit for requests without a token. */
 const LIMITED: ErrorCode[] = ['too_many_requests'];
 
 /** Returns the paths that need no token. The examples of their errors refer to `type`. */
@@ -108,7 +108,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     '/metrics': open(
       'get_metrics',
       'Get metrics',
-      'Returns the metrics of requests, errors, durations, commits, resources and the process, in the text format of Prometheus. If the setting `metrics.token` contains a token, the request needs this token.',
+      'Returns the metrics of requests, errors, durations, commits, resources and the process, in the text format of Prometheus. If the setting `metrics.token` is set, the request needs that token.',
       'The metrics.',
       text('tsigil_database_up 1\n', 'One line of the metrics.'),
       [...LIMITED, 'unauthenticated', 'address_denied'],

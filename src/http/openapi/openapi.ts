@@ -15,7 +15,7 @@ export interface Further {
   readonly groups?: readonly { readonly name: string; readonly description: string }[];
 }
 
-const DESCRIPTION = `Tsigil stores DNS zones, and pools of name servers that serve them. It stores TSIG keys that authenticate name servers to each other, and top-level domains under which zones can be created.
+const DESCRIPTION = `Tsigil stores DNS zones, and pools of name servers that serve them. It also stores TSIG keys that authenticate name servers to each other, and top-level domains under which zones can be created.
 
 Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`. \`Accept\` selects another type only where an operation lists it. Every path with \`GET\` also supports \`HEAD\`. Every path supports \`OPTIONS\`, whose response lists the methods. Slashes at the end of a path are ignored.
 

@@ -17,7 +17,7 @@ interface OperationNote {
   readonly status: number;
   /** The description of the response with `status`. */
   readonly response: string;
-  /** The errors in addition to those of every request. */
+  /** The errors of this operation, in addition to those of every request. */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -52,7 +52,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   list: {
     summary: ({ collection }) => `List ${collection}`,
     description:
-      'Returns a page of the resources that match every filter. To list all resources, follow `links.next` until a page has no such link. Each resource is listed once, even if other resources are created or deleted meanwhile. A page of large resources may contain fewer than `limit`. Returns 400 for parameters that are not listed here.',
+      'Returns a page of the resources that match every filter. To list all resources, follow `links.next` until a page has no such link. Each resource is listed once, even if other resources are created or deleted meanwhile. A page of large resources may contain fewer resources than `limit`. Returns 400 for parameters that are not listed here.',
     status: 200,
     response: 'The page.',
     errors: PAGING_ERRORS,
@@ -73,7 +73,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   },
   delete: {
     summary: ({ title }) => `Delete a ${title}`,
-    description: 'Deletes the resource permanently and at once.',
+    description: 'Deletes the resource immediately and permanently.',
     status: 204,
     response: 'Deleted: the response has no body.',
     errors: ID_ERRORS,
@@ -158,12 +158,12 @@ function requestBody(
       };
 }
 
-/** Returns the header with the caller's id, if responses to `operation` have it. */
+/** Returns the name of the header with the caller's id, if responses to `operation` have it. */
 function callerHeader({ identifiesCaller }: ResourceType, operation: Operation): string[] {
   return identifiesCaller === true && ['list', 'get'].includes(operation) ? [CALLER_ID_HEADER] : [];
 }
 
-/** Returns the header with warnings, if responses to `operation` may have it. */
+/** Returns the name of the header with warnings, if responses to `operation` may have it. */
 function warningHeader({ warnings }: ResourceType, operation: Operation): string[] {
   return warnings !== undefined && ['create', 'update'].includes(operation) ? [WARNING_HEADER] : [];
 }

@@ -27,7 +27,8 @@ function pagingParameters(defaultLimit: number): Record<string, ParameterObject>
     {
       name: 'sort_key',
       in: 'query',
-      description: 'The sort key. Resources with equal values are sorted by id. Null sorts first.',
+      description:
+        'The sort key. Resources with equal values are sorted by id. Null values sort first.',
       schema: { type: 'string', enum: COMMON_SORT_KEYS, default: COMMON_SORT_KEYS[0] },
       example: 'name',
     },
@@ -71,13 +72,13 @@ function spell(header: string): string {
   return header.replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-/** Returns the header for the caller's own request id. */
+/** Returns the header parameter for a request id from the caller. */
 function requestIdParameter(requestIdHeader: string): ParameterObject {
   return {
     name: requestIdHeader,
     in: 'header',
     description:
-      "The caller's own request id. The service logs this id together with its own request id. It ignores invalid ids.",
+      'A request id from the caller. The service logs this id next to the id that it generates. It ignores invalid ids.',
     schema: { type: 'string', pattern: '^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
   };
 }
@@ -133,13 +134,13 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
 }
 
 /**
- * Returns the parameters with which a request leaves out the secrets of `type`. Empty for a type
- * without secrets.
+ * Returns the parameters that omit the secrets of `type` from responses. Empty for a type without
+ * secrets.
  */
 export function secretParameters(type: ResourceType): ParameterObject[] {
   if (revealRight(type) === undefined) return [];
   const description =
-    'If true, the response leaves out secrets. The request then succeeds even if the service cannot decrypt a secret.';
+    'If true, the response omits secrets. The request then succeeds even if the service cannot decrypt a secret.';
   return [{ name: HIDE_SECRETS, in: 'header', description, schema: { type: 'string' } }];
 }
 
@@ -174,7 +175,7 @@ function filterParameter(type: ResourceType, name: string): ParameterObject {
   const form = type.filters[name];
   const comparison =
     form === 'unique'
-      ? ', compared as in the check for unique names'
+      ? ', by the rules of the check for unique names'
       : form === 'lower' || form === 'upper'
         ? ', ignoring case'
         : '';
@@ -196,7 +197,7 @@ export function idParameter(type: ResourceType): ParameterObject {
     name: 'id',
     in: 'path',
     required: true,
-    description: `The id of the ${type.title}, in any common spelling of a UUID.`,
+    description: `The id of the ${type.title}, in any common UUID format.`,
     schema: { type: 'string', format: 'uuid' },
     example: EXAMPLE_ID,
   };

@@ -27,7 +27,7 @@ export function referenceMembers(
   );
 }
 
-/** Returns the fields that a request body may replace by a reference. */
+/** Returns the fields that a request body may replace with a reference. */
 export function referredFields(type: ResourceType): ReadonlySet<string> {
   return new Set(references(type).flatMap(({ fields }) => fields));
 }

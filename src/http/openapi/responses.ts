@@ -17,7 +17,7 @@ import { schemaReference } from './schemas.ts';
 
 /** The values in the API description that do not depend on resource types. */
 export interface ApiSettings {
-  /** The base URL of the service in the description, without a final slash. */
+  /** The base URL of the service in the description, without a trailing slash. */
   readonly base: string;
   readonly version: string;
   /** The name of the header that carries the request id. */
@@ -31,7 +31,7 @@ export interface ApiSettings {
 /** An example of an entity tag. */
 export const ETAG = `"${'5f2d6a9d'.repeat(8)}.42"`;
 
-/** The errors that a request to any path may cause. */
+/** The errors that any request may cause. */
 export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'bad_request',
   'method_not_allowed',
@@ -41,7 +41,7 @@ export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'internal',
 ];
 
-/** The errors that a request to any path with a token may cause. */
+/** The errors that any request with a token may cause. */
 export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   ...ERRORS_ANYWHERE,
   'unauthenticated',
@@ -102,7 +102,7 @@ export function describeHeaders(
   };
 }
 
-/** Returns references to the request id header and to the headers `others`. */
+/** Returns references to the request id header and to the headers in `others`. */
 export function headers(
   { requestIdHeader }: ApiSettings,
   ...others: string[]
@@ -132,9 +132,9 @@ export function sharedResponses(
 }
 
 /**
- * Returns the responses by status to a request about `type` that may cause one of `codes`. A status
- * with exactly the errors of a shared response gets a reference to `sharedResponses`. The examples
- * in `own` replace the default examples.
+ * Returns the error responses for `codes`, by status. Their examples refer to `type`. If the errors
+ * of a status are those of a shared response, returns a reference to the shared response. The
+ * examples in `own` replace the default examples.
  */
 export function errorResponses(
   settings: ApiSettings,
@@ -190,7 +190,7 @@ function describe(
   );
   const examples = new Map<string, Example>();
   for (const { code, body } of responses) {
-    // With status 403 for missing rights, two errors have the type `forbidden`.
+    // If missing rights return 403, `access_denied` also has the type `forbidden`.
     const type = body.type ?? typeOf(code);
     const same = examples.get(type);
     examples.set(type, {
@@ -234,7 +234,7 @@ function exampleResponse(
 ): { status: number; headers: string[]; body: ErrorBody } {
   const requestId = isWithoutId(code) ? undefined : EXAMPLE_REQUEST_ID;
   const { status, headers, body } = errorResponse(example, requestId, settings.errors);
-  // The guard adds `Allow`, which is not part of any error.
+  // The request guard adds `Allow`, so the error does not contain this header.
   return {
     status,
     headers: [...Object.keys(headers), ...(code === 'method_not_allowed' ? ['allow'] : [])],

@@ -57,7 +57,7 @@ const AFTER_FIELDS: Properties = {
   ),
   updated_at: timestampSchema(
     ['string', 'null'],
-    'The time of the last update. Null if there was none.',
+    'The time of the last update. Null before the first update.',
     UPDATED_AT,
   ),
   links: { ...object('The link to the resource.', { self: SELF }), readOnly: true },
@@ -97,7 +97,7 @@ function afterFields(type: ResourceType): Properties {
   );
 }
 
-/** Returns a reference to a schema of the document. */
+/** Returns a reference to a schema in the document. */
 export function schemaReference(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
@@ -220,7 +220,7 @@ function page(type: ResourceType): JsonSchema {
   );
 }
 
-/** The bodies of error responses, by name. */
+/** The schemas of error responses, by name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: object(
     'The body of every error response, except for a missing or unknown token.',

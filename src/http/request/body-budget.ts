@@ -42,7 +42,7 @@ declare module 'fastify' {
  * are served in rotation. The bytes stay reserved until the response is sent or, if the caller has
  * disconnected, until the handler finishes. At most 256 requests wait, and at most 64 of one
  * caller. Further requests fail with `unavailable`. Call `addBodyBudget` before the routes are
- * added, so that its hooks run after the guard.
+ * added, so that its hooks run after the request guard.
  */
 export function addBodyBudget(
   app: FastifyInstance,
@@ -113,8 +113,8 @@ function onceClosed(then: () => void, ...emitters: readonly EventEmitter[]): voi
 }
 
 /**
- * Returns the maximum memory for the body of a request in bytes. This is its Content-Length, or the
- * limit of its route if the length is unknown.
+ * Returns the maximum size of a request's body in bytes. This is its Content-Length, or the limit
+ * of the route if the length is unknown.
  */
 function bodyBytes({ headers, route }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return route.bodyLimit;

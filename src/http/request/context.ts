@@ -53,17 +53,17 @@ export const CONTEXT_OPTIONS: readonly ContextOption[] = [
   },
   {
     right: 'hard_delete',
-    description: 'If true, the request deletes permanently and at once.',
+    description: 'If true, the request deletes the resource immediately and permanently.',
     headers: ['x-designate-hard-delete'],
     parameters: [],
     apply: (caller, value) => (isTrue(value) ? caller : undefined),
   },
 ];
 
-/** The header with the caller's id, on responses about resources with `identifiesCaller`. */
+/** The header with the caller's id, in responses about resources with `identifiesCaller`. */
 export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 
-/** Returns an id in encoded form, because ids of an identity service may contain any character. */
+/** Returns a percent-encoded id, because ids from an identity service may contain any character. */
 export function headerText(id: string): string {
   return encodeURIComponent(id.toWellFormed());
 }
@@ -78,7 +78,7 @@ const CONTEXT_PARAMETERS: ReadonlySet<string> = new Set(
   CONTEXT_OPTIONS.flatMap(({ parameters }) => parameters),
 );
 
-/** The header with which a caller leaves secrets out of a response. */
+/** The header with which a caller omits secrets from a response. */
 export const HIDE_SECRETS = 'Tsigil-Hide-Secrets';
 
 /** The query string of a request, parsed once. */
@@ -145,7 +145,7 @@ function hasContextHeader(rawHeaders: readonly string[]): boolean {
 
 /**
  * Returns the caller that results from the request context. Throws `access_denied` if the caller
- * lacks the right to a given header or parameter.
+ * lacks the right that a header or parameter of the request needs.
  */
 export function applyContext(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
   // An invalid query string sets no request context. `parametersOf` throws the error.
@@ -172,8 +172,8 @@ export function applyContext(request: FastifyRequest, caller: Caller, policy: Po
 }
 
 /**
- * Returns the project id in `value`. Throws `bad_request` for an invalid id and for a token.
- * Everyone who sees the project's zones would see the token.
+ * Returns the project id in `value`. Throws `bad_request` for an invalid id and for a token. A
+ * token as a project id would be visible to everyone who sees the project's zones.
  */
 function readProjectId(value: string): string {
   if (!isProjectId(value) || withoutTokens(value) !== value) {

@@ -18,9 +18,9 @@ const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'];
 const MAX_AGE_SECONDS = 3600;
 
 /**
- * Sets the headers that let a page of an allowed origin read the response (Fetch standard, CORS
- * protocol). Has no effect on any other request. Browsers never add token headers themselves, so a
- * page has no more access than its user.
+ * Sets the headers that let a page from an allowed origin read the response (Fetch standard, CORS
+ * protocol). Responses to other requests get at most a `Vary` header. Browsers never add token
+ * headers themselves, so a page has no more access than its user.
  */
 export function allowOrigin(
   request: FastifyRequest,

@@ -99,8 +99,8 @@ const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>>
 };
 
 /**
- * Returns any thrown value as a `ServiceError`. An error that is neither the service's own nor
- * caused by the caller becomes `internal`.
+ * Returns any thrown value as a `ServiceError`. Returns a `ServiceError` unchanged. Any other error
+ * that the caller did not cause becomes `internal`.
  */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;

@@ -11,7 +11,7 @@ import { applyContext } from './context.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
-/** The dependencies of the guard. */
+/** The dependencies of the request guard. */
 export interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
@@ -46,7 +46,7 @@ declare module 'fastify' {
     settings: RequestSettings;
     /** The caller. Undefined outside the API and before the token is checked. */
     caller: Caller | undefined;
-    /** The base URL of the service as this caller uses it, without a final slash. */
+    /** The base URL of the service as this caller uses it, without a trailing slash. */
     base: string;
     /** The client's address. Stored because a closed connection has no address. */
     address: string | undefined;
@@ -103,8 +103,9 @@ export function createGuard(
 }
 
 /**
- * Returns the owner of a request in fair turns: the caller of a cached token, or the address. The
- * request may not have passed the guard yet. The probes from an address have a separate owner.
+ * Returns the owner under which `FairTurns` queues a request: the caller of a cached token, or the
+ * address. The request may not have passed the guard yet. The probes from an address have a
+ * separate owner.
  */
 export function requestOwner(
   request: FastifyRequest,
@@ -154,7 +155,9 @@ export function recordRefusal(request: FastifyRequest, { code }: ServiceError): 
 
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Returns the caller's own request id in `header`, or undefined if it is absent or invalid. */
+/**
+ * Returns the request id that the caller sent in `header`, or undefined if it is absent or invalid.
+ */
 export function globalRequestId({ headers }: FastifyRequest, header: string): string | undefined {
   const given = headers[header];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;

@@ -30,8 +30,8 @@ function runAll<T>(steps: Generator<undefined, T>): T {
 }
 
 /**
- * Reads a body that may be long, in slices. Decoding takes one slice and parsing another, even for
- * a body of 2 MB. Throws the errors of `readJsonBody`.
+ * Reads a body that may be long, in slices. Decoding and parsing take one slice each, even for a
+ * body of 2 MB. Throws the errors of `readJsonBody`.
  */
 export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer): Promise<unknown> {
   const bytes = bytesOf(request);
@@ -122,15 +122,15 @@ function* countMembers(value: unknown): Generator<undefined, number> {
 }
 
 /**
- * Returns the position of the first member name that its object already contains. `text` must be
- * valid JSON. Returns undefined if no name is duplicated.
+ * Returns the position of the first duplicate member name, or undefined if there is none. `text`
+ * must be valid JSON.
  */
 function* findDoubledMember(text: string): Generator<undefined, number | undefined> {
   const open: Set<string>[] = [];
   const colon = /[ \t\r\n]*:/y;
   let seen = 0;
-  let start: number | undefined; // the start of the string that the scan is inside
-  // The scan does not match a string as a whole, because a long one would overflow the matcher's
+  let start: number | undefined; // the start of the current string
+  // The scan does not match a string as a whole, because a long string would overflow the matcher's
   // stack.
   for (const { 0: token, index } of text.matchAll(/\\.|["{}]/g)) {
     if ((seen += 1) % STEP === 0) yield;

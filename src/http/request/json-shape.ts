@@ -4,10 +4,7 @@ import { ServiceError } from '../../domain/model/errors.ts';
 export interface ShapeLimits {
   /** The maximum number of arrays and objects. */
   readonly containers: number;
-  /**
-   * The maximum number of members of all objects together. The parser needs several microseconds
-   * for each new name.
-   */
+  /** The maximum number of members of all objects together. New names are slow to parse. */
   readonly members: number;
   /** The maximum number of members of one object. */
   readonly membersOfOne: number;
@@ -56,7 +53,7 @@ const CLOSING_BRACE = 0x7d;
 export function* checkShape(bytes: Buffer, limits: ShapeLimits): Generator<undefined, void> {
   let [containers, allMembers, items] = [0, 0, 0];
   let isInString = false;
-  let members = 0; // the number of members of the container that the scan is inside
+  let members = 0; // the number of members of the current array or object
   const outer: number[] = [];
   for (let start = 0; start < bytes.length;) {
     const end = Math.min(start + STEP_BYTES, bytes.length);

@@ -3,8 +3,8 @@ import { hashToken } from '../../domain/resources/token.ts';
 import { addressGroup } from '../connection/client-address.ts';
 
 /**
- * The rate of one caller or address: `burst` requests at once, `requestsPerSecond` on average; 0
- * for no limit.
+ * The rate limit of one caller or address: `burst` requests at once, `requestsPerSecond` on
+ * average; 0 for no limit.
  */
 export interface RateLimit {
   readonly requestsPerSecond: number;
@@ -74,13 +74,13 @@ export function createRateLimiter(
 }
 
 /**
- * A function that ends the check of a token with its result. `valid` is `elsewhere` if the token is
- * valid only from another address, and undefined if the check failed. Throws `too_many_requests`
- * like `beginCheck`.
+ * A function that ends the check of a token. `valid` is the result of the check. It is `elsewhere`
+ * if the token is valid only from another address, and undefined if the check failed. Throws
+ * `too_many_requests` like `beginCheck`.
  */
 export type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
 
-/** The limit on requests without a valid token from each address. */
+/** The rate limit of each address, for requests without a valid token. */
 export interface AddressLimit {
   /**
    * Takes one token from the bucket of `address` for a request that has no API token. Throws
@@ -89,16 +89,16 @@ export interface AddressLimit {
   take(address: string): void;
   /**
    * Takes one token from the bucket of `address` for a request whose API token must be checked.
-   * Call the returned function with the result of the check. For a valid API token, that function
-   * puts the token back into the bucket. An API token that was valid at its last check is admitted
+   * Call the returned function with the result of the check. If the API token is valid, that
+   * function puts the bucket token back. An API token that was valid at its last check is admitted
    * even if the bucket is empty.
    */
   beginCheck(address: string, token: string): EndCheck;
 }
 
 /**
- * Returns the limit on requests without a valid token. IPv6 addresses of one /64 count as one
- * address. `seconds` is a monotonic clock.
+ * Creates the rate limit of each address, for requests without a valid token. IPv6 addresses of one
+ * /64 count as one address. `seconds` is a monotonic clock.
  */
 export function createAddressLimit(limit: RateLimit, seconds: () => number): AddressLimit {
   const { requestsPerSecond } = limit;
@@ -118,7 +118,7 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
     take,
     beginCheck(address, token) {
       const hash = hashToken(token);
-      // Requests that present the same API token at the same time are charged once, for its first
+      // Concurrent requests with the same API token together take one bucket token, for the first
       // check.
       const free = validTokens.has(hash) || underCheck.has(hash);
       if (!free) take(address);

@@ -89,7 +89,7 @@ export function routeOf({ routeOptions, url, server }: FastifyRequest): FastifyR
   return { ...routeOptions, url: path, config: { ...routeOptions.config, allow, refused: true } };
 }
 
-/** The segment of a path that can be an id, as in `/v2/tlds/{id}`. */
+/** The index of the path segment that can be an id, as in `/v2/tlds/{id}`. */
 const ID_SEGMENT = 3;
 
 /**

@@ -4,7 +4,9 @@ import type { Parameter } from '../../domain/operations/list-query.ts';
 
 /** The settings of the URLs in responses. */
 export interface UrlSettings {
-  /** The configured base URL, without a final slash. Undefined to use the request's Host header. */
+  /**
+   * The configured base URL, without a trailing slash. Undefined to use the request's Host header.
+   */
   readonly publicUrl: string | undefined;
   readonly trustProxyHeaders: boolean;
 }
@@ -13,7 +15,7 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
 
 /**
- * Returns the base URL of the service as this caller uses it, without a final slash. Throws
+ * Returns the base URL of the service as this caller uses it, without a trailing slash. Throws
  * `bad_request` for an invalid Host header and for more than one. Also throws `bad_request` for a
  * missing Host header, unless the protocol is HTTP/1.0 (RFC 9112 section 3.2).
  */
@@ -124,7 +126,7 @@ function encode(text: string): string {
 
 /**
  * Returns the path and query of a request target. Removes the scheme and host of the absolute form
- * (RFC 9112 section 3.2.2). Also removes empty segments and slashes at the end of the path, because
+ * (RFC 9112 section 3.2.2). Also removes empty segments and trailing slashes from the path, because
  * scripts join `…/v2/` and `/tlds`.
  */
 export function pathAndQuery(target: string): string {

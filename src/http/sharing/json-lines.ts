@@ -17,7 +17,7 @@ export function acceptsLines({ method, headers }: FastifyRequest): boolean {
 
 /**
  * Sends values as JSON lines. Requests the next part once the caller has read the previous one, so
- * that memory holds two parts at most. Stops when the caller disconnects. Throws the error of the
+ * that memory holds at most two parts. Stops when the caller disconnects. Throws the error of the
  * first part, if any. A later error ends the connection before the end of the response.
  */
 export async function sendLines(

@@ -6,8 +6,8 @@ import { signedIn } from '../request/guard.ts';
 
 /**
  * A function that runs the work of a request about many resources and returns its result. Rejects
- * with `unavailable` if the queue of waiting requests is full, and with `request_timeout` if the
- * caller disconnects before the work begins.
+ * with `unavailable` if the queue of waiting requests is full. Rejects with `request_timeout` if
+ * the caller disconnects before the work begins.
  */
 export type RunLongWork = <T>(
   request: FastifyRequest,

@@ -38,7 +38,7 @@ export interface AgentDependencies {
   readonly onDrift: 'repair' | 'report';
   readonly clock: Clock;
   readonly log: DeliveryLog;
-  /** Ends the agent when it aborts. */
+  /** The signal that stops the agent. */
   readonly signal: AbortSignal;
   /** Returns a number from 0 to 1. */
   random(): number;
@@ -166,7 +166,7 @@ function contact({ log, signal, nameServer, random }: AgentDependencies): Contac
           if (isStopped()) return undefined;
           failed?.(error);
           const message = error instanceof Error ? error.message : String(error);
-          // Log each reason once, and not at each attempt.
+          // Log each reason only once, not at every attempt.
           if (message !== problem)
             log.warn(
               { name_server: nameServer, reason: message },

@@ -22,10 +22,10 @@ export interface Identity {
 }
 
 /**
- * Returns a name that no other running agent has: the name of the host and a random id. The id is
- * in `file`, so that the agent gets its lease back after a restart. `lock` locks this file until
- * the process ends, and throws if another process has locked it. An agent that cannot lock the
- * file, or that runs from a copy of the disk, gets another id.
+ * Returns a name that no other running agent has: the host name and a random id. The id is in
+ * `file`, so that the agent gets its lease back after a restart. `lock` locks this file until the
+ * process ends, and throws if another process has locked it. An agent that cannot lock the file, or
+ * that runs from a copy of the disk, gets another id.
  */
 export function identify(host: string, file: string, lock: (file: string) => void): Identity {
   try {
@@ -41,7 +41,9 @@ function nameOf(host: string, id: string): string {
   return `${host.slice(0, MAX_NAME - id.length - 1)}-${id}`;
 }
 
-/** Returns the id in a file, or stores a new one. Throws Node's errors. */
+/**
+ * Returns the id in a file. If there is none, stores and returns a new id. Throws Node's errors.
+ */
 function storedId(file: string): string {
   const boot = bootId();
   const stored = readJson(file);

@@ -17,7 +17,7 @@ export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result 
   const { state, error, appliedAt, keysWanted, keysLive } = record;
   const applied = appliedAt !== undefined;
   const done = applied ? 'changed' : 'unchanged';
-  // Another program may use the name of an undeliverable key. The next pass must know this.
+  // Undeliverable keys come first: the next pass must know that other programs may use their names.
   const isFirst = (row: Delivery) => row.state === 'undeliverable';
   const sorted = record.changed.toSorted((one, other) => +isFirst(other) - +isFirst(one));
   const changed = sorted.slice(0, MAX_AT_ONCE);
@@ -51,9 +51,9 @@ function isComplete({ nextProbeMs = 0 }: PassRecord): boolean {
 }
 
 /**
- * Returns the ids of keys without a delivery that a pass has not begun to deliver. `delivered` has
- * the ids of keys with deliveries. The names of the returned keys do not count as Tsigil's, because
- * other programs may use these names.
+ * Returns the ids of keys that have no delivery and that a pass has not begun to deliver.
+ * `delivered` has the ids of keys with deliveries. The names of the returned keys do not count as
+ * Tsigil's, because other programs may use these names.
  */
 export function notBegun(
   keys: readonly { readonly id: string }[],

@@ -37,13 +37,13 @@ export interface RemoteStore {
   offer(pass: AgentPass): Promise<void>;
   /** Ends the pass in progress, if any. A pass that lost its lease may end without a record. */
   end(): void;
-  /** Sets whether the agent makes passes alone, because the service does not respond. */
+  /** Sets whether the agent runs passes alone, because the service does not respond. */
   setAlone(isAlone: boolean): void;
 }
 
 /**
  * Creates the delivery store of one agent. The service requests passes. While the service does not
- * respond, the agent makes passes with the last state that it has applied.
+ * respond, the agent runs passes with the last state that it has applied.
  */
 export function createRemoteStore({
   id,
@@ -158,7 +158,7 @@ export function createRemoteStore({
         finish();
       }
     },
-    // The service has written the rows before it sent the keys.
+    // The service wrote the rows before it sent the keys.
     async begin(_id, _holder, _fence, rows) {
       const pass = active();
       if (!(await holds())) throw new LeaseLostError();
@@ -186,7 +186,7 @@ export function createRemoteStore({
 
 interface CurrentPass {
   readonly pass: AgentPass;
-  /** Whether the agent makes the pass without the service. */
+  /** Whether the agent runs the pass without the service. */
   readonly isOwn: boolean;
   readonly began: number;
   /** The ids of the new keys that the pass has begun to deliver. */
@@ -195,7 +195,7 @@ interface CurrentPass {
   heldAt: number;
 }
 
-/** How long an agent waits for the service before it makes a pass alone. */
+/** How long an agent waits for the service before it runs a pass alone. */
 const FIRST_CHECK_MS = 5000;
 
 /** Returns the claim of a pass, with the state of the name server after it. */

@@ -13,7 +13,7 @@ import { LEASE_MS } from '../reconciler/lease.ts';
 import { redactor } from '../reconciler/redaction.ts';
 import { newSlicer } from '../slices.ts';
 
-/** The changes to the database that the report of an agent causes. */
+/** The changes to the database that an agent's report causes. */
 export interface ReadReport {
   /** The rows of deliveries that change. */
   readonly rows: readonly Delivery[];
@@ -72,8 +72,8 @@ export function readReport(
 }
 
 /**
- * Returns the time since which a name server keeps a key with an unknown secret. Returns null for
- * other keys.
+ * Returns `appliedAt` of an undeliverable key whose earlier version stays on the name server,
+ * because its secret is unreadable. Returns null for other keys.
  */
 function keptSince(row: Delivery, error: Delivery['error'], now: string): string | null {
   if (error?.code !== 'unreadable_secret') return null;
@@ -116,7 +116,7 @@ export async function recordReport(
 
 /**
  * Returns a function that removes the secrets of a name server's keys from the texts of a report.
- * Reads the keys only if the report has texts that are not stored already.
+ * Reads the keys only if the report has texts that are not stored yet.
  */
 export async function redactorFor(
   deliveries: Pick<DeliveryStore, 'desired'>,

@@ -40,7 +40,7 @@ export interface RunningAgentDelivery extends AgentDelivery {
   close(): Promise<void>;
 }
 
-/** Gives agents the keys of their name servers, and records what they report. */
+/** Sends agents the keys of their name servers, and records the agents' reports. */
 export function serveAgents(dependencies: AgentDependencies): RunningAgentDelivery {
   const { store, deliveries, agents, clock } = dependencies;
   const work = waitForWork({
@@ -55,7 +55,8 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
       const { agent, waitMs, etag, disconnected } = request;
       const known = readEtag(etag ?? '');
       const lease = await agents.poll(id, agent, waitMs + LEASE_MS);
-      // An agent that does not have the last state gets it at once, because its response was lost.
+      // An agent without the last state gets it at once, because the response with this state was
+      // lost.
       const isForced = known?.fence !== lease.fence && !lease.isPaused;
       const hasWork = isForced || (await work.wait(id, waitMs, disconnected));
       // The agent may have ended. With the shorter lease, another agent can take over sooner.
@@ -83,7 +84,7 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
   };
 }
 
-/** Returns the result of `work`. A lost lease becomes `agent_conflict`. */
+/** Returns the result of `work`. Throws `agent_conflict` if the lease was lost. */
 async function orConflict<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -21,7 +21,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** The error for a request that the service refuses. */
 export class RefusedError extends Error {
   readonly status: number;
-  /** The state that the agent cannot use, if that is the reason. */
+  /** The state that the agent cannot use. Undefined if the error has another reason. */
   readonly head: StateHead | DesiredForAgent | undefined;
 
   constructor(status: number, message: string, head?: StateHead | DesiredForAgent) {

@@ -26,7 +26,7 @@ export interface AgentSettings {
   readonly onDrift: 'repair' | 'report';
 }
 
-/** Returns what is wrong with the driver, its options and the files of an agent. */
+/** Returns the problems with the driver, its options and the files of an agent. */
 export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings): string[] {
   const { nameServer: name, driver, local } = settings;
   const files = [tokenFile, ...(caFile === undefined ? [] : [caFile])];
@@ -36,19 +36,19 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
     ),
     ...files.flatMap((file) => {
       try {
-        return readWholeFile(file).toString().trim() === '' ? [`${file} is empty`] : [];
+        return readWholeFile(file).toString().trim() === '' ? [`'${file}' is empty`] : [];
       } catch (error) {
-        return [`${file} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`];
+        return [`'${file}' cannot be read: ${error instanceof Error ? error.message : 'unknown'}`];
       }
     }),
   ];
 }
 
-/** The dependencies of an agent on its process. */
+/** What an agent needs from the process that runs it. */
 export interface AgentProcess {
   readonly log: DeliveryLog;
   readonly clock: Clock;
-  /** Ends the agent when it aborts. */
+  /** The signal that stops the agent. */
   readonly signal: AbortSignal;
   /** The file with the id of the agent. */
   readonly stateFile: string;

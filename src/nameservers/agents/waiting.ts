@@ -52,7 +52,7 @@ export function waitForWork({ due, countChanges, listen, failed }: WaitingDepend
         for (const id of await due(ids)) void endWhenCalm(id);
         hasFailed = false;
       } catch (error) {
-        // Report once, and not at every poll while the database does not respond.
+        // Report only once, not at every poll while the database does not respond.
         if (!hasFailed) failed(error);
         hasFailed = true;
       }

@@ -4,7 +4,8 @@ import { driverErrors } from '../control.ts';
 
 /**
  * A client for the control socket of Knot DNS. A message is a sequence of units. A unit is one
- * octet for its type, and items. An item is its number plus 16, a length in 16 bits, and octets.
+ * octet for its type, followed by items. An item is one octet for its number plus 16, a 16-bit
+ * length, and the octets of its value.
  */
 
 /** The items of a unit, by their numbers. */
@@ -88,7 +89,7 @@ async function readBlock(connection: Connection): Promise<readonly KnotUnit[]> {
     if (type === BLOCK) return units;
     if (type === END) throw new NetError({ reason: 'Knot ended the response early' });
     if (type < FIRST_ITEM) {
-      // A unit with a further value of the same item repeats no other item.
+      // A unit with a further value of the same item omits the other items.
       units.push({});
       continue;
     }

@@ -13,7 +13,7 @@ import { withoutSecrets } from '../file-server.ts';
 import { knotControl, knotErrors, type KnotConnection, type KnotUnit } from './knot-control.ts';
 import { keysOf, NO_ADDRESS } from './knot-file.ts';
 
-/** How long another client may take to end its transaction, before it counts as abandoned. */
+/** How long a transaction of another client may stay open before it counts as abandoned. */
 const TRANSACTION_MS = 2000;
 const RETRY_MS = 100;
 
@@ -26,7 +26,7 @@ interface Rule {
   readonly denies: boolean;
 }
 
-/** The differences between the server and a desired state, and the commands that remove them. */
+/** The differences between the server and a desired state, and the commands that resolve them. */
 interface Plan {
   readonly keys: readonly DesiredKey[];
   readonly taken: readonly DesiredKey[];
@@ -150,7 +150,10 @@ function planOf(
     const commands = ruleCommands(id, right, members, rules.get(id));
     changes.push(...commands);
     if (commands.length > 0)
-      differences.push({ kind: 'other', message: `The rule '${id}' of Knot DNS differs.` });
+      differences.push({
+        kind: 'other',
+        message: `The rule '${id}' of Knot DNS differs from the desired rule.`,
+      });
   }
   // A key must exist before a rule names it, and no rule may name a key that is removed.
   const after = extra.map((name) => ({ command: 'conf-unset', section: 'key', id: `${name}.` }));
@@ -202,8 +205,8 @@ function wantedRules(keys: readonly DesiredKey[], rules: ReadonlyMap<string, Rul
 
 /**
  * Returns the commands that change a rule. In Knot, a rule without keys matches every unsigned
- * request. Tsigil therefore makes a rule without keys deny requests from an address that no request
- * has.
+ * request. Without keys, a rule of Tsigil therefore denies only an address from which no request
+ * comes.
  */
 function ruleCommands(
   id: string,

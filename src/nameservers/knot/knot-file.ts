@@ -65,7 +65,7 @@ export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
 
 /**
  * The address in a rule without keys. No request comes from this address. In Knot, a rule without
- * keys matches every unsigned request. A rule that only denies matches every request, so later
+ * keys matches every unsigned request. A rule with only `deny: on` matches every request, so later
  * rules would have no effect.
  */
 export const NO_ADDRESS = '0.0.0.0/32';

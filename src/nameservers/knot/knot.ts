@@ -27,7 +27,7 @@ const DEFAULT_DATABASE = '/var/lib/knot/confdb';
 
 /**
  * Knot DNS: keys and access rules in a file that a text configuration includes, or in the
- * configuration database. The driver detects which of them the server uses.
+ * configuration database. The driver detects which of the two the server uses.
  */
 export const knot = defineDriver({
   options,
@@ -70,8 +70,8 @@ export const knot = defineDriver({
 });
 
 /**
- * Returns whether the server runs with a configuration database. Returns undefined if this process
- * cannot detect it, for example because it may not see the processes of other users.
+ * Returns whether the server runs with a configuration database. Returns undefined if this is
+ * unknown, for example because this process cannot see the processes of other users.
  */
 async function detectDatabase(controlSocket: string): Promise<boolean | undefined> {
   try {

@@ -21,8 +21,8 @@ export async function inParallel<T>(
 
 /**
  * Returns a function that runs tasks, at most `concurrency` at a time, in the order of its calls.
- * It returns what the task returns, and throws what the task throws. Once a task has failed, it
- * starts no further task and throws the same error.
+ * The function returns what the task returns, and throws what the task throws. Once a task has
+ * failed, the function starts no further task and throws the same error.
  */
 export function limiter(concurrency: number): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];

@@ -22,7 +22,7 @@ export interface PowerdnsApi {
   }): Promise<void>;
   changeSecret(name: string, secret: string): Promise<void>;
   deleteKey(name: string): Promise<void>;
-  /** Returns all metadata of a zone: kind -> values. Returns undefined if there is no zone. */
+  /** Returns all metadata of a zone, by kind. Returns undefined if there is no zone. */
   metadata(zone: string): Promise<ReadonlyMap<string, readonly string[]> | undefined>;
   /** Sets the keys that may transfer a zone. Does nothing if there is no zone. */
   setTransferKeys(zone: string, names: readonly string[]): Promise<void>;
@@ -43,8 +43,9 @@ const metadataKind = array(
 const settingsKind = array(responseObject({ name: anyText(), value: anyText() }), 0, MOST);
 
 /**
- * Returns the function that opens the API of the server at `options.url` for one pass. It reads the
- * API key once, and throws `DriverError`. The signal ends all requests of the pass.
+ * Returns the function that opens the API of the server at `options.url` for one pass. That
+ * function reads the API key once, and throws `DriverError`. The signal ends all requests of the
+ * pass.
  */
 export function createPowerdnsApi(
   options: PowerdnsOptions,

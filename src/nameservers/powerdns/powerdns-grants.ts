@@ -6,12 +6,12 @@ export interface Grants {
   readonly transfer: readonly string[];
   readonly update: readonly string[];
   /**
-   * If this list has networks, `update` must have keys. Otherwise everyone in the networks could
-   * update.
+   * The networks that may update the zone. If this list has networks, `update` must have keys.
+   * Otherwise anyone in the networks could update the zone.
    */
   readonly updateFrom: readonly string[];
   /**
-   * The networks that an operator has set. The driver stores these networks while it removes them.
+   * The networks that an operator set. The driver stores them here while `updateFrom` omits them.
    */
   readonly formerFrom: readonly string[];
 }
@@ -36,9 +36,9 @@ export async function readGrants(api: PowerdnsApi, zone: string): Promise<Grants
 }
 
 /**
- * Returns grants with other keys for updates. Without keys, no network may update. With keys, the
- * former networks of an operator may update again. If there are none, `addsNetworks` adds all
- * networks.
+ * Returns `grants` with the keys in `update` for updates. Without keys, no network may update. With
+ * keys, the former networks of an operator may update again. If there are none, `addsNetworks` adds
+ * all networks.
  */
 export function withUpdateKeys(
   grants: Grants,
@@ -64,7 +64,7 @@ function isSame(one: Grants, other: Grants): boolean {
 /**
  * Changes the keys of a zone from `present` to `target`. Returns the new grants, or undefined if
  * nothing differs. PowerDNS accepts unsigned updates from a network if the list of keys is empty.
- * It also replaces a list without a transaction, so the list is empty for a moment. This function
+ * It also replaces a list without a transaction, so the list is briefly empty. This function
  * therefore removes networks before it changes the keys, and adds networks afterwards. PowerDNS
  * refuses a list of keys for transfers if one of the keys does not exist. This function therefore
  * leaves out deleted keys. Throws `DriverError`.

@@ -29,7 +29,7 @@ export interface Plan {
   readonly wanted: (zone: string) => Readonly<Record<Right, readonly string[]>>;
 }
 
-/** Returns a function that returns the keys that a zone must accept. */
+/** Returns a function that returns the names of the keys that a zone must accept. */
 export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): Plan['wanted'] {
   const managed = new Set(state.zones);
   const select = (right: Right) => {
@@ -112,7 +112,7 @@ export function differencesOf({
     if (hasKeys && grants.updateFrom.length === 0 && target.updateFrom.length > 0)
       differences.push({
         kind: 'other',
-        message: `No network may update the zone '${zone}', although keys have this right.`,
+        message: `No network may update the zone '${zone}', although keys have the right 'update'.`,
       });
   }
   return differences;

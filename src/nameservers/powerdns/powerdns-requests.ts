@@ -9,8 +9,8 @@ import { driverErrors } from '../control.ts';
 import { DriverError } from '../driver.ts';
 
 /**
- * The time limit of one request, which a shared signal can shorten by up to 1 s. It allows for a
- * long list of zones.
+ * The time limit of one request, which a shared signal can shorten by up to 1 s. The limit allows
+ * for a long list of zones.
  */
 const REQUEST_MS = 10_000;
 
@@ -91,20 +91,24 @@ function requestsOf(
           `PowerDNS refused ${method} ${path}: ${status} ${errorOf(text)}.`,
           'Read the log of PowerDNS.',
         );
-      // Parsing an empty text is expensive, because of the error that it causes.
+      // Parsing an empty text is slow, because it creates an error.
       return { body: text === '' ? undefined : parseJson(text) };
     });
   };
 }
 
-/** Returns whether to repeat a request. A repeated POST could find what the first one created. */
+/**
+ * Returns whether to repeat a request. A repeated POST could conflict with what the first POST
+ * created.
+ */
 function isInterrupted(method: string, { status }: HttpResponse): boolean {
   return status === 500 && method !== 'POST';
 }
 
 /**
  * Returns a function that returns a signal with the time limit of one request. Requests that begin
- * within a second share a signal, because thousands of signals take as long as the requests.
+ * within a second share a signal, because creating thousands of signals takes as long as the
+ * requests.
  */
 function limitedSignals(ending: AbortSignal): () => AbortSignal {
   let latest: { readonly signal: AbortSignal; readonly since: number } | undefined;

@@ -105,7 +105,8 @@ export const powerdns = defineDriver({
         if (removed.length < zones.length)
           await inParallel(removed, requests, (name) => disableKey(api, name));
         // A new or changed key would get the grants of a former key with the same name. Remove
-        // these grants first, or give a new key a secret that no one knows until they are removed.
+        // these grants first, or give a new key a secret that no one knows until the grants are
+        // removed.
         const isDisabled = changed.length === 0 && fresh.length < zones.length;
         if (!isDisabled) await grant((zone, grants) => shrunk(grants, desired, wanted(zone)));
         await inParallel([...changed, ...fresh], requests, async (key) => {

@@ -94,7 +94,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS));
         const zones = stored === undefined ? [] : (await deliveries.desired(stored)).state.zones;
         const unsigned = stored && (await checkUnsigned(stored, zones));
-        // Report a server that is down as one problem, and not as two.
+        // Report a server that is down as one problem, not as two.
         const isDown = unsigned?.responds === false && requirements.some(({ ok }) => !ok);
         const all = unsigned === undefined || isDown ? requirements : [...requirements, unsigned];
         return all.map(({ requirement, ok, problem = null, hint = null }): ShownRequirement => ({

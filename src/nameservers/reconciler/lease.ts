@@ -9,7 +9,7 @@ const RENEW_MS = 2500;
 /** The maximum time of a pass. */
 const PASS_MS = 120_000;
 
-/** A claim that is renewed until it is stopped. */
+/** A claim that is renewed until `stop` is called. */
 export interface Lease {
   /**
    * Aborts when the claim is lost, when the pass takes more than 2 minutes, or when `stopping`
@@ -44,7 +44,7 @@ export function keepLease(
     isLost: () => lost.signal.aborted,
     stop() {
       clearInterval(timer);
-      stopped.abort(); // ends the time limit
+      stopped.abort(); // cancels the time limit
     },
   };
 }

@@ -26,7 +26,7 @@ export interface PassDependencies extends SettleDependencies {
   readonly holder: string;
   /** Whether a pass repairs or only reports differences that another program made. */
   readonly onDrift: 'repair' | 'report';
-  /** Aborts to end the pass when the service stops without waiting. */
+  /** Aborts when the service stops without waiting for the pass to end. */
   readonly signal: AbortSignal;
 }
 
@@ -51,10 +51,10 @@ export interface PassResult {
 }
 
 /**
- * Makes one pass for a name server. Claims the server, reads the outbox and then the desired state,
+ * Runs one pass for a name server. Claims the server, reads the outbox and then the desired state,
  * compares, applies, verifies and records. Returns undefined if there is no work or another process
- * has the claim. Records a failure, and then leaves the outbox unchanged. Throws errors of the
- * database.
+ * has the claim. After a failure, records the failure and leaves the outbox unchanged. Throws
+ * errors of the database.
  */
 export async function makePass(
   dependencies: PassDependencies,
@@ -176,7 +176,10 @@ async function reconcile(
   await nextIfOver(slicer);
   const foundDrift = differences.length > 0;
   if (foundDrift && onDrift === 'report') {
-    const error = { code: 'drift', message: differences[0]?.message ?? 'the name server differs' };
+    const error = {
+      code: 'drift',
+      message: differences[0]?.message ?? 'the name server differs from the desired state',
+    };
     const nextCheckMs = checkInterval(server, clock(), random);
     const record = {
       ...({ outbox, state: 'drifted', error, keysWanted: state.keys.length } as const),
@@ -190,7 +193,7 @@ async function reconcile(
   let problems: readonly KeyProblem[] = [];
   let hasApplied = false;
   if (foundDrift || !isApplied) {
-    // Before its first change, the driver can still find that another program has a key's name.
+    // Before its first change, the driver may find that another program already uses a key's name.
     const applied = await driver.apply(state, owned, signal, async (keys) => {
       await store.begin(server.id, holder, fence, intendedOf(keys, former));
       known.applying = keys;
@@ -216,7 +219,7 @@ async function reconcile(
         : interval,
     nextProbeMs: { all: interval, interrupted: RESUME_MS, none: undefined }[settled.probed],
   });
-  // A name server keeps the keys whose secret is not known, and may quote them.
+  // Keys whose secret is unreadable stay on the name server, which may quote their secrets.
   const kept = new Set(state.kept?.map(({ id }) => id));
   for (const id of memory.keys()) if (!kept.has(id)) memory.delete(id);
   for (const key of state.keys) memory.set(key.id, key);
@@ -245,7 +248,7 @@ function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
   return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
 }
 
-/** Returns the keys that the last apply left out because their names were taken. */
+/** Returns the keys that the last pass left out because their names were taken. */
 function namesTaken(former: readonly Delivery[]): KeyProblem[] {
   return former.flatMap(({ keyId, error }) =>
     error?.code === 'name_taken'

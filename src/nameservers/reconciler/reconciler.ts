@@ -50,9 +50,10 @@ export interface Reconciler {
 }
 
 /**
- * Gives name servers their desired state after each change, and checks them regularly. Each name
- * server has one pass at a time. All changes during a pass share the next pass, and so do the
- * changes of a burst. A slow or failing name server does not delay other name servers.
+ * Applies the desired state to its name servers after each change, and checks each name server
+ * about every 60 s. Each name server has one pass at a time. All changes during a pass share the
+ * next pass, and so do the changes of a burst. A slow or failing name server does not delay other
+ * name servers.
  */
 export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
   const { store, servers, concurrency, failed } = dependencies;
@@ -70,8 +71,8 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   /** The name servers whose next pass has waited, or waits, for the end of a burst. */
   const calm = new Set<string>();
   /**
-   * When the last pass of each name server began. The name servers that have waited longest come
-   * first.
+   * The time when the last pass of each name server began. The name servers that have waited
+   * longest get the next passes.
    */
   const started = new Map<string, number>();
   const mayStart = (id: string) => {
@@ -84,7 +85,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   let hasFailed = false;
 
   const report = (error: unknown) => {
-    // Report once, and not at every poll while the database does not respond.
+    // Report only once, not at every poll while the database does not respond.
     if (!hasFailed && !isStopping()) failed(error);
     hasFailed = true;
   };

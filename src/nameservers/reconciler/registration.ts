@@ -26,7 +26,7 @@ export interface ConfiguredNameServer {
   readonly local: unknown;
 }
 
-/** Returns what is wrong with the drivers and the local options of name servers. */
+/** Returns the problems with the drivers and the local options of name servers. */
 export function localProblems(servers: readonly ConfiguredNameServer[]): string[] {
   const ofEach = servers.flatMap(({ name, driver, local }) => {
     const at = `'nameServers': '${name}'`;
@@ -59,7 +59,7 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
 
 const OWN = 'Use each name and each file only once';
 
-/** Returns the values whose key an earlier value already has. */
+/** Returns the values whose key equals the key of an earlier value. */
 function repeated(values: readonly string[], keyOf: (value: string) => string): string[] {
   const keys = values.map(keyOf);
   return values.filter((value, index) => keys.indexOf(keyOf(value)) < index);

@@ -54,7 +54,7 @@ const MAX_CHEAP_RETRY_SECONDS = 4;
 /**
  * Returns how long to wait after failures, in milliseconds. The time is random, up to 2^`attempts`
  * seconds. It is at most 4 s after one of `CHEAP_FAILURES`, and otherwise at most 5 minutes. After
- * three refusals, it is 5 minutes.
+ * three refusals in a row, it is 5 minutes.
  */
 export function retryMs(
   attempts: number,
@@ -71,8 +71,8 @@ export function retryMs(
 }
 
 /**
- * Returns the time until the next check in milliseconds, with 10 % of jitter. A name server that
- * changed recently has a fixed time.
+ * Returns the time until the next check in milliseconds, with 10 % of jitter. Returns 30 s for a
+ * name server that changed less than 30 s ago.
  */
 export function checkInterval(
   { created_at: createdAt, updated_at: updatedAt }: NameServer,

@@ -20,7 +20,7 @@ export interface SettleDependencies {
   readonly memory: Map<string, DesiredKey>;
 }
 
-/** The input of `settle`: the data of a pass after the apply. */
+/** The input of `settle`: the data of a pass after `apply`. */
 export interface Settlement {
   readonly dependencies: SettleDependencies;
   readonly claim: Claim;
@@ -193,7 +193,7 @@ function deliveredRow(
   };
 }
 
-/** Returns the changed rows of keys that are left out. */
+/** Returns the changed rows of undeliverable keys. */
 function undeliverableRows(
   { desired, problems }: Settlement,
   rows: ReadonlyMap<string, Delivery>,

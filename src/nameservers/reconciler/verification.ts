@@ -19,7 +19,7 @@ import { PROBES_PER_SECOND } from './schedule.ts';
 /** The keys that a name server is expected to accept and to refuse. */
 export interface VerifyPlan {
   readonly accepted: readonly DesiredKey[];
-  /** Keys that were removed, with their former secret if this process knows it. */
+  /** The keys that were removed. */
   readonly refused: readonly RemovedKey[];
 }
 
@@ -27,6 +27,7 @@ export interface VerifyPlan {
 export interface RemovedKey {
   readonly id: string;
   readonly name: string;
+  /** The key with its former secret. Undefined if this process does not know the secret. */
   readonly former: DesiredKey | undefined;
 }
 
@@ -54,7 +55,7 @@ const KEYS_AT_ONCE = 4;
 
 /**
  * Verifies that a name server accepts keys, with at most 20 probes per second. Ends early if
- * `isInterrupted` returns true. `verified` is the number of keys that it has verified.
+ * `isInterrupted` returns true. `verified` is the number of keys that were verified.
  */
 export async function verifySlowly(
   verify: Verify,

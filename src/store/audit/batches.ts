@@ -12,9 +12,9 @@ const CLOCK_MARGIN_MS = 3_600_000;
 
 /** Consecutive batches, and the range of `seq` in them. */
 export interface Range {
-  /** The number of the batch with which the range begins. */
+  /** The number of the batch that is read first. */
   readonly edge: number;
-  /** The number of the batch with which the range ends. */
+  /** The number of the batch that is read last. */
   readonly end: number;
   readonly lowestSeq: number;
   readonly highestSeq: number;

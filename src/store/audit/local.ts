@@ -8,7 +8,7 @@ import {
 import { insertRecord } from '../sql/audit-records.ts';
 import type { Database } from '../sql/sql.ts';
 
-/** Returns the origin of a command on this machine: the user of its process. */
+/** Returns the origin of a command on this machine: the user who runs the command. */
 export function localOrigin(): AuditOrigin {
   const uid = process.getuid?.();
   const id = uid === undefined ? 'local' : `uid:${uid}`;

@@ -21,7 +21,7 @@ export interface AuditDependencies {
   readonly now: Clock;
   /** The id of this process. */
   readonly holder: string;
-  /** Returns the settings in force. */
+  /** Returns the current settings. */
   settings(): AuditSettings;
   readonly log: {
     info(fields: object, message: string): void;

@@ -15,7 +15,7 @@ const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
 export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE `;
 
 /**
- * Selects the records of two batches and of all batches between them. The plus prevents SQLite from
+ * Selects the records of two batches and of all batches between them. The `+` prevents SQLite from
  * using the index by batch. The primary key finds a range of `seq` faster.
  */
 export const IN_BATCHES = '+batch >= ? AND +batch <= ?';
@@ -41,7 +41,7 @@ const UNSEALED_PER_STEP = 5000;
 /** The maximum number of batches that one step reads. */
 const BATCHES_PER_STEP = 1000;
 
-/** The maximum number of steps of a page. This limit bounds the time of a request. */
+/** The maximum number of steps for one page. This limit bounds the time of a request. */
 const STEPS_PER_PAGE = 100;
 
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
@@ -161,7 +161,7 @@ function stepSize(filters: RecordFilters, wanted: number): number {
   return Object.keys(filters).length === 0 ? wanted : 2000;
 }
 
-/** Converts a row to a record, in the same object. PostgreSQL returns large integers as text. */
+/** Converts a row to a record in place. PostgreSQL returns large integers as text. */
 export function storedRecord(row: SqlRow): StoredRecord {
   row.seq = Number(row.seq);
   row.batch = numberOrNull(row.batch);

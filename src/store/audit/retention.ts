@@ -19,8 +19,8 @@ interface Expired {
 /**
  * Deletes at most 1,000 records of batches from before the timestamp `before`, in one transaction.
  * The first transaction marks a batch as purged, so that no reader mistakes the remaining records
- * for the whole batch. Records the deletion. Returns the new record; undefined if nothing is left
- * to delete, or if another process has the lease.
+ * for the whole batch. Records the deletion in the audit trail. Returns the new record; undefined
+ * if nothing is left to delete, or if another process has the lease.
  */
 export async function purgeExpired(
   { database, lease, now }: Omit<Sealer, 'keyring'>,
@@ -66,7 +66,7 @@ export async function purgeExpired(
  * total.
  */
 async function expiredBatches(sql: Sql, before: string): Promise<Expired[]> {
-  // Records of one batch may be mixed with records of the next batch.
+  // Records of one batch may be interleaved with records of the next batch.
   const oldest = await sql.one(
     'SELECT min(batch) AS number FROM (SELECT batch FROM audit_records ORDER BY seq LIMIT 2000) AS oldest',
     [],

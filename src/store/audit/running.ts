@@ -7,10 +7,10 @@ import { isHeldElsewhere, releaseLease } from './lease.ts';
 import { purgeExpired } from './retention.ts';
 import { readHead, sealBatch, type Head, type Sealer } from './seal.ts';
 
-/** How often records are sealed and combined events written. */
+/** How often the job seals records and writes combined events. */
 const INTERVAL_MS = 1000;
 
-/** How long no process seals after a process ended without releasing the lease. */
+/** How long sealing pauses after a process ends without releasing the lease. */
 const LEASE_MS = 10_000;
 
 /** The number of intervals between checkpoints, and between two searches for expired batches. */

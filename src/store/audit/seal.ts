@@ -33,11 +33,13 @@ export interface Head {
 export interface Sealed extends Head {
   /** The number of records in the batch. */
   readonly count: number;
-  /** The record that the end of the chain was lost. Undefined if nothing was lost. */
+  /** The record of the loss of the end of the chain. Undefined if nothing was lost. */
   readonly repair: AuditEntry | undefined;
 }
 
-/** The number of records that are read and hashed in one turn of the event loop: about 2 ms. */
+/**
+ * The number of records that one turn of the event loop reads and hashes. This takes about 2 ms.
+ */
 const STEP = 250;
 
 const COLUMNS = ['seq', ...ENTRY_COLUMNS].join(', ');
@@ -64,8 +66,8 @@ export async function sealBatch({
   if (await isHeldElsewhere(reads, dialect, lease)) return undefined;
   const { number: last, hash: previous, isLost } = await readHead(reads);
   const [number, at] = [last + 1, now()];
-  // Hash before the transaction, because unsealed records do not change and other writes need not
-  // wait.
+  // Hash before the transaction, so that other writes need not wait. Unsealed records do not
+  // change.
   const digest = hashBatch({ previous, number, at });
   const seqs: number[] = [];
   for (let rows: SqlRow[] = []; seqs.length < MAX_BATCH;) {

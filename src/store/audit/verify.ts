@@ -16,7 +16,7 @@ const STRAYS_PER_READ = 5000;
 /** The time within which the service seals records. */
 const SEAL_MS = 60_000;
 
-/** The time within which retention deletes the records of a batch. */
+/** How long retention may take to delete the records of a batch that it marked as purged. */
 const PURGE_MS = 3_600_000;
 
 /** The dependencies of a verification. */
@@ -24,7 +24,7 @@ export interface TrailSource {
   readonly sql: Sql;
   /** Returns the audit key with this number, or undefined if it was lost. */
   auditKey(number: number): { hmac(text: string): string } | undefined;
-  /** The current time, as a timestamp of the API. */
+  /** Returns the current time as a timestamp of the API. */
   now(): string;
 }
 
@@ -39,7 +39,7 @@ const NOTHING: Counts = {
   problems: [],
 };
 
-/** Verifies a part of the trail. */
+/** Verifies the part of the audit trail that `step` names. */
 export async function verifyTrail(
   source: TrailSource,
   step: VerificationStep,
@@ -47,12 +47,12 @@ export async function verifyTrail(
   return step.part === 'batches' ? verifyBatches(source, step) : verifyRecords(source, step);
 }
 
-/** Verifies the batches after a number: their links, records, hashes and MACs. */
+/** Verifies the links, records, hashes and MACs of the batches after batch number `after`. */
 async function verifyBatches(
   { sql, auditKey }: TrailSource,
   { after, macSeen }: VerificationStep,
 ): Promise<TrailVerification> {
-  // Read the head first, because other processes may seal further batches meanwhile.
+  // Read the head first, because other processes may seal further batches during the verification.
   const head = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
   const batches = await nextBatches(sql, after);
   const [known] =
@@ -87,7 +87,7 @@ async function verifyBatches(
     else if (key.hmac(macText(batch)) !== batch.mac) note('The MAC is wrong.');
     if (batch.mac !== null) hasMac = true;
     if (Number(head?.number) === number && head?.hash !== batch.hash)
-      note('The hash differs from the hash of the batch that the service sealed last.');
+      note('The hash differs from the hash that is stored as the end of the chain.');
     previous = batch.hash;
     expected = number + 1;
   }
@@ -121,8 +121,8 @@ async function isPurged(sql: Sql, number: number): Promise<boolean> {
 }
 
 /**
- * Searches the records after a `seq` for records that are not in the batch that they name. At the
- * end of the trail, checks that new records are being sealed.
+ * Searches the records whose `seq` is above `after` for records that are not part of the batch they
+ * name. At the end of the trail, checks that new records are being sealed.
  */
 async function verifyRecords(
   { sql, now }: TrailSource,
@@ -149,14 +149,14 @@ async function verifyRecords(
     if (stray !== undefined)
       problems.push({
         batch: Number(stray.batch),
-        problem: `Record ${Number(stray.seq)} names this batch, but is not one of its records.`,
+        problem: `Record ${Number(stray.seq)} names this batch, but is not part of it.`,
       });
     position = Number(last.seq);
   }
   return { ...NOTHING, problems, next: { part: 'records', after: position, macSeen } };
 }
 
-/** Returns a problem if records are not sealed in time. */
+/** Returns a problem if a record is still unsealed after `SEAL_MS`. */
 async function lateRecords(sql: Sql, now: string): Promise<TrailProblem[]> {
   const first = await sql.one(
     'SELECT at FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1',

@@ -10,7 +10,7 @@ import { places } from './outbox.ts';
 /** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;
 
-/** The minimum time between two extensions of a lease. */
+/** The minimum time between two renewals of a lease. */
 const RENEW_MS = 2000;
 
 /** Returns the operations on the leases of agents in an open database. */
@@ -65,7 +65,8 @@ export function createAgentStore(database: Database): AgentStore {
         lease,
       );
       if (row === undefined) throw new LeaseLostError();
-      // An agent requests changes more often than it must extend its lease.
+      // An agent also calls this function to read the number of changes, so most calls need no
+      // write.
       if (Number(row.rest) > leaseMs - RENEW_MS) return Number(row.changes);
       const renewed = await database.write((sql) =>
         sql.run(

@@ -12,7 +12,7 @@ const KEYS_PER_PAGE = 200;
 const ZONES_PER_PAGE = 2000;
 
 /**
- * Returns the keys of a pool, and the keys of its zones with the names of these zones. Reads the
+ * Returns the keys of a pool and of its zones, each with the zones that it applies to. Reads the
  * ids first, and then the keys in slices, so that other requests can run in between.
  */
 export async function candidatesOf(

@@ -2,15 +2,16 @@ import type { Claim } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 
-/** The minimum time between a failure and an attempt that a new change starts. */
+/** The minimum time between a failed attempt and an attempt that a new change causes. */
 const RETRY_AFTER_CHANGE_MS = 1000;
 
-/** The number of changes that wait for a name server. */
+/** An SQL expression for the number of changes that are pending for a name server. */
 export const OUTBOX_ROWS = `(SELECT count(*) FROM outbox WHERE outbox.nameserver_id = nameservers.id)`;
 
 /**
- * Returns the condition that a name server has work. Work is a check that is due, or a waiting
- * change whose retry is due. `now` is the clock of the database.
+ * Returns the SQL condition for a name server that has work. Work is a check or a probe that is
+ * due, or a pending change that can be tried again. `now` is the SQL expression for the current
+ * time.
  */
 export function isDue(now: string): string {
   return `paused = 0 AND (check_at <= ${now}
@@ -26,7 +27,7 @@ interface ServerTable {
   decode(row: SqlRow): NameServer;
 }
 
-/** Returns a claim that the same transaction has made. */
+/** Returns the claim that the same transaction made on the name server `id`. */
 export async function readClaim(
   sql: Pick<Sql, 'one'>,
   now: string,

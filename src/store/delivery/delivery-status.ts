@@ -9,7 +9,7 @@ import { createDeliveryStore, requestPass } from './delivery-store.ts';
 import { deliveryOf } from './pass-records.ts';
 import { places } from './outbox.ts';
 
-/** How long a name server counts as served after the last report of a process, in milliseconds. */
+/** How long a process counts as serving a name server after its last report, in milliseconds. */
 const SEEN_MS = 35_000;
 
 /** The maximum number of name servers in one statement. */
@@ -18,7 +18,7 @@ const MAX_IDS = 100;
 /** The maximum number of keys in the list of keys to remove. */
 const MAX_REMOVING = 1000;
 
-/** Returns the state of delivery in an open database, for the reconciler and for callers. */
+/** Returns the delivery operations of an open database: for the reconciler, agents and callers. */
 export function openDelivery(database: Database, store: Store, clock: Clock) {
   return {
     deliveries: createDeliveryStore(database, store, clock),
@@ -74,7 +74,7 @@ export function createDeliveryStatus(
         });
     },
     async removing() {
-      // Only a name server with work or with a failed attempt can have keys to remove.
+      // Only a name server with a pending change or a failed attempt can have keys to remove.
       const rows = await database.reads.all(
         `SELECT nameservers.name AS server, deliveries.* FROM nameservers
           JOIN deliveries ON deliveries.nameserver_id = nameservers.id
@@ -107,8 +107,8 @@ function statusOf({ served, pending }: SqlRow): ServerStatus {
 }
 
 /**
- * Returns the id of the pool whose name servers get a key. Returns an empty text if the key's zone
- * does not exist.
+ * Returns the id of the pool whose name servers get a key. Returns an empty string if the key's
+ * zone does not exist.
  */
 async function poolOf({ reads }: Database, { scope, resource_id: id }: Tsigkey): Promise<string> {
   if (scope === 'POOL') return id;

@@ -164,7 +164,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
   };
 }
 
-/** Requests that the next pass of a name server starts at once and probes all keys. */
+/** Requests an immediate pass for a name server. The pass probes all keys. */
 export async function requestPass(
   { write }: Pick<Database, 'write'>,
   id: string,

@@ -3,9 +3,7 @@ import { isEmpty } from '../../domain/delivery/affected.ts';
 import type { Affected } from '../../domain/model/ports.ts';
 import type { Dialect, Sql } from '../sql/sql.ts';
 
-/**
- * How long a process caches that no name server exists, if other processes may add a name server.
- */
+/** How long a process caches the absence of name servers, if other processes may add one. */
 const ABSENT_MS = 5000;
 
 /** The maximum number of pools, zones or name servers in one statement. */
@@ -16,24 +14,25 @@ export interface OutboxDependencies {
   readonly dialect: Dialect;
   /** True if no other process changes the database. */
   readonly exclusive: boolean;
-  /** Returns the number of changes to name servers by this process. */
+  /** Returns the number of changes that this process made to name servers. */
   serverChanges(): number;
 }
 
 /** The outbox of name servers: one row for each server and transaction that affects it. */
 export interface Outbox {
   /**
-   * Adds a row for each affected name server, in the transaction of the change. Returns whether it
-   * added a row. If no name server exists, runs no statement and returns undefined.
+   * Adds a row for each affected name server, in the transaction of the change. Returns whether the
+   * change added rows or deleted a name server. If no name server exists, runs no statement and
+   * returns undefined.
    */
   announce(sql: Sql, affected: Affected): Promise<boolean> | undefined;
 }
 
 /**
- * Creates the outbox of a database. Without name servers, a change runs no statement. The process
- * caches that no name server exists until it changes name servers itself. If other processes may
- * add a name server, this cached result expires after 5 s. A new name server gets a second pass
- * after 30 s, so it misses no change.
+ * Creates the outbox of a database. While no name server exists, a change runs no statement. The
+ * process caches the absence of name servers until it changes a name server itself. If other
+ * processes may add a name server, the cached result expires after 5 s. A new name server gets a
+ * second pass after 30 s, so it misses no change.
  */
 export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDependencies): Outbox {
   let absentSince: number | undefined;
@@ -80,8 +79,8 @@ export function addRows(
 }
 
 /**
- * Returns the conditions on name servers. If the ids are too many for one statement, the condition
- * matches all name servers.
+ * Returns the SQL conditions that select the affected name servers. If there are too many ids for
+ * one statement, the condition matches all name servers.
  */
 function conditions({ pools, zones, servers }: Affected): {
   texts: string[];

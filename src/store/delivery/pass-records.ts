@@ -24,9 +24,9 @@ export const COLUMNS = [
 ];
 
 /**
- * Records a pass, and releases or keeps the lease. A pass whose verification failed also counts as
- * an attempt. The condition `owned` compares the id, holder and fence in `lease`. Throws
- * `LeaseLostError` if another process holds the lease.
+ * Records a pass, and releases or keeps the lease. A pass with a key that was not verified counts
+ * as a failed attempt. The SQL condition `owned` compares the name server with the id, holder and
+ * fence in `lease`. Throws `LeaseLostError` if another process holds the lease.
  */
 export async function recordServer(
   sql: Sql,
@@ -55,7 +55,7 @@ export async function recordServer(
   if (recorded === 0) throw new LeaseLostError();
 }
 
-/** Returns the SQL assignments that release a lease, or renew it until `keepMs` from now. */
+/** Returns the SQL assignments that release a lease, or renew the lease for `keepMs`. */
 function leaseOf(now: string, keepMs: number): string {
   return keepMs > 0
     ? `lease_until = ${now} + ${Math.round(keepMs)}`
@@ -63,8 +63,8 @@ function leaseOf(now: string, keepMs: number): string {
 }
 
 /**
- * Returns the condition under which an agent may keep its lease: an agent still serves the name
- * server.
+ * Returns the SQL condition under which an agent may keep its lease: an agent still delivers to the
+ * name server.
  */
 function mayKeep(keepMs: number): string {
   return keepMs > 0 ? " AND delivery = 'agent'" : '';
@@ -112,8 +112,8 @@ export async function recordFailure(
 
 /**
  * Adds deliveries of keys that the name server `id` may have but should not have. Also adds a row
- * to the outbox, and removes the hash of the applied state. Ignores keys that have deliveries. Does
- * nothing if the service does not deliver to this name server.
+ * to the outbox, and removes the hash of the applied state. Skips keys that already have a
+ * delivery. Does nothing if the service does not deliver to this name server.
  */
 export async function recordLeftovers(
   sql: Sql,
@@ -128,8 +128,8 @@ export async function recordLeftovers(
 }
 
 /**
- * Inserts deliveries to the name server `id`. If a key has a delivery, replaces or keeps that
- * delivery.
+ * Inserts deliveries to the name server `id`. `present` states whether to replace or keep a
+ * delivery that a key already has.
  */
 export async function putDeliveries(
   sql: Sql,
@@ -154,7 +154,7 @@ export async function putDeliveries(
   }
 }
 
-/** Returns a delivery from its row. */
+/** Returns the delivery in a row of the database. */
 export function deliveryOf(row: SqlRow): Delivery {
   const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
   const code = text('error_code');
@@ -169,7 +169,7 @@ export function deliveryOf(row: SqlRow): Delivery {
   };
 }
 
-/** Yields a list in parts, each for one statement. */
+/** Yields a list in parts of 64, 8 or 1 items, each for one statement. */
 export function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
   let start = 0;
   while (start < items.length) {

@@ -1,8 +1,8 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * TLD entries, TSIG keys and tokens. `name_key` contains the comparison form of the name.
- * `updated_order` sorts null first.
+ * Creates the tables of TLD entries, TSIG keys and tokens. `name_key` contains the comparison form
+ * of the name. `updated_order` is `updated_at` with null sorted first.
  */
 export const migration: Migration = {
   number: 1,

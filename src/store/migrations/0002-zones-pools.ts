@@ -1,8 +1,8 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * Zones and pools. `tree_key` is the name with its labels reversed, so that the zones below a name
- * are a range.
+ * Creates the tables of zones and pools. `tree_key` is the name with its labels reversed, so that
+ * the zones below a name form one range of the index.
  */
 export const migration: Migration = {
   number: 2,

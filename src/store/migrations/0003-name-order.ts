@@ -1,8 +1,8 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * Lists sorted by name follow the comparison form of the name. The unique index on it has that
- * order, except for zones.
+ * Replaces the indexes on names, because lists are sorted by the comparison form, `name_key`. The
+ * unique indexes on `name_key` have this order, except the index of zones.
  */
 export const migration: Migration = {
   number: 3,

@@ -1,9 +1,10 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * The defaults of settings that depend on when the database was created. Earlier versions accepted
- * names and secrets of keys that no name server can use. The default stays the same for a database
- * that such a version created. One of its schema steps has an earlier timestamp than this one.
+ * Stores the default of `tsigkeys.strict`, which depends on the version that created the database.
+ * Earlier versions accepted key names and secrets that no name server can use. The default is false
+ * in a database that such a version created. The schema steps of such a database have earlier
+ * timestamps than this step.
  */
 export const migration: Migration = {
   number: 4,

@@ -1,8 +1,9 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * The keys that encrypt secrets, and for each secret the number of its key. Null means that the
- * secret is not encrypted. No data key with secrets can be deleted.
+ * Creates the table of data keys, and adds a column for the data key of each secret. Null means
+ * that the secret is not encrypted. The foreign key prevents the deletion of a data key with
+ * secrets.
  */
 export const migration: Migration = {
   number: 5,

@@ -1,8 +1,9 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * The keys whose secret was lost with the master key, and replaced with a random one. `digest` is
- * the hash of the random secret. A key is lost until it gets another secret.
+ * Creates the table of keys whose secret was lost with the master key and replaced with a random
+ * secret. `digest` is the hash of the random secret. A key counts as lost until it gets another
+ * secret.
  */
 export const migration: Migration = {
   number: 7,

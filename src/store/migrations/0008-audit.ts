@@ -1,9 +1,10 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * The audit trail. `audit_batches` seals the records, and `audit_head` repeats the last batch, so
- * that the deletion of the last batches shows. `audit_counts` has events that are still being
- * counted. `leases` has the jobs that one process does at a time.
+ * Creates the tables of the audit trail. `audit_batches` seals the records. `audit_head` repeats
+ * the last batch, so that a verification detects the deletion of the last batches. `audit_counts`
+ * has events that are still being counted. `leases` has the jobs that only one process may run at a
+ * time.
  */
 export const migration: Migration = {
   number: 8,

@@ -1,10 +1,10 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * Name servers, and the delivery of keys to them. Times of leases and attempts are milliseconds of
- * the database's clock. A row of `outbox` means that a transaction changed what a name server
- * should have. A row of `deliveries` is one key on one name server. `version` of a key grows with
- * every change that name servers need.
+ * Creates the tables of name servers, and of the delivery of keys to name servers. Times of type
+ * BIGINT are milliseconds of the database's clock. A row of `outbox` means that a transaction
+ * changed what a name server should have. A row of `deliveries` is one key on one name server. The
+ * `version` of a key increases with every change that must be delivered.
  */
 export const migration: Migration = {
   number: 9,

@@ -1,6 +1,6 @@
 import type { Migration } from '../sql/sql.ts';
 
-/** The limits of tokens, as lists in JSON or null for none, and the time of the last use. */
+/** Adds the limits of tokens, as JSON lists or null for no limit, and the time of the last use. */
 export const migration: Migration = {
   number: 10,
   statements: ({ text }) =>

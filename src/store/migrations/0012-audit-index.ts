@@ -1,9 +1,9 @@
 import type { Migration } from '../sql/sql.ts';
 
 /**
- * Replaces the index of audit records by resource. The new index has only sealed records, so the
- * transaction of a change does not write to it. It begins with the batch, so the records of a new
- * batch are on adjacent pages.
+ * Replaces the index of audit records by resource. The new index contains only sealed records, so
+ * the transaction of a change does not write to this index. The index begins with the batch, so the
+ * records of a new batch are on adjacent pages.
  */
 export const migration: Migration = {
   number: 12,

@@ -1,7 +1,10 @@
 import pg from 'pg';
 import type { DatabaseSettings, NetworkLink } from '../sql/sql.ts';
 
-/** The type of bigint columns and counts. The service's values are far below 2^53. */
+/**
+ * The OID of the type of bigint columns and counts. `Number` is exact for the values of the
+ * service, because they are far below 2^53.
+ */
 const INT8 = 20;
 
 /**
@@ -16,7 +19,7 @@ export function connectionOptions(location: string, settings: DatabaseSettings):
     application_name: 'tsigil',
     connectionTimeoutMillis: settings.connectTimeoutSeconds * 1000,
     statement_timeout: settings.statementTimeoutSeconds * 1000,
-    // for a server that does not enforce its statement timeout
+    // This timeout applies if the server does not enforce its statement timeout.
     query_timeout: settings.statementTimeoutSeconds * 1000 + 1000,
     keepAlive: true,
     types,
@@ -37,7 +40,7 @@ export function linkTo(location: string): NetworkLink | undefined {
 }
 
 /**
- * Returns `url` with `password`, unless it already has a password. The driver ignores a password
+ * Returns `url` with `password`, unless `url` already has a password. The driver ignores a password
  * outside the URL.
  */
 function withPassword(url: string, password: string | undefined): string {

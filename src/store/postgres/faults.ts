@@ -2,7 +2,7 @@ import pg from 'pg';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { codeOf } from '../../net/faults.ts';
 
-/** An error of a statement, without the values in its rows. */
+/** An error of an SQL statement, without the values of rows. */
 export interface StatementError extends Error {
   /** The SQLSTATE (PostgreSQL documentation, appendix A). */
   readonly code: string;
@@ -25,16 +25,16 @@ const REASONS: Readonly<Record<string, string>> = {
   '3D000': 'it does not exist',
   '53100': 'its disk is full',
   '53300': 'it has too many connections',
-  '57014': 'it took too long',
+  '57014': 'a query took too long',
   '25006': 'it is a standby and accepts no changes',
 };
 
-/** Returns whether a unique index refused a row. */
+/** Returns whether `error` is a violation of a unique index. */
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
 }
 
-/** Returns whether a row refers to another row that does not exist. */
+/** Returns whether `error` is a violation of a foreign key. */
 export function isReferenceViolation(error: unknown): boolean {
   return codeOf(error) === '23503';
 }
@@ -64,7 +64,7 @@ function unavailable(reason: string | undefined, cause: unknown): ServiceError {
 
 /**
  * Returns the parts of a server error that may be logged. The parts are the code, the message, and
- * the names of table, column and constraint. DETAIL, WHERE and similar members quote rows with
+ * the names of table, column and constraint. DETAIL, WHERE and similar members can quote rows with
  * secrets. Messages of data exceptions (class 22) quote values after a colon.
  */
 function withoutValues({

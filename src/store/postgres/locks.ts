@@ -11,17 +11,17 @@ const MAX_KEYS = 32;
 /** The locks that one transaction holds. */
 export interface Locks {
   /**
-   * Returns the statement that acquires the locks that the transaction lacks; undefined if the
-   * transaction holds all `locks`.
+   * Returns the statement that acquires the missing locks. Returns undefined if the transaction
+   * holds all `locks`.
    */
   acquire(locks: readonly Lock[]): string | undefined;
 }
 
 /** The locks of a transaction on one resource type. */
 interface Held {
-  /** Undefined before the first lock. */
+  /** The lock on the type. Undefined before the first lock. */
   whole: 'shared' | 'exclusive' | undefined;
-  /** The keys, and whether each is held exclusively. */
+  /** The locked keys, and whether each lock is exclusive. */
   readonly keys: Map<string, boolean>;
 }
 
@@ -85,8 +85,8 @@ function inOrder(locks: ReadonlyMap<bigint, boolean>): string[] {
 }
 
 /**
- * Returns the number of an advisory lock. Two subjects with the same number are still safe, but
- * their transactions wait for each other unnecessarily.
+ * Returns the number of an advisory lock. If two subjects have the same number, their transactions
+ * wait for each other unnecessarily.
  */
 function numberOf(subject: string): bigint {
   return createHash('sha256').update(subject).digest().readBigInt64BE();

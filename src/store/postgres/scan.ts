@@ -15,8 +15,8 @@ import { dialect } from './dialect.ts';
 const ROWS_AT_A_TIME = 256;
 
 /**
- * Returns a function that reads pages of lists without an index. A page without computed filters
- * needs one statement.
+ * Returns a function that reads pages of lists that cannot use an index. A page without computed
+ * filters needs one statement.
  */
 export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
   const tableFor = tablesIn(dialect, keyring);

@@ -7,7 +7,7 @@ const WAIT_MS = 120_000;
 const POLL_MS = 50;
 
 /**
- * Counts transactions, connections and replication slots for which PostgreSQL keeps rows that
+ * Counts transactions, connections and replication slots that may still read row versions that
  * transaction `?` or an earlier transaction replaced.
  */
 const OLDER = `
@@ -22,9 +22,9 @@ const OLDER = `
         WHERE greatest(age(xmin), age(catalog_xmin)) >= horizon.age) AS count`;
 
 /**
- * Rewrites the files of `tables` and of PostgreSQL's statistics, and omits former versions of rows.
- * Waits up to `waitMs` for earlier transactions, because a rewrite copies every row that an earlier
- * transaction may still read. Locks each table while PostgreSQL rewrites the table. Throws
+ * Rewrites the files of `tables` and of PostgreSQL's statistics without former row versions. Waits
+ * up to `waitMs` for earlier transactions, because a rewrite copies every row version that an
+ * earlier transaction may still read. Locks each table while PostgreSQL rewrites the table. Throws
  * `unavailable` if the transactions do not end in time.
  */
 export async function scrub(sql: Sql, tables: readonly string[], waitMs = WAIT_MS): Promise<void> {
@@ -44,7 +44,7 @@ async function waitForEarlierTransactions(sql: Sql, waitMs: number): Promise<voi
     if (performance.now() > until)
       throw new ServiceError(
         'unavailable',
-        `Waited ${waitMs / 1000} s for earlier transactions on the PostgreSQL server. Former secrets can remain until these transactions end. Find the transactions in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. End these transactions, and repeat the command`,
+        `Earlier transactions on the PostgreSQL server did not end within ${waitMs / 1000} s. Former secrets can remain until these transactions end. Find the transactions in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. End them and repeat the command`,
       );
     await pause(POLL_MS);
   }

@@ -11,8 +11,8 @@ export type Query = (query: {
 }) => Promise<pg.QueryResult<SqlRow>>;
 
 /**
- * The prepared statements by text. The texts are derived from the definitions of the resource
- * types, so there are at most a few hundred statements.
+ * The prepared statements by their SQL text. The definitions of the resource types determine the
+ * texts, so the number of statements is limited.
  */
 const statements = new Map<string, { name: string; text: string }>();
 

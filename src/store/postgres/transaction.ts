@@ -13,8 +13,8 @@ const MAX_ATTEMPTS = 20;
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /**
- * Runs `attempt` until it does not conflict with a concurrent transaction, with a growing random
- * pause between attempts.
+ * Runs `attempt`, and repeats it as long as it conflicts with concurrent transactions. Waits for a
+ * growing random time between attempts. Throws `unavailable` after `MAX_ATTEMPTS` conflicts.
  */
 export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
   for (let number = 1; ; number += 1) {
@@ -25,7 +25,7 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
       if (number === MAX_ATTEMPTS) {
         throw new ServiceError(
           'unavailable',
-          'The change conflicts with too many concurrent changes',
+          'The change conflicts with too many concurrent changes. Repeat the request',
           { retryAfterSeconds: 1, cause: error },
         );
       }
@@ -36,9 +36,9 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 
 /**
  * Runs `work` in a read-committed transaction on a connection of `pool`. Each statement sees the
- * changes that were committed before the statement began. So the statement sees the changes of
- * every transaction that this transaction waited for at a lock. The transaction begins with the
- * first statement. After an error, rolls back and throws `unavailable` or what `work` threw.
+ * changes that were committed before the statement began. So a statement after a lock sees the
+ * changes of every transaction that held the lock before. The transaction begins with the first
+ * statement. After an error, rolls back and throws `unavailable` or what `work` threw.
  */
 export async function transaction<T>(
   pool: pg.Pool,
@@ -83,12 +83,12 @@ export async function transaction<T>(
  * Returns an `Sql` for a transaction that begins with the first statement. Sends locks, and
  * statements whose result is not needed, together with the next statement. The server runs
  * statements in the order in which they arrive, and refuses all statements after a failed
- * statement. The server would not refuse statements after a failed BEGIN. So only SELECT is sent
- * before the response to BEGIN.
+ * statement. After a failed BEGIN, however, the server would run statements without a transaction.
+ * So only SELECT is sent before the response to BEGIN.
  */
 function pipelinedSql(plain: Sql): {
   sql: TransactionSql;
-  /** Returns whether the transaction may have begun and COMMIT has not ended it. */
+  /** Returns whether BEGIN was sent and COMMIT has not succeeded. */
   isOpen: () => boolean;
   commit: () => Promise<void>;
 } {

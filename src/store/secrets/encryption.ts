@@ -21,31 +21,31 @@ import { isKey, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-
 const INTERVAL_MS = 10_000;
 
 /**
- * The number of intervals without a secret under a draining key, after which no process encrypts
- * with that key.
+ * The number of intervals that a draining data key must stay without secrets before it is retired.
+ * By then, every process encrypts with the active data key.
  */
 const EMPTY_INTERVALS = 2;
 
 /** The maximum number of unreadable secrets in one response. */
 const MAX_LISTED = 100;
 
-/** The dependencies of the operations on keys. */
+/** The dependencies of `runEncryption`. */
 export interface EncryptionDependencies {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly required: boolean;
   /** Returns the current master keys, or why they cannot be read. */
   readMasterKeys(): ReadMasterKeys;
-  /** The current time, as a timestamp of the API. */
+  /** Returns the current time as a timestamp of the API. */
   now(): string;
   /** The id and the host of this process. */
   readonly process: { readonly id: string; readonly host: string };
-  /** Reports a failure of the job. */
+  /** Reports a failure of the job that `runEncryption` starts. */
   failed(error: unknown): void;
   readonly intervalMs?: number | undefined;
 }
 
-/** Operations on keys, and a job that loads the changes of other processes. */
+/** The operations on the keys of an open database. A job loads the changes of other processes. */
 export interface RunningEncryption extends Encryption {
   close(): Promise<void>;
 }
@@ -111,9 +111,9 @@ export function runEncryption({
     return processes;
   };
 
-  /** Runs the job. Repeats the job if it was requested again meanwhile. */
   let isRequested = false;
   let running: Promise<void> | undefined;
+  /** Runs the job. Repeats the job if `start` was called during the run. */
   const run = async () => {
     while (isRequested && !closed) {
       isRequested = false;

@@ -27,14 +27,14 @@ export function masterKeyFollower(
       unusable ?? (keys.length === 0 ? NO_KEYS : problemWith(keyring, keys, dataKeys));
     if (problem === undefined) keyring.useMasterKeys(keys);
     else if (problem !== reported)
-      failed(new Error(`${problem}. The service keeps the former master keys until it ends`));
+      failed(new Error(`${problem}. The service uses the former master keys until it stops`));
     reported = problem;
   };
 }
 
 /**
- * Returns the problem of master keys that do not unwrap every data key, as a sentence. Returns
- * undefined if the master keys unwrap every data key, or if there is no master key.
+ * Returns a sentence with the missing master keys if `masterKeys` do not unwrap every data key.
+ * Returns undefined if the master keys unwrap every data key, or if there is no master key.
  */
 export function problemWith(
   keyring: Keyring,

@@ -49,7 +49,7 @@ export async function removeProcess(sql: Sql, id: string): Promise<void> {
 
 /**
  * Returns the time of the database server in milliseconds. Only a shared database needs this clock,
- * because its processes may run on several machines.
+ * because its processes may run on different machines.
  */
 async function databaseTime(sql: Sql): Promise<number> {
   const row = await sql.one(

@@ -20,7 +20,9 @@ export const SECRET_PLACES: readonly SecretPlace[] = RESOURCE_TYPES.flatMap((typ
   })),
 );
 
-/** The number of rows that one transaction encrypts. The transaction takes a few milliseconds. */
+/**
+ * The number of rows that one transaction encrypts. A small number keeps each transaction short.
+ */
 const BATCH = 100;
 
 /** A row with a secret in its stored form. */
@@ -32,8 +34,8 @@ interface SecretRow {
 /**
  * Re-encrypts all secrets under the data key `from` with the active data key, in batches. `from` is
  * null for secrets that are not encrypted. Changes only the stored form: no timestamp and no
- * version. A row that changes meanwhile keeps its new secret. Skips rows that cannot be decrypted.
- * Returns the number of encrypted rows.
+ * version. Does not overwrite a secret that changed after it was read. Skips rows that cannot be
+ * decrypted. Returns the number of encrypted rows.
  */
 export async function reEncrypt(
   database: Database,
@@ -78,7 +80,7 @@ export async function* secretsUnder(
   }
 }
 
-/** Reads rows under a data key, in the order of their ids. */
+/** Reads the next `BATCH` rows under a data key, in the order of their ids. */
 async function rowsAfter(
   sql: Sql,
   { table, column, keyColumn }: SecretPlace,
@@ -115,8 +117,8 @@ async function encryptRow(
 }
 
 /**
- * Returns the condition that a secret is encrypted with the data key `number`, or in clear text if
- * `number` is null.
+ * Returns the SQL condition for secrets under the data key `number`. If `number` is null, returns
+ * the condition for secrets in clear text.
  */
 export function isKey(
   column: string,

@@ -17,7 +17,7 @@ export interface ResetDependencies {
   readonly randomBytes: (size: number) => Buffer;
   /** The current time, as a timestamp of the API. */
   readonly now: string;
-  /** Writes the record of the audit trail, in the transaction of the reset. */
+  /** Writes an audit record in the transaction of the reset. */
   record(sql: Sql, plan: ResetPlan): Promise<void>;
 }
 
@@ -57,9 +57,9 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
 }
 
 /**
- * Gives each key with an unreadable secret a new random secret, and marks it as lost. Deletes the
- * data keys that no master key unwraps. Runs in one transaction. Does not change readable secrets.
- * No service may use the database.
+ * Gives each key with an unreadable secret a new random secret, and marks the secret as lost.
+ * Deletes the data keys that no master key unwraps. Runs in one transaction. Does not change
+ * readable secrets. No service may use the database.
  */
 export async function resetSecrets({
   database,

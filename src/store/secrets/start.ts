@@ -29,7 +29,7 @@ export interface MasterKeySource {
 /** The parameters of `startEncryption`. */
 export interface EncryptionStart extends MasterKeySource {
   readonly required: boolean;
-  /** Creates a master key beside an embedded database, and returns the key once it is on disk. */
+  /** Creates a master key in the folder of the database, and returns the key once it is on disk. */
   readonly createMasterKey?: (() => MasterKey) | undefined;
   /**
    * Whether the service created the schema at this start. The files of a new database contain no

@@ -20,7 +20,7 @@ export function insertStatement(entries: readonly AuditEntry[]): Statement {
   };
 }
 
-/** The sizes of statements for several records, largest first. */
+/** The numbers of records that one statement can insert, largest first. */
 const STEPS = SIZES.filter((size) => size <= 64).toReversed();
 
 /** Inserts records of the audit trail. */

@@ -32,9 +32,10 @@ export function columnOf<F extends Fields>(
 }
 
 /**
- * Returns the column by which the database sorts. The unique field sorts by its comparison form. A
- * generated column turns null into empty text, so null sorts first in every database. An expression
- * would be slow: SQLite seeks to a pair such as (x, id) in an index only if x is a column.
+ * Returns the column by which the database sorts a list. The unique field sorts by its comparison
+ * form. A generated column turns null into an empty string, so null sorts first in every database.
+ * An expression would be slow: SQLite seeks to a pair such as (x, id) in an index only if x is a
+ * column.
  */
 export function orderColumn<F extends Fields>(type: ResourceType<F>, sortField: string): string {
   if (sortField === type.unique?.field) return derivedColumn(sortField);

@@ -7,9 +7,9 @@ import type { Dialect, SqlCondition, SqlValue } from './sql.ts';
 export type Decider = (condition: Condition) => boolean;
 
 /**
- * Returns the texts of conditions and their parameters. Sorts the conditions by column, so that the
- * same filters in another order need no further statement. Conditions for which `mayDecide` is
- * false do not influence which index the database uses.
+ * Returns the SQL texts of conditions, and their parameters. Sorts the conditions by column, so
+ * that the same filters in another order need no further statement. Conditions for which
+ * `mayDecide` is false do not influence which index the database uses.
  */
 export function conditionsText<F extends Fields>(
   type: ResourceType<F>,
@@ -93,8 +93,8 @@ function inOrder<F extends Fields>(
 }
 
 /**
- * Returns the WHERE clause for all `texts`, with a space before it; an empty text without
- * conditions.
+ * Returns the WHERE clause for `texts` with a leading space. Returns an empty string if there are
+ * no conditions.
  */
 export function whereText(texts: readonly string[]): string {
   return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;

@@ -1,8 +1,7 @@
 /**
  * Returns a function that matches text against a pattern. `*` matches any number of characters; all
  * other characters match themselves. The function searches the segments between asterisks from left
- * to right, each once. The function does not backtrack, so every pattern is cheap on a text of a
- * few hundred characters.
+ * to right, each once. The function does not backtrack, so no pattern takes exponential time.
  */
 export function patternMatcher(pattern: string): (text: string) => boolean {
   const [first = '', ...others] = pattern.split('*');

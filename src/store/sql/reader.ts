@@ -6,8 +6,8 @@ import type { Dialect, Sql, SqlRow } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
 
 /**
- * Creates a reader on `sql`. Each list of the reader is one statement. For lists that read many
- * rows, use `Store.page`.
+ * Creates a reader on `sql`. The reader reads each list with one statement. For lists that read
+ * many rows, use `Store.page`.
  */
 export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
   return {
@@ -57,7 +57,7 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
 
 /**
  * Decodes rows. If another process has encrypted a secret with a data key that this process lacks,
- * loads the keys first.
+ * loads the data keys first.
  */
 export async function decodeRows<F extends Fields>(
   sql: Sql,
@@ -74,7 +74,7 @@ export async function decodeRows<F extends Fields>(
  */
 const LARGE_ROWS = { first: 32, most: 256 };
 
-/** Reads the resources of a page by an index. Also returns whether more resources may follow. */
+/** Reads the resources of a page with an index. Also returns whether more resources may follow. */
 export async function readPage<F extends Fields>(
   sql: Sql,
   table: Table<F>,
@@ -123,8 +123,8 @@ export function newSlicer(): Slicer {
 
 /**
  * Splits a list into parts. Each part has the largest of `sizes` that the remaining items fill, or
- * contains all remaining items. After each slice, other requests run before the next part. A
- * statement on the embedded database blocks the event loop.
+ * contains all remaining items. After each slice, other requests run before the next part, because
+ * statements on the embedded database block the event loop.
  */
 export async function* parts<T>(
   list: readonly T[],

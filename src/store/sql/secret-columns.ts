@@ -7,7 +7,7 @@ import type { SqlRow, SqlValue } from './sql.ts';
 export interface SecretColumn {
   readonly field: string;
   readonly keyColumn: string;
-  /** Undefined if secrets are not decrypted, as in the thread for scans. */
+  /** Undefined if there is no keyring, as in the thread for scans. */
   readonly cipher: SecretCipher | undefined;
 }
 
@@ -80,7 +80,7 @@ export function writeSecret(
   return [stored.text, stored.keyNumber];
 }
 
-const SEALED = throwing(new Error('Secrets are not available here'));
+const SEALED = throwing(new Error('Secrets cannot be decrypted without a keyring'));
 
 /** Returns a value that throws `unreadable_secret` when it is used as text or JSON. */
 function throwing(cause: unknown): object {

@@ -10,9 +10,9 @@ export type SqlRow = Record<string, unknown>;
 export type SqlValue = string | number | null;
 
 /**
- * Access to a database by statements, with `?` for each parameter. Each connection prepares each
- * text once. Use `once` for a statement whose text depends on a request. Such a statement is not
- * prepared, so it uses no memory on the database server.
+ * Access to a database by SQL statements, with `?` for each parameter. Each connection prepares
+ * each text once. Use `once` for a statement whose text depends on a request. Such a statement is
+ * not prepared, so it uses no memory on the database server.
  */
 export interface Sql {
   all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
@@ -61,26 +61,27 @@ export interface Dialect {
   /** The type of a primary key that the database numbers. */
   readonly identity: string;
   /**
-   * Returns the condition that `column` matches a pattern. `*` matches any number of characters;
-   * all other characters match themselves.
+   * Returns the SQL condition that `column` matches a pattern. `*` matches any number of
+   * characters; all other characters match themselves.
    */
   matches(column: string, pattern: string): SqlCondition;
   /** A query that returns a row if the table with the name in its parameter exists. */
   readonly tableExists: string;
   /**
-   * The clock of the database in milliseconds since 1970. The clock advances within a transaction.
+   * The SQL expression for the database's current time, in milliseconds since 1970. The time
+   * advances within a transaction.
    */
   readonly nowMs: string;
   /** Returns `column` for a condition that must not influence which index the database uses. */
   aside(column: string): string;
   /**
-   * The end of a SELECT that locks its row until the end of the transaction. Empty if transactions
-   * run one after another.
+   * The clause with which a SELECT locks its row until the end of the transaction. Empty if
+   * transactions run one after another.
    */
   readonly rowLock: string;
-  /** Returns whether `error` means that a unique index refused a row. */
+  /** Returns whether `error` is a violation of a unique index. */
   isUniqueViolation(error: unknown): boolean;
-  /** Returns whether `error` means that a row refers to another row that does not exist. */
+  /** Returns whether `error` is a violation of a foreign key. */
   isReferenceViolation(error: unknown): boolean;
 }
 
@@ -94,7 +95,8 @@ export interface Migration {
 /** The functions that receive events of a database, for metrics and the log. */
 export interface DatabaseObserver {
   /**
-   * Called after every commit, with the number of writes that shared the commit, and its duration.
+   * Called after every commit, with the number of writes that shared the commit, and the duration
+   * of the commit.
    */
   committed(writes: number, seconds: number): void;
   /** Called once when a permanent fault begins, with the error that callers get. */
@@ -148,7 +150,7 @@ export interface NetworkLink {
   readonly encrypted: boolean;
 }
 
-/** Notifications without content between the processes of a database server. */
+/** Notifications, without content, between the processes that share a database. */
 export interface Notifications {
   /** Notifies all processes that listen, including this one. Never fails. */
   send(): void;
@@ -165,10 +167,10 @@ export interface Database {
   readonly keyring?: Keyring | undefined;
   /** True if no other process can change the data while the database is open. */
   readonly exclusive: boolean;
-  /** Reads committed data by indexes. */
+  /** Reads committed data, with queries that use an index. */
   readonly reads: Sql;
   readonly scanSlots: ScanSlots;
-  /** The notifications between processes. Absent if the database cannot have several processes. */
+  /** The notifications between processes. Absent if only one process can use the database. */
   readonly notifications?: Notifications;
   /** The number of connections for everything except scans; undefined for an embedded database. */
   readonly connections?: number;
@@ -182,11 +184,14 @@ export interface Database {
    * back and rethrows.
    */
   write<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>;
-  /** Changes the schema: runs `work` in a separate transaction. */
+  /**
+   * Runs `work` in a transaction, for changes of the schema or the encryption keys. Only one such
+   * transaction runs at a time.
+   */
   migrate(work: (sql: Sql) => Promise<void>): Promise<void>;
   /**
-   * Removes the remains of former rows of these tables from the files of the database. Blocks other
-   * use of the tables. Throws `unavailable` if another program reads the database.
+   * Removes former row versions of these tables from the files of the database. Blocks other use of
+   * the tables. Throws `unavailable` if another program reads the database.
    */
   scrub(tables: readonly string[]): Promise<void>;
   /** Resolves if the database can be read and no file of the database was removed or replaced. */

@@ -25,9 +25,9 @@ export interface Statement {
 
 /** The statements on one resource type's table, derived once from the type's definition. */
 export interface Table<F extends Fields = Fields> {
-  /** The columns of `decode`, in the order of the statements. */
+  /** The columns that `get`, `find` and `list` select, in this order. */
   readonly columns: readonly string[];
-  /** The columns that may contain more than a few hundred characters. */
+  /** The columns with JSON, whose values can be large. */
   readonly largeColumns: readonly string[];
   readonly get: string;
   /** Selects like `get`, and prevents other transactions from changing the row. */
@@ -37,18 +37,18 @@ export interface Table<F extends Fields = Fields> {
   readonly remove: string;
   /** Inserts or replaces rows by their ids. The number of rows must be one of `SIZES`. */
   putAll(rows: readonly Keyed<ResourceOf<F>>[]): Statement;
-  /** Deletes the rows with these ids, at most `MAX_VALUES`. */
+  /** Deletes the rows with these ids. Accepts at most `MAX_VALUES` ids. */
   removeAll(ids: readonly string[]): Statement;
-  /** Selects the rows whose value of a lookup is one of `values`, at most `MAX_VALUES`. */
+  /** Selects the rows for which a lookup has one of at most `MAX_VALUES` values. */
   find(lookup: string, values: readonly string[]): Statement;
-  /** Selects those of `values` that exist in the column of a lookup, as `value`. */
+  /** Selects the `values` that exist in the column of a lookup. The result column is `value`. */
   present(lookup: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** Returns the rows of `list` in the order of the list. */
   inOrder(query: ListQuery, rows: SqlRow[]): SqlRow[];
-  /** Selects the number of rows, as `count`. */
+  /** Selects the number of matching rows. The result column is `count`. */
   count(conditions: readonly Condition[]): Statement;
-  /** Returns a row's values in the order of `insert`. `replace` needs the id again at the end. */
+  /** Returns a row's values in the order of `insert`. `replace` needs the id after them. */
   encode(row: Keyed<ResourceOf<F>>): SqlValue[];
   decode(row: SqlRow): ResourceOf<F>;
   /** Returns whether a row has a secret under a data key that is not loaded. */
@@ -271,8 +271,8 @@ export function existsStatement<F extends Fields>(
 }
 
 /**
- * Returns a function that is true only for the condition that requires one name or id. No other
- * index leaves fewer rows. Without such a condition, the function is always true.
+ * Returns a function that returns true only for the condition that requires one name or id. No
+ * other index leaves fewer rows. Without such a condition, the function always returns true.
  */
 function indexDecider<F extends Fields>(
   type: ResourceType<F>,
@@ -283,8 +283,8 @@ function indexDecider<F extends Fields>(
 }
 
 /**
- * Returns whether the conditions lead to one of a few dozen statement texts. Only such statements
- * are prepared.
+ * Returns whether each condition requires one id, one unique value or one owner. Only statements
+ * with such conditions are prepared, because they have few different texts.
  */
 function isFixed<F extends Fields>(
   type: ResourceType<F>,

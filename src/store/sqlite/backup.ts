@@ -23,12 +23,12 @@ import { insertStatement } from '../sql/audit-records.ts';
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
- * Copies the database at `location` to the new file `target`, with mode 0600. The service may run
- * meanwhile. Writes the copy to a temporary folder beside `target`, and moves the copy once it is
+ * Copies the database at `location` to the new file `target`, with mode 0600. The service may be
+ * running. Writes the copy to a temporary folder beside `target`, and moves the copy once it is
  * complete and on disk. So a killed backup leaves no partial file at `target`. If the backup fails
  * or `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy needs.
  * Throws `bad_request` if `target` exists, and `unavailable` if the database cannot be read. Also
- * throws Node's error if `target` cannot be created, and the reason of `signal`.
+ * throws Node's error if `target` cannot be created, and the reason of `signal` if `signal` aborts.
  */
 export async function backUpSqlite(
   location: string,
@@ -44,8 +44,8 @@ export async function backUpSqlite(
     const copy = join(folder, 'copy.db');
     closeSync(openSync(copy, 'wx', 0o600));
     copyInto(source, copy);
-    // SQLite blocks the event loop. Node.js handles a signal that arrived meanwhile within two
-    // turns.
+    // SQLite blocked the event loop during the copy. Node.js needs up to two turns to handle a
+    // signal that arrived meanwhile.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resume) => setImmediate(resume));
     signal?.throwIfAborted();
     masterKeys = masterKeysOf(copy);
@@ -70,9 +70,9 @@ function copyInto(source: string, copy: string): void {
 }
 
 /**
- * Writes a record about a backup to the audit trail of the database at `location`. A service may
- * use the database meanwhile. Writes no record to a database of a version without an audit trail.
- * Throws SQLite's errors.
+ * Writes a record about a backup to the audit trail of the database at `location`. A service may be
+ * using the database. Writes no record if the schema of the database has no audit trail yet. Throws
+ * SQLite's errors.
  */
 export function recordBackup(location: string): void {
   const connection = new DatabaseSync(resolve(location));

@@ -47,8 +47,8 @@ function roomBeside(path: string): number {
 
 /**
  * Runs a checkpoint of the whole WAL and truncates it. Waits at most `LOCK_WAIT_MS` for programs
- * that read the WAL. Closing the connections does not truncate the WAL. The driver keeps each
- * connection open until its statements are garbage-collected.
+ * that read the WAL. Closing the connections does not truncate the WAL, because the driver keeps
+ * each connection open until its statements are garbage-collected.
  */
 export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
   try {
@@ -60,7 +60,7 @@ export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
 
 /**
  * Rewrites the whole database at `path` without the remains of deleted rows, and truncates the WAL.
- * Throws `unavailable` if another program reads the database, because the file then still has its
+ * Throws `unavailable` if another program reads the database, because the files then still contain
  * old pages.
  */
 export async function rewriteFile(writer: DatabaseSyncInstance, path: string): Promise<void> {
@@ -77,8 +77,8 @@ export async function rewriteFile(writer: DatabaseSyncInstance, path: string): P
 }
 
 /**
- * Runs a checkpoint and truncates the WAL. SQLite reports readers in the result, not as an error.
- * Returns whether the checkpoint succeeded in time.
+ * Runs a checkpoint and truncates the WAL. If another program reads the WAL, SQLite reports this in
+ * the result instead of an error. Returns whether the checkpoint succeeded within `LOCK_WAIT_MS`.
  */
 async function truncateWal(writer: DatabaseSyncInstance): Promise<boolean> {
   const until = performance.now() + LOCK_WAIT_MS;

@@ -27,8 +27,8 @@ const NO_ERROR = { throwIfNoEntry: false } as const;
  * Returns a function that throws `unavailable` if a file of the database was removed or replaced.
  * The files are the database file at `location`, and the WAL and shared memory files beside its
  * real `path`. SQLite continues to write to a removed file, and the data is lost when the process
- * exits. `file` is the identity of the database file when the connections opened it. The function
- * reports the fault to `observer` once.
+ * exits. `file` is the identity that the database file had when the connections opened it. The
+ * function reports the fault to `observer` once.
  */
 export function watchFiles(
   location: string,

@@ -61,10 +61,11 @@ interface Pending {
 /**
  * Creates a queue in which concurrent writes share one transaction, with one fsync. The queue
  * collects writes until a turn of the event loop brings no further write, for at most 5 ms. A
- * failed write does not affect the other writes. If the failed write has changed something, the
- * queue rolls back the transaction. Then the queue runs all writes of the transaction again, each
- * in a savepoint. No caller gets a success before the commit has returned. While another program
- * holds the write lock of the database at `path`, each write waits for at most `LOCK_WAIT_MS`.
+ * failed write does not affect the other writes. If the failed write changed rows, the queue rolls
+ * back the transaction. Then the queue runs all writes of the transaction again, each in a
+ * savepoint. No caller gets the result of a write before the commit has succeeded. While another
+ * program holds the write lock of the database at `path`, each write waits for at most
+ * `LOCK_WAIT_MS`.
  */
 export function startGroupCommit(
   writer: DatabaseSyncInstance,
@@ -152,9 +153,7 @@ export function startGroupCommit(
     for (const pending of batch) pending.finish();
   }
 
-  /**
-   * Runs the writes in order. Returns false as soon as a write fails after it changed something.
-   */
+  /** Runs the writes in order. Returns false as soon as a write that changed rows fails. */
   async function runPlainly(batch: Pending[]): Promise<boolean> {
     for (const pending of batch) {
       changes = 0;
@@ -177,7 +176,9 @@ export function startGroupCommit(
     write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
       if (closed) return Promise.reject(refusal('The service is stopping'));
       if (waiting.length >= MAX_WAITING)
-        return Promise.reject(refusal(`More than ${MAX_WAITING} changes wait for the database`));
+        return Promise.reject(
+          refusal(`More than ${MAX_WAITING} changes wait for the database. Repeat the request`),
+        );
       return new Promise<T>((resolve, reject) => {
         let report: () => void;
         const pending: Pending = {

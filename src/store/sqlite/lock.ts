@@ -53,8 +53,8 @@ export async function lockDatabase(path: string): Promise<DatabaseLock> {
 }
 
 /**
- * The files that this process has opened. The driver keeps a closed connection open, with its
- * locks, until its statements are garbage-collected. Without this map, the process could not open a
+ * The files that this process has opened. The driver does not release a closed connection and its
+ * locks until its statements are garbage-collected. Without this map, the process could not open a
  * file a second time.
  */
 const heldHere = new Map<string, 'open' | 'closed'>();
@@ -83,7 +83,7 @@ export function lockFileBeside(path: string): DatabaseSyncInstance {
 /**
  * Acquires the exclusive lock on the database file, writes a random mark to the file and releases
  * the lock. Before the service's connection reads the file, another process can acquire the lock
- * and replace the mark. So of several concurrent starts, only the last process finds its mark.
+ * and replace the mark. If processes start concurrently, only the last process finds its mark.
  * Returns undefined if the file has no space for the mark.
  */
 async function claim(path: string, hadOpen: boolean): Promise<number | undefined> {

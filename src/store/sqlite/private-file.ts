@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import { codeOf } from '../../net/faults.ts';
 
 /**
- * Creates the file and its folder, unless they exist. Removes the file's permissions for other
+ * Creates the file and its folder if they do not exist. Removes the file's permissions for other
  * users. Returns the real path of the file.
  */
 export function preparePrivateFile(path: string): string {
@@ -16,7 +16,11 @@ export function preparePrivateFile(path: string): string {
     if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);
     return realpathSync(path);
   } catch (cause) {
-    throw new ServiceError('unavailable', 'The database cannot be opened', { cause });
+    throw new ServiceError(
+      'unavailable',
+      `The database file '${path}' cannot be opened. Check the path and its permissions`,
+      { cause },
+    );
   }
 }
 

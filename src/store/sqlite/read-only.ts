@@ -11,8 +11,8 @@ import { sqlOn } from './connection/statements.ts';
 
 /**
  * Opens the SQLite file at `location` read-only. Never creates or changes the file, and prevents a
- * service from opening the file meanwhile. Throws `bad_request` if the file does not exist. Throws
- * `unavailable` if a service uses the file, or if the file cannot be read.
+ * service from opening the file until `close`. Throws `bad_request` if the file does not exist.
+ * Throws `unavailable` if a service uses the file, or if the file cannot be read.
  */
 export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
   const name = resolve(location);

@@ -121,7 +121,7 @@ describe('a list that is planned before its transaction', () => {
   test('is planned again if an earlier write of the same transaction changed an entry', async () => {
     const { id } = await create('com', 'old');
     let renamed: Promise<unknown> | undefined;
-    // Not awaited, so that both writes share a transaction and the update comes first.
+    // Do not await the update, so that both writes share a transaction and the update comes first.
     const { outcomes } = await apply(LIST, async () => {
       renamed = updateResource(dependencies, tld, CONTEXT, id, { name: 'net' });
     });
@@ -139,7 +139,7 @@ test('a bulk request yields at every entry and stage once its slice is over', as
   const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
   const often = slicer(() => true);
   await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: entries }), often);
-  // Several stages yield once for each entry: they check, match and stamp the entries.
+  // The stages that check, match and stamp the entries each yield once per entry.
   expect(often.turns).toBeGreaterThan(4 * entries.length);
 });
 

@@ -67,7 +67,7 @@ describe('formats of audit records', () => {
     expect(idOf({ seq: 43 })).not.toBe(idOf());
   });
 
-  /** Changes to the example record, with the members that CADF then has. */
+  /** Changes to the example record, with the resulting members of the CADF event. */
   test.each<[Partial<AuditRecord>, object]>([
     [{ action: 'tlds:list' }, { action: 'read/list' }],
     [{ action: 'tsigkeys:reveal' }, { action: 'read' }],

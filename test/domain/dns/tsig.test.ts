@@ -154,7 +154,7 @@ describe.each(VECTORS)('$name', (vector) => {
 describe('a TSIG record', () => {
   const key = keyOf(ONE);
 
-  test('is verified ignoring the case and the trailing dot of the key name', () => {
+  test('is verified regardless of the case and the trailing dot of the key name', () => {
     for (const name of ['KEY-ONE.EXAMPLE.', 'key-one.example']) {
       expect(
         verifyMessage(hex(ONE.request), { ...key, name }, undefined, ONE.requestTime).outcome,

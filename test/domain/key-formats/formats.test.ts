@@ -44,8 +44,8 @@ const WRITTEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * For each format, a function that parses an exported text. It is the service's reader, or a parser
- * of the consumer's language.
+ * For each format, a function that parses an exported text. The function is the service's reader,
+ * or a parser of the consumer's language.
  */
 const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
   bind: readWith('bind'),
@@ -180,7 +180,7 @@ function readKeyring(text: string): Partial<Key>[] {
   );
 }
 
-/** For each format that can hold several keys, a function that parses the keys. */
+/** For each format that can contain more than one key, a function that parses the keys. */
 const READ_ALL_BACK: Readonly<Record<string, (text: string) => Partial<Key>[]>> = {
   bind: readAllWith('bind'),
   knot: readAllWith('knot'),
@@ -290,10 +290,10 @@ describe.each(Object.entries(READ_ALL_BACK))('several keys for %s', (format, rea
 });
 
 test.each(Object.keys(EXPORT_FORMATS).filter((format) => !Object.hasOwn(READ_ALL_BACK, format)))(
-  'several keys for %s are refused, because a file holds one key',
+  'several keys for %s are refused, because a file can hold only one key',
   (format) => {
     expect(() => exportKeys(format, [KEY, { ...KEY, name: 'other' }])).toThrow(
-      `a file in the format ${format} holds one key`,
+      `a file in the format ${format} can hold only one key`,
     );
   },
 );

@@ -45,7 +45,7 @@ describe('a configured policy', () => {
     ['tlds:get', ['auditor'], true],
     ['tlds:get', ['admin'], false],
     ['tlds:create', ['reader', 'auditor'], false],
-  ])('%s for roles %j: %s', (right, roles, allowed) => {
+  ])('the right %s for the roles %j: %s', (right, roles, allowed) => {
     expect(may(policy, withRoles(...roles), right)).toBe(allowed);
     const require = () => requireRight(policy, withRoles(...roles), right);
     if (allowed) expect(require).not.toThrow();

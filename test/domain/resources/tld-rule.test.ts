@@ -55,8 +55,8 @@ const NO_ENTRY = 'tld_entry';
 const IS_TLD = 'not_a_tld';
 
 /**
- * Each row: the entries, the zone name, the verdict of `last-label`, and a different verdict of
- * `any-suffix`.
+ * Each row has entries, a zone name and the verdict of `last-label`. If the verdict of `any-suffix`
+ * differs, it comes last.
  */
 const VERDICTS: readonly (readonly [
   entries: string,
@@ -82,7 +82,7 @@ const VERDICTS: readonly (readonly [
   ['com', 'examplecom.xcom.', NO_ENTRY],
   ['com', 'example.co.', NO_ENTRY],
 
-  // Entries with several labels.
+  // Entries with more than one label.
   ['com co.uk', 'example.co.uk.', NO_ENTRY, 'ok'],
   ['com co.uk', 'co.uk.', NO_ENTRY, IS_TLD],
   ['uk co.uk', 'example.co.uk.', 'ok'],
@@ -199,7 +199,7 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
 }
 
 describe('comparison with a naive implementation', () => {
-  // With three labels, names and entries overlap often, even in suffixes that are not whole labels.
+  // With only three different labels, names and entries often share suffixes, even parts of labels.
   const label = fc.constantFrom('a', 'B', 'ab');
   const relativeName = (maxLength: number) =>
     fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));

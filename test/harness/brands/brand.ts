@@ -13,20 +13,20 @@ export interface Brand extends ServerRecipe {
    * control key.
    */
   wrongKey?(server: DrivenServer): Record<string, unknown>;
-  /** Removes a key and changes a secret on the server, as an operator would. */
+  /** Removes one key and changes the secret of another on the server, as an operator would. */
   edit(server: DrivenServer, removed: string, changed: string): Promise<void>;
-  /** The name of a key that the driver does not manage, in the server's own configuration. */
+  /** The name of a key in the server's configuration that the driver does not manage. */
   readonly foreign: string;
   /** The file that the driver writes. Absent for PowerDNS. */
   readonly include?: IncludedFile;
 }
 
-/** The parts of a configuration that includes the file of a driver. */
+/** A server's main configuration, and the file of the driver that it includes. */
 export interface IncludedFile {
   /** The paths of the file and of the main configuration, relative to the folder of the server. */
   readonly file: string;
   readonly main: string;
-  /** Returns a valid main configuration without the include statement. */
+  /** Removes the include statement from the main configuration, which stays valid. */
   withoutInclude(text: string): string;
 }
 

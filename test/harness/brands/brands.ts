@@ -4,7 +4,7 @@ import { knot } from './knot.ts';
 import { nsd } from './nsd.ts';
 import { powerdns } from './powerdns.ts';
 
-/** The installed name servers, of all brands that have a driver. */
+/** The brands that have a driver and are installed. */
 export const BRANDS: readonly Brand[] = [bind, knot, nsd, powerdns].filter(
   ({ installed }) => installed,
 );

@@ -11,7 +11,7 @@ import { moduleFolder, SCHEMA } from './powerdns-server.ts';
 
 export const FOREIGN = 'hand-made.example';
 
-/** Sends a request to the PowerDNS API, as a program other than the driver would. */
+/** Sends a request to the PowerDNS API without the driver. */
 export async function call(
   folder: string,
   controlPort: number,

@@ -63,7 +63,7 @@ export function addExport(parent: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Returns the lines of all records, page by page. */
+/** Yields the lines of all records, one page at a time. */
 async function* linesOf(
   connection: Connection,
   wanted: Parameters,

@@ -41,7 +41,7 @@ export function addFollow(parent: Command, terminal: Terminal): void {
     'tsigil audit follow',
     {
       command: 'tsigil audit follow --format cef --after 1h | nc siem.example.com 514',
-      purpose: 'send the records of the last hour and new records to a collector',
+      purpose: 'send the records of the last hour, and then new records, to a collector',
     },
   ]);
 }
@@ -55,8 +55,8 @@ function lineOf(record: AuditRecord, format: string | undefined, version: string
 }
 
 /**
- * Prints new records until Ctrl-C, and with `--after` older records first. Waits while the service
- * restarts.
+ * Prints new records until Ctrl-C. With `--after`, prints older records first. Waits while the
+ * service restarts.
  */
 async function follow(
   connection: Connection,
@@ -121,7 +121,7 @@ function positionOf(marker: string): Position {
   );
 }
 
-/** Returns the position after the last batch. */
+/** Returns the position of the last sealed record. */
 async function endOfTrail(connection: Connection): Promise<Position> {
   const batch = await getLastBatch(connection);
   return batch === undefined ? START : { batch: batch.number, seq: batch.last_seq };

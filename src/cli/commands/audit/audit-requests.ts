@@ -32,7 +32,7 @@ export async function getBatches(
   return { batches: [...batches], next: markerOf(links) };
 }
 
-/** Returns the last batch, or undefined without batches. Throws `CommandError`. */
+/** Returns the last batch, or undefined if the trail has none. Throws `CommandError`. */
 export async function getLastBatch(connection: Connection): Promise<AuditBatch | undefined> {
   return (await getBatches(connection, [['limit', '1']])).batches[0];
 }

@@ -3,7 +3,7 @@ import type { AuditRecord } from '../../../domain/audit/record.ts';
 /** The columns that summarise a record. */
 export const SUMMARY_COLUMNS = ['time', 'actor', 'action', 'resource', 'outcome'] as const;
 
-/** Returns the columns that summarise a record. */
+/** Returns the value of each column in `SUMMARY_COLUMNS` for a record. */
 export function summaryOf(
   record: AuditRecord,
 ): Readonly<Record<(typeof SUMMARY_COLUMNS)[number], string>> {

@@ -13,12 +13,12 @@ import type { ConnectionFlags } from '../../service/connection.ts';
 import { getBatches, getLastBatch } from './audit-requests.ts';
 import { readCheckpoints, type Checkpoints } from './checkpoints.ts';
 
-/** The result for a part of the trail. */
+/** The result of the verification of the trail, or of a part of it. */
 type Verification = ValueOf<typeof VERIFICATION>;
 
 type Problem = Verification['problems'] extends Iterable<infer P> ? P : never;
 
-/** The maximum number of problems that are printed. */
+/** The maximum number of problems to print. */
 const MAX_PRINTED = 20;
 
 /** Adds the command that verifies the trail. */
@@ -30,7 +30,7 @@ export function addVerify(parent: Command, terminal: Terminal): void {
     )
     .option(
       '--checkpoints <file>',
-      'compare batches with the checkpoints in this file: a log of the service, or lines with batch number and hash',
+      'compare batches with the checkpoints in this file: a log file of the service, or lines with a batch number and a hash',
     );
   withConnectionFlags(command).action(
     async (flags: ConnectionFlags & { readonly checkpoints?: string }) => {
@@ -52,7 +52,7 @@ export function addVerify(parent: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Verifies the whole trail, part by part. */
+/** Verifies the whole trail. The service verifies one part for each request. */
 async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verification> {
   const total = (await getLastBatch(connection))?.number ?? 0;
   const progress = startProgress(terminal.err, 'Verifying', total, terminal.now);
@@ -90,7 +90,7 @@ function add(one: Verification, other: Verification): Verification {
   };
 }
 
-/** Returns the batches that differ from a checkpoint, and those that are missing. */
+/** Returns a problem for each batch that is missing or differs from its checkpoint. */
 async function compareCheckpoints(
   connection: Connection,
   checkpoints: Checkpoints,
@@ -114,7 +114,7 @@ async function compareCheckpoints(
   for (const number of left.keys())
     problems.push({
       batch: number,
-      problem: 'The batch is missing, although a checkpoint names it.',
+      problem: 'A checkpoint names this batch, but the trail does not contain it.',
     });
   return problems;
 }
@@ -138,7 +138,7 @@ function report(
       : []),
     `${result.records} records in ${result.batches} batches verified`,
     ...(result.purged > 0
-      ? [`Retention deleted the records of ${result.purged} batches, whose hashes were verified`]
+      ? [`Retention deleted the records of ${result.purged} batches; their hashes were verified`]
       : []),
     ...(result.without_mac > 0
       ? [
@@ -162,6 +162,6 @@ function report(
       : `The audit trail was changed. The first bad batch is ${first.batch}`,
     first.batch === null
       ? 'Check the log of the service for errors.'
-      : 'Compare with an export or a backup from before the change.',
+      : 'Compare the trail with an export or a backup from before the change.',
   );
 }

@@ -33,12 +33,12 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
     throw new CommandError(
       EXIT.usage,
       `'${path}' contains no checkpoint of an audit trail`,
-      'Use a log file of the service, or a file whose lines have the number and hash of a batch.',
+      'Use a log file of the service, or a file with a batch number and a hash on each line.',
     );
   return checkpoints;
 }
 
-/** Returns the checkpoint in a line, or undefined if it contains none. */
+/** Returns the checkpoint in a line, or undefined if the line contains none. */
 export function checkpointOf(
   line: string,
 ): { readonly number: number; readonly hash: string } | undefined {

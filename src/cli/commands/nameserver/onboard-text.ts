@@ -17,7 +17,7 @@ interface Recipe {
   readonly group: string;
   /** The folder of the key file, or undefined if the agent writes no key file. */
   readonly folder?: string;
-  /** Returns the content of the key file before the agent writes it. */
+  /** Returns the initial content of the key file. */
   empty?(zone: string): string;
   /** The configuration file of the name server, to which operators add `lines`. */
   readonly configuration: string;
@@ -113,7 +113,7 @@ export function agentFileOf({ name, driver, url }: Onboarded): string {
   return formatYaml({ url, ...files, nameServer: name, driver, local });
 }
 
-/** Returns the steps with which an operator sets up an agent for a name server. */
+/** Returns the steps to set up an agent for a name server, with the commands to run. */
 export function onboardText(server: Onboarded): string {
   const { name, driver, address, zone } = server;
   const recipe = RECIPES[driver];
@@ -131,7 +131,7 @@ cat > ${folder}/keys.conf <<'END'
 ${recipe.empty?.(zone) ?? ''}
 END
 chown tsigil-agent:${group} ${folder}/keys.conf`;
-  return `# 1. On the host of the name server, as root: install the package of Tsigil.
+  return `# 1. On the host of the name server, as root: install the Tsigil package.
 # The package starts a service on this host. Stop that service unless you use it:
 systemctl disable --now tsigil
 # Create a user for the agent, and its files:
@@ -143,9 +143,9 @@ ${files}
 # 2. Add these lines to ${configuration}, and run: systemctl restart ${restart}
 ${recipe.lines(zone)}
 
-# 3. Replace the URL if the host cannot reach it, and write these lines to ${FOLDER}/agent.yaml:
+# 3. Write these lines to ${FOLDER}/agent.yaml. If the host cannot reach the URL, replace it:
 ${agentFileOf(server)}
-# 4. On this machine: create the token of the agent. Then move the file to ${FOLDER}/token on the host.
+# 4. On this machine: create the agent's token. Then move the file to ${FOLDER}/token on the host.
 install -m 0600 /dev/null agent.token
 tsigil token create --name agent-${name} --role nameserver-agent --nameserver ${name}${from} -f value > agent.token
 # On the host, protect the file:

@@ -13,8 +13,8 @@ const { name, driver, address, delivery, probe_zone: probeZone } = nameServer.fi
 const SERVER = responseObject({ name, driver, address, delivery, probe_zone: probeZone });
 
 /**
- * Adds the flag `--agent` to `create`, and the command that prints how to start an agent. `parent`
- * is the command for name servers.
+ * Adds the flag `--agent` to `create`, and the command that prints the steps to set up an agent.
+ * `parent` is the command for name servers.
  */
 export function addOnboarding(parent: Command, terminal: Terminal): void {
   parent.commands

@@ -43,10 +43,10 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
         .makeOptionMandatory(),
     )
     .addOption(
-      new Option(
-        '--pool <pool>',
-        'write the keys for every zone of this pool (name or id)',
-      ).conflicts(['tsigkey', 'all']),
+      new Option('--pool <pool>', 'write the keys that apply to this pool (name or id)').conflicts([
+        'tsigkey',
+        'all',
+      ]),
     )
     .addOption(new Option('--all', 'write all keys').conflicts('tsigkey'))
     .addOption(

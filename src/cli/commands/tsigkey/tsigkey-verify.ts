@@ -14,7 +14,7 @@ import { printList, type OutputFlags } from '../../output/output.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { findTargets, type Target } from './verify-targets.ts';
 
-/** The maximum number of checks at the same time. */
+/** The maximum number of concurrent checks. */
 const CONCURRENCY = 8;
 
 interface VerifyFlags extends ConnectionFlags, OutputFlags, KeySelection {
@@ -24,10 +24,10 @@ interface VerifyFlags extends ConnectionFlags, OutputFlags, KeySelection {
   readonly update?: boolean;
 }
 
-const NO_ZONE = 'the service has no zone for a request with the key';
+const NO_ZONE = 'the service has no zone in which to test the key';
 const SET_ZONE = 'Set --zone.';
 
-/** The result of one of several checks. */
+/** A row of the output: the result of one check. */
 interface Row {
   readonly name: string;
   readonly server: string;
@@ -52,10 +52,9 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
     .argument('[tsigkey...]', 'ids or names of the tsigkeys')
     .addOption(new Option('--all', 'verify all keys').conflicts(['tsigkey', 'pool']))
     .addOption(
-      new Option(
-        '--pool <pool>',
-        'verify the keys for every zone of this pool (name or id)',
-      ).conflicts(['tsigkey', 'all']),
+      new Option('--pool <pool>', 'verify the keys that apply to this pool (name or id)').conflicts(
+        ['tsigkey', 'all'],
+      ),
     )
     .addOption(
       new Option(
@@ -66,7 +65,7 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--zone <zone>',
-        'send requests about this zone (default: the zone of the key, or a zone of its pool)',
+        'send requests for this zone (default: the zone of the key, the probe zone of the server, or a zone of the pool)',
       ).argParser(readZone),
     )
     .addOption(
@@ -127,7 +126,7 @@ function reportWithoutServer(keys: readonly { readonly name: string }[], { err }
   if (keys.length === 0) return;
   const names = keys.map(({ name }) => name).join(', ');
   err.write(
-    `${plainText(`These keys were not verified, because they are for no name server: ${names}`)}\n`,
+    `${plainText(`Not verified, because the service has no name server for these keys: ${names}`)}\n`,
   );
 }
 
@@ -171,7 +170,7 @@ async function verifyAll(
   if (failed > 0) throw new CommandError(EXIT.refused, `${failed} of ${rows.length} checks failed`);
 }
 
-/** Returns the result of one of several checks. */
+/** Returns the result of a check. Returns a verdict for an invalid key or a missing zone too. */
 async function rowResult(
   { key, server, zone }: Target,
   check: Check,

@@ -19,7 +19,7 @@ export function pauseForLock(): Promise<void> {
 /**
  * Runs `work`. Repeats it for at most `LOCK_WAIT_MS` while another program holds a lock that `work`
  * needs. Other requests run between the attempts; SQLite's busy timeout would block the event loop.
- * Throws what `work` throws.
+ * Throws the last error of `work`.
  */
 export async function retryWhileBusy<T>(work: () => T): Promise<T> {
   const until = performance.now() + LOCK_WAIT_MS;

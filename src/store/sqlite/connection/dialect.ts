@@ -15,9 +15,9 @@ export const dialect: Dialect = {
 };
 
 /**
- * Returns the condition for a pattern. The lengths of pattern and text bound the cost of this
- * condition. A GLOB with several asterisks would have no such bound, because it backtracks. The
- * most common patterns use built-in functions of SQLite. Other patterns use the SQL function
+ * Returns the SQL condition for a pattern. The lengths of pattern and text limit the cost of this
+ * condition. A GLOB with two or more asterisks would have no such limit, because GLOB backtracks.
+ * The most common patterns use built-in functions of SQLite. Other patterns use the SQL function
  * `matches`. Only the connection for scans has this function.
  */
 function matches(column: string, pattern: string): SqlCondition {

@@ -29,12 +29,12 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === BUSY;
 }
 
-/** Returns whether a unique index or primary key refused a row. */
+/** Returns whether `error` is a violation of a unique index or primary key. */
 export function isUniqueViolation(error: unknown): boolean {
   return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
 }
 
-/** Returns whether a row refers to another row that does not exist. */
+/** Returns whether `error` is a violation of a foreign key. */
 export function isReferenceViolation(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT_FOREIGNKEY;
 }
@@ -54,8 +54,8 @@ function resultCode(error: unknown): number {
 }
 
 /**
- * The driver returns no result code if reading a row fails. Only a fault of the machine causes such
- * an error.
+ * Returns whether `error` occurred because a row could not be read. For such an error, the driver
+ * returns no result code. Only a fault of the machine causes such an error.
  */
 function isReadFault(error: unknown): boolean {
   return codeOf(error) === 'ERR_SQLITE_ERROR' && resultCode(error) === 0;

@@ -1,10 +1,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 
-/**
- * The maximum number of cached prepared statements per connection. The service has a few dozen
- * statements.
- */
+/** The maximum number of cached prepared statements per connection. A full cache is cleared. */
 const MAX_STATEMENTS = 500;
 
 /**
@@ -53,7 +50,7 @@ function prepareRow(
 }
 
 /**
- * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing this
+ * Prepares a query. SQLite returns all rows of a SELECT as one JSON text. Creating and parsing this
  * text takes less than half the time of returning every value separately. JSON represents all
  * values of columns exactly, because the values are text, integers or null.
  */

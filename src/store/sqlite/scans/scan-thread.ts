@@ -47,8 +47,7 @@ export interface ScanThread {
 const IDLE_MS = 60_000;
 
 /**
- * The limit of the thread's JavaScript heap. A scan needs a few MB. The limit does not include
- * SQLite's memory.
+ * The limits of the thread's JavaScript heap and stack. The limits do not include SQLite's memory.
  */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
@@ -65,7 +64,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** A running thread, with its scans. */
+/** A running thread and its scans in progress. */
 interface Running {
   readonly worker: Worker;
   readonly pending: Map<number, Pending>;

@@ -38,7 +38,7 @@ async function respond({
   cancelled.delete(number);
   parentPort?.postMessage(reply);
 
-  /** Lets other scans and messages run. */
+  /** Lets the thread run other scans and receive messages. Throws if the scan was cancelled. */
   async function pause(): Promise<void> {
     await new Promise((resume) => setImmediate(resume));
     if (cancelled.has(number)) throw new Error('The scan was cancelled');

@@ -63,7 +63,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return lists.filter(([id]) => ids.has(id));
   };
 
-  /** Reads the page by an index in the order of the list. */
+  /** Reads the page with an index that has the order of the list. */
   const readInOrder = async (scanned: Scanned, pause: Pause): Promise<Found> => {
     const { type, query } = scanned;
     const { columns } = tableFor(type);
@@ -172,8 +172,8 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       length += rows.text.length;
     }
     const more = read < keys.length || (keys.length === query.limit && query.limit > 0);
-    // The page omits rows that were deleted or moved meanwhile. Read an empty page again, because
-    // it would have no marker for the next page.
+    // The page omits rows that were deleted or moved during the scan. Read an empty page again,
+    // because it would have no marker for the next page.
     if (more && count === 0) return readAmongAll(scanned, pause);
     return { columns, texts, more, total: query.count === true ? total : undefined };
   };
@@ -212,7 +212,7 @@ export function rowsOf(columns: readonly string[], text: string): SqlRow[] {
   return listsOf(text).map((values) => rowOf(columns, values));
 }
 
-/** Returns the rows in a JSON text that a statement of a scan returned. */
+/** Returns the values of the rows in a JSON text. */
 function listsOf(text: string): unknown[][] {
   return JSON.parse(text) as unknown[][];
 }

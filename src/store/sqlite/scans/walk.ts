@@ -13,8 +13,8 @@ export type Position = readonly SqlValue[];
  */
 export interface Walk {
   /**
-   * The columns that change from row to row. Together with the column for which `decides` is true,
-   * these columns belong to an index or the table.
+   * The columns of a position. Except for `rowid`, an index has these columns after the column for
+   * which `decides` is true.
    */
   readonly columns: readonly string[];
   /** Returns whether the index serves a condition. */
@@ -59,7 +59,7 @@ export function walkOf(
 }
 
 /**
- * Returns the conditions that a row is after `from` and not after `to` in a walk. Undefined means
+ * Returns the SQL conditions for the rows of a walk after `from` and up to `to`. Undefined means
  * the beginning or the end of the table.
  */
 export function rangeOf(
