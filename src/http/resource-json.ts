@@ -13,8 +13,8 @@ export interface ResourceWriter {
   writeList(resources: readonly Resource[], collectionUrl: string): string;
 }
 
-/** Values that the service writes itself and that need no escaping: UUIDs and timestamps. */
-const PLAIN_MEMBERS = ['id', 'created_at', 'updated_at'];
+/** The timestamps. The service writes them itself, so they need no escaping, and neither do ids. */
+const PLAIN_MEMBERS = ['created_at', 'updated_at'];
 
 /**
  * The characters that JSON escapes. JSON also escapes a lone surrogate, so text with any surrogate
@@ -22,58 +22,75 @@ const PLAIN_MEMBERS = ['id', 'created_at', 'updated_at'];
  */
 const ESCAPED = /[\0-\x1f"\\\ud800-\udfff]/;
 
+/** A member of a resource, and the texts before its value. */
+interface Member {
+  readonly name: string;
+  /** Whether the value needs no escaping. */
+  readonly isPlain: boolean;
+  readonly start: string;
+  /** `start` after a string that lacks its closing quote. */
+  readonly startAfterString: string;
+}
+
 /**
  * Creates a writer for the resources of a type. Prepares the member names once, because all
  * resources of a type have the same members. Omits the members in `hidden`.
  */
 export function createWriter(type: ResourceType, hidden: readonly string[] = []): ResourceWriter {
-  const members = shownMembers(type).filter((name) => !hidden.includes(name));
-  const [first, ...others] = members.map((name, index) =>
-    memberWriter(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`, name),
-  );
-  const writeMembers = (resource: Resource, linkStart: string) => {
-    let text = first?.(resource) ?? '';
-    for (const write of others) text += write(resource);
-    return `${text}${linkStart}${resource.id}"}`;
-  };
+  const names = shownMembers(type).filter((name) => name !== 'id' && !hidden.includes(name));
+  const members = names.map(memberOf);
   const linkStartOf = (collectionUrl: string) =>
     `,"links":{"self":${JSON.stringify(`${collectionUrl}/`).slice(0, -1)}`;
+  const writeOne = (resource: Resource, linkStart: string) =>
+    `${appendMembers(`{"id":"${resource.id}`, true, members, resource)}${linkStart}${resource.id}"}`;
   return {
-    write: (resource, collectionUrl) => `${writeMembers(resource, linkStartOf(collectionUrl))}}`,
+    write: (resource, collectionUrl) => `${writeOne(resource, linkStartOf(collectionUrl))}}`,
     writeWith(resource, collectionUrl, further) {
-      const members = further.map((name) =>
-        memberWriter(`,${JSON.stringify(name)}:`, name)(resource),
-      );
-      return `${writeMembers(resource, linkStartOf(collectionUrl))}${members.join('')}}`;
+      const text = writeOne(resource, linkStartOf(collectionUrl));
+      return `${appendMembers(text, false, further.map(memberOf), resource)}}`;
     },
     writeList(resources, collectionUrl) {
       const linkStart = linkStartOf(collectionUrl);
       let text = '[';
-      let separator = '';
+      let start = '{"id":"';
+      // Appending each part to the whole text is faster than joining the texts of the resources.
       for (const resource of resources) {
-        text += `${separator}${writeMembers(resource, linkStart)}}`;
-        separator = ',';
+        text += start;
+        text += resource.id;
+        text = appendMembers(text, true, members, resource);
+        text += linkStart;
+        text += resource.id;
+        start = '"}},{"id":"';
       }
-      return `${text}]`;
+      return resources.length === 0 ? '[]' : `${text}"}}]`;
     },
   };
 }
 
+function memberOf(name: string): Member {
+  const start = `,${JSON.stringify(name)}:`;
+  return { name, isPlain: PLAIN_MEMBERS.includes(name), start, startAfterString: `"${start}` };
+}
+
 /**
- * Returns a function that writes the member `name` of a resource after `start`. An undefined member
- * is omitted.
+ * Returns `begin` followed by members of a resource. Omits undefined members. If `isInString`,
+ * `begin` ends with a string that lacks its closing quote.
  */
-function memberWriter(start: string, name: string): (resource: Resource) => string {
-  const startOfText = `${start}"`;
-  const ofNull = `${start}null`;
-  const isPlain = PLAIN_MEMBERS.includes(name);
-  return (resource) => {
+function appendMembers(
+  begin: string,
+  isInString: boolean,
+  members: readonly Member[],
+  resource: Resource,
+): string {
+  let text = begin;
+  let inString = isInString;
+  for (const { name, isPlain, start, startAfterString } of members) {
     const value = resource[name];
-    if (typeof value === 'string')
-      return isPlain || !ESCAPED.test(value)
-        ? `${startOfText}${value}"`
-        : start + JSON.stringify(value);
-    if (value === null) return ofNull;
-    return value === undefined ? '' : start + JSON.stringify(value);
-  };
+    if (value === undefined) continue;
+    text += inString ? startAfterString : start;
+    inString = typeof value === 'string' && (isPlain || !ESCAPED.test(value));
+    if (inString) text += `"${value as string}`;
+    else text += value === null ? 'null' : JSON.stringify(value);
+  }
+  return inString ? `${text}"` : text;
 }
