@@ -174,10 +174,14 @@ export function createServer(options: ServerOptions): HttpServer {
       }
       done();
     };
-    sendInBatch(send, (err) => {
-      log.error({ requestId: request.id, err }, 'Sending the response failed');
-      request.raw.socket.destroy();
-    });
+    // Only successful reads wait. A client that closes its side of the connection after a change
+    // still gets the response.
+    if (request.method !== 'GET' || reply.statusCode !== 200) send();
+    else
+      sendInBatch(send, (err) => {
+        log.error({ requestId: request.id, err }, 'Sending the response failed');
+        request.raw.socket.destroy();
+      });
   });
 
   const ping = singleFlight(() => dependencies.store.ping());

@@ -31,25 +31,26 @@ function setUp() {
   };
 }
 
-describe('a batch of responses', () => {
-  test('is sent in order at the end of the turn', () => {
+describe('the responses of a turn', () => {
+  test('the first is sent at once, and the others in order at the end of the turn', () => {
     const { sent, add, endTurn } = setUp();
     add('first');
+    expect(sent).toEqual(['first']);
     add('second');
-    expect(sent).toEqual([]);
-    endTurn();
-    expect(sent).toEqual(['first', 'second']);
     add('third');
+    expect(sent).toEqual(['first']);
     endTurn();
     expect(sent).toEqual(['first', 'second', 'third']);
+    add('fourth');
+    expect(sent).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
-  test('is sent at once if its first response has waited for 1 ms', () => {
+  test('are sent together 1 ms after the last batch', () => {
     const { sent, add, advance, endTurn } = setUp();
     add('first');
     advance(0.9);
     add('second');
-    expect(sent).toEqual([]);
+    expect(sent).toEqual(['first']);
     advance(0.1);
     add('third');
     expect(sent).toEqual(['first', 'second', 'third']);
@@ -59,7 +60,7 @@ describe('a batch of responses', () => {
     expect(sent).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
-  test('is sent even if one of its responses fails', () => {
+  test('are sent even if one of them fails', () => {
     const { sent, add, addBroken, endTurn } = setUp();
     add('first');
     addBroken('second');
@@ -68,15 +69,15 @@ describe('a batch of responses', () => {
     expect(sent).toEqual(['first', 'second failed', 'third']);
   });
 
-  test('may add a response to the next batch while it is sent', () => {
+  test('may add a response while they are sent', () => {
     const { sent, batch, add, endTurn } = setUp();
+    add('first');
     batch(
-      () => add('second'),
+      () => add('third'),
       () => undefined,
     );
+    add('second');
     endTurn();
-    expect(sent).toEqual([]);
-    endTurn();
-    expect(sent).toEqual(['second']);
+    expect(sent).toEqual(['first', 'third', 'second']);
   });
 });

@@ -1,7 +1,7 @@
 import { asError } from '../../domain/model/errors.ts';
 
-/** The maximum time that further requests may delay a finished response, in milliseconds. */
-const MAX_DELAY_MS = 1;
+/** The maximum age of a batch when a further response is added, in milliseconds. */
+const MAX_AGE_MS = 1;
 
 /** The dependencies of response batches. */
 export interface Batches {
@@ -15,24 +15,26 @@ export interface Batches {
 export type SendInBatch = (send: () => void, fail: (error: Error) => void) => void;
 
 /**
- * Returns a function that sends the responses of one turn of the event loop together, in order. If
- * the turn is long, it sends them every millisecond. When a response is sent alone, the kernel
- * often has to wake the client's process, and that costs more than the rest of sending. A batch
- * wakes the process once.
+ * Returns a function that sends the first response of a turn of the event loop at once, and further
+ * responses of the turn together and in order. In a long turn, it sends them about every
+ * millisecond. The kernel often has to wake the client's process for a response that is sent alone,
+ * and this costs more than all other steps of sending. A batch wakes the process once.
  */
 export function createResponseBatches({ now, later }: Batches): SendInBatch {
   let batch: (() => void)[] = [];
+  let isFirst = true;
   let began = 0;
   const sendAll = () => {
     const responses = batch;
     batch = [];
+    began = now();
     for (const send of responses) send();
   };
+  const endTurn = () => {
+    isFirst = true;
+    sendAll();
+  };
   return (send, fail) => {
-    if (batch.length === 0) {
-      began = now();
-      later(sendAll);
-    }
     batch.push(() => {
       try {
         send();
@@ -40,6 +42,8 @@ export function createResponseBatches({ now, later }: Batches): SendInBatch {
         fail(asError(error));
       }
     });
-    if (now() - began >= MAX_DELAY_MS) sendAll();
+    if (isFirst) later(endTurn);
+    if (isFirst || now() - began >= MAX_AGE_MS) sendAll();
+    isFirst = false;
   };
 }
