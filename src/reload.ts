@@ -30,7 +30,7 @@ export function reload(
   try {
     const { config, applied, needsRestart } = planChange(current, readConfig());
     apply({ config, certificate: readCertificate(config.tls) });
-    log.info({ applied }, 'SIGHUP received: the configuration was read again');
+    log.info({ applied }, 'SIGHUP received: reloaded the configuration');
     if (needsRestart.length > 0)
       log.warn({ settings: needsRestart }, 'Changed settings need a restart of the service');
     return config;

@@ -152,7 +152,7 @@ describe('the packages for Debian', () => {
     expect(run('lintian', ['--allow-root', '--fail-on=error,warning', ...files], release)).toBe('');
   });
 
-  test.runIf(debian)('contain only the SQLite of their architecture', () => {
+  test.runIf(debian)('contain only the SQLite binary for their architecture', () => {
     for (const [architecture, cpu] of [
       ['amd64', 'x64'],
       ['arm64', 'arm64'],

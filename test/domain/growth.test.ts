@@ -153,7 +153,7 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
   },
 );
 
-describe('the time for a request with many items grows no faster than its body', () => {
+describe('the time for a request with many items is at most linear in the size of the body', () => {
   test('in the names that a caller checks', async () => {
     await eachText('a name', BODY, (text) =>
       readActionBody(NAMES_BODY, { names: [text] }).names.map(zoneNameProblem),

@@ -90,7 +90,7 @@ test('docs/api.md lists the roles of every right', () => {
   );
 });
 
-test('every right has a request in this test', () => {
+test('this file tests a request for every right', () => {
   expect(Object.keys(REQUESTS).toSorted()).toEqual(Object.keys(DEFAULT_POLICY).toSorted());
 });
 

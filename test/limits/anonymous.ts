@@ -214,7 +214,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     bound:
       'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
-    cost: 'About 0.1 ms of processor time for each request.',
+    cost: 'About 0.1 ms of CPU time for each request.',
     attack: () => ({
       seconds: SECONDS,
       connections: 20,
@@ -229,7 +229,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     name: 'Open and close connections',
     bound: 'At most half of all connections come from one address.',
     settings: ['api.maxConnectionsPerAddress'],
-    cost: 'About 0.2 ms of processor time for each connection.',
+    cost: 'About 0.2 ms of CPU time for each connection.',
     attack: () => ({
       seconds: SECONDS,
       connections: 50,
@@ -246,7 +246,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     bound:
       'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
-    cost: 'About 0.5 ms of processor time for each request.',
+    cost: 'About 0.5 ms of CPU time for each request.',
     attack: () => ({
       seconds: SECONDS,
       connections: 50,

@@ -111,7 +111,7 @@ export const CALLERS: readonly Scenario[] = [
     name: 'Check a name of 37,000 different characters',
     bound: 'The service refuses a name that is too long before it converts the name to ASCII.',
     settings: ['api.maxBodyBytes'],
-    cost: 'About 1 ms of processor time for each request.',
+    cost: 'About 1 ms of CPU time for each request.',
     attack: (target) =>
       posting(target, 'member', '/v2/tlds/check', { names: [distinctCharacters(37_000)] }, {}),
     atLeast: { succeeded: 10 },
@@ -121,7 +121,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'Such lists run in a separate thread, at most two per caller at a time. Each list runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
-    cost: 'Processor time on another core.',
+    cost: 'CPU time on another core.',
     prepare: manyZones,
     attack(target) {
       const paths = Array.from(
@@ -138,7 +138,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'Such lists run in a separate thread, at most two per caller at a time. Each list runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
-    cost: 'Processor time on another core.',
+    cost: 'CPU time on another core.',
     prepare: manyZones,
     attack(target) {
       const filters = [
@@ -242,7 +242,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'The service refuses a long body with more than 50,000 arrays and objects, or 50,000 members. It does not parse such a body.',
     settings: [],
-    cost: 'About 5 ms of processor time for each request.',
+    cost: 'About 5 ms of CPU time for each request.',
     attack: (target) =>
       posting(
         target,
@@ -258,7 +258,7 @@ export const CALLERS: readonly Scenario[] = [
     bound:
       'The service refuses a long body with more than 50,000 arrays and objects, or 50,000 members. It does not parse such a body.',
     settings: [],
-    cost: 'About 5 ms of processor time for each request.',
+    cost: 'About 5 ms of CPU time for each request.',
     attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', differentNames(), {}),
     atLeast: { answers: 10 },
   },

@@ -49,8 +49,8 @@ function filesOf(): string {
 }
 
 /**
- * Runs a service that cannot start. Measures the processor time, because the duration depends on
- * other programs. The shell prints the processor time in the last line.
+ * Runs a service that cannot start. Measures the CPU time, because the duration depends on
+ * other programs. The shell prints the CPU time in the last line.
  */
 function serveInVain(variables: Record<string, string> = {}): {
   status: number | null;
@@ -204,7 +204,7 @@ describe('a start without the right master key', () => {
       "The master key file 'FILE' can be changed by other users (mode 0606).",
     ],
   ])(
-    '%s: exits with 1 and the id of the right key, within 1 s of processor time, and stores no key',
+    '%s: exits with 1 after at most 1 s of CPU time, prints the id of the right key, and stores no key',
     async (_case, damage, message) => {
       const { masterKey } = await createService();
       damage();

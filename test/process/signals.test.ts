@@ -16,7 +16,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const HUNG_UP = 'SIGHUP received: the configuration was read again';
+const HUNG_UP = 'SIGHUP received: reloaded the configuration';
 const count = () => service.output().split(`"msg":"${HUNG_UP}"`).length - 1;
 
 async function hangUp(): Promise<void> {

@@ -38,7 +38,10 @@ export interface AuditEntry {
   readonly resource_id: string | null;
   readonly resource_name: string | null;
   readonly outcome: AuditOutcome;
-  /** A JSON object. Secrets appear only as marks (see `AuditKey`), and tokens as `(a token)`. */
+  /**
+   * A JSON object. A secret appears only as a truncated HMAC, or as `(secret)` without an audit
+   * key. A token appears as `(a token)`.
+   */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 

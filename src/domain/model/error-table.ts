@@ -57,7 +57,7 @@ export const ERRORS = {
   forbidden: entry({
     status: 403,
     when: 'The request creates or changes a CATALOG zone. The service does not support CATALOG zones.',
-    message: () => 'The API cannot create or change CATALOG zones',
+    message: () => "Unsupported zone type 'CATALOG'. Use PRIMARY or SECONDARY",
   }),
   illegal_child: entry({
     status: 403,

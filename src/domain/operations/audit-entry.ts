@@ -85,7 +85,7 @@ export interface ChangeLog {
   ): AuditEntry | undefined;
 }
 
-/** Creates an empty log. */
+/** Creates an empty collection of changes for one record of the audit trail. */
 export function createChangeLog(): ChangeLog {
   let first: { readonly type: ResourceType; readonly change: Change } | undefined;
   let total = 0;

@@ -63,7 +63,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return lists.filter(([id]) => ids.has(id));
   };
 
-  /** Reads the page with an index that has the order of the list. */
+  /** Reads the page from an index in the sort order of the list. */
   const readInOrder = async (scanned: Scanned, pause: Pause): Promise<Found> => {
     const { type, query } = scanned;
     const { columns } = tableFor(type);
