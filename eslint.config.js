@@ -25,7 +25,6 @@ export default tseslint.config(
       // Ports are plain objects with functions. Only error classes use `this`.
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
-      'max-lines': ['error', 300],
       'no-console': 'error',
       'no-restricted-properties': [
         'error',
@@ -48,8 +47,6 @@ export default tseslint.config(
           'off',
         ]),
       ),
-      // Tests contain long tables of cases.
-      'max-lines': ['error', 450],
     },
   },
   { files: ['**/*.js', '**/*.mjs'], ...tseslint.configs.disableTypeChecked },

@@ -36,7 +36,8 @@ export const ROWS = [
     [TRANSFERS, BOTH].map((rights) => ({
       ...POWERDNS,
       name: `PowerDNS, ${rights.join(' and ')}, synchronous ${synchronous ?? 2}`,
-      ...{ rights, synchronous },
+      rights,
+      synchronous,
     })),
   ),
 ];

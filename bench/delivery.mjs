@@ -235,8 +235,11 @@ function createKey(service, name, scope, resource) {
 /** Returns the environment variable that sets `nameServers`. */
 function delivering(brand, servers, rights) {
   const entries = servers.map((server, index) => ({
-    ...{ name: `ns${index + 1}`, driver: brand.driver, rights },
-    ...{ address: `127.0.0.1:${server.address.port}`, probeZone: `${ZONES[0]}.` },
+    name: `ns${index + 1}`,
+    driver: brand.driver,
+    rights,
+    address: `127.0.0.1:${server.address.port}`,
+    probeZone: `${ZONES[0]}.`,
     local: brand.options(server),
   }));
   return { TSIGIL_NAME_SERVERS: JSON.stringify(entries) };

@@ -103,7 +103,9 @@ export async function runAgent(file: string, isCheck: boolean): Promise<void> {
     const { lockFileBeside } = await import('./store/sqlite/lock.ts');
     const held: { close(): void }[] = [];
     const agent = startAgent(settings, {
-      ...{ log: createLog('info', {}), clock: createClock(), signal: stopping.signal },
+      log: createLog('info', {}),
+      clock: createClock(),
+      signal: stopping.signal,
       stateFile: settings.stateFile ?? `${resolve(file)}.state`,
       lock: (path) => void held.push(lockFileBeside(path)),
     });

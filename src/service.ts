@@ -141,7 +141,11 @@ export async function startService(config: Config, given: ServiceDependencies): 
     auditMetrics.observe(trail);
     const deliveryMetrics = addDeliveryMetrics(metrics);
     const delivery = prepareDelivery({
-      ...{ store, log, clock, observe: deliveryMetrics.observe, ...config.delivery },
+      store,
+      log,
+      clock,
+      observe: deliveryMetrics.observe,
+      ...config.delivery,
       ...openDelivery(database, store, clock),
       nameServers: config.nameServers ?? [],
     });

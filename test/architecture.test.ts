@@ -11,7 +11,6 @@ interface SourceFile {
   readonly path: string;
   /** The first folder below src, or an empty string for a file in src itself. */
   readonly folder: string;
-  readonly lines: number;
   /** The paths of the imported files, relative to src. */
   readonly imports: string[];
   /** Names of imported packages and built-in modules. */
@@ -30,7 +29,6 @@ const FILES: SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8'
     return {
       path,
       folder: path.includes('/') ? (path.split('/')[0] ?? '') : '',
-      lines: text.split('\n').length - 1,
       imports: specifiers
         .filter((name) => name.startsWith('.'))
         .map((name) => normalize(join(dirname(path), name))),
@@ -120,12 +118,6 @@ describe('imports', () => {
       expect(upward).toEqual([]);
     },
   );
-
-  test('no folder has more than 13 files', () => {
-    const sizes = new Map<string, number>();
-    for (const { path } of FILES) sizes.set(dirname(path), (sizes.get(dirname(path)) ?? 0) + 1);
-    expect([...sizes].filter(([, size]) => size > 13)).toEqual([]);
-  });
 
   test('the scan finds source files and imports', () => {
     expect(FILES.length).toBeGreaterThan(30);
@@ -271,28 +263,6 @@ describe('imports', () => {
       /process\.env\b/.test(readFileSync(join(SRC, path), 'utf8')),
     ).map(({ path }) => path);
     expect(readers).toEqual(['command-config.ts', 'main.ts']);
-  });
-});
-
-describe('sizes', () => {
-  const lines = FILES.map((file) => file.lines).sort((one, other) => one - other);
-
-  test('no file has more than 300 lines, and 90 % of the files have at most 200', () => {
-    expect(
-      FILES.filter((file) => file.lines > 300).map(({ path, lines }) => `${path}: ${lines}`),
-    ).toEqual([]);
-    expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(200);
-  });
-
-  test('no comment has a line of more than 100 characters', () => {
-    const wide = FILES.flatMap(({ path }) =>
-      readFileSync(join(SRC, path), 'utf8')
-        .split('\n')
-        .flatMap((line, index) =>
-          /^\s*(?:\*|\/\/|\/\*\*)/.test(line) && line.length > 100 ? [`${path}:${index + 1}`] : [],
-        ),
-    );
-    expect(wide).toEqual([]);
   });
 });
 

@@ -102,7 +102,9 @@ function addStatusMetrics(
     help: string,
     valueOf: (server: Server) => number | undefined,
   ): DatabaseGauge<Server[]> => ({
-    ...{ name, help, labelNames: ['name_server'] },
+    name,
+    help,
+    labelNames: ['name_server'],
     valueOf: (servers) =>
       servers.flatMap((server) => {
         const value = valueOf(server);

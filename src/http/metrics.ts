@@ -137,7 +137,9 @@ export function addDatabaseGauges<T>(
   const readCached = cachedFlight(MAX_AGE_SECONDS, () => performance.now() / 1000, read);
   for (const { name, help, labelNames = [], valueOf } of gauges)
     new Gauge({
-      ...{ name, help, labelNames },
+      name,
+      help,
+      labelNames,
       aggregator: 'max',
       registers: [registry],
       async collect() {

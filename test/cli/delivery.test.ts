@@ -145,8 +145,14 @@ async function respondingWith(...states: readonly (readonly string[])[]): Promis
     const present = states[Math.min(count, states.length - 1)] ?? [];
     count += 1;
     const servers = present.map((state, index) => ({
-      ...{ name_server: `ns${index + 1}`, state, delivered_version: 1, attempts: 0 },
-      ...{ applied_at: null, verified_at: null, next_attempt_at: null, error: null },
+      name_server: `ns${index + 1}`,
+      state,
+      delivered_version: 1,
+      attempts: 0,
+      applied_at: null,
+      verified_at: null,
+      next_attempt_at: null,
+      error: null,
     }));
     const state = present.includes('failed') ? 'failed' : (present[0] ?? 'none');
     response.end(JSON.stringify({ key_id: 'x', state, version: 1, servers }));

@@ -173,7 +173,10 @@ describe.runIf(bind?.installed)('the name servers of the service', () => {
     const zone = await post('/v2/zones', { name: ZONE, email: 'a@a.test', pool: 'two' });
     for (const [index, pool] of [one, two].entries())
       await post('/v2/nameservers', {
-        ...{ name: `ns${index + 1}`, pool_id: pool, driver: 'bind', probe_zone: ZONE },
+        name: `ns${index + 1}`,
+        pool_id: pool,
+        driver: 'bind',
+        probe_zone: ZONE,
         address: `127.0.0.1:${running[index]?.port}`,
       });
     await key('allowed', 'POOL', one);

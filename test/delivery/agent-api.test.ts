@@ -40,7 +40,10 @@ async function created(path: string, body: object): Promise<string> {
 
 const createKey = (name: string, resource = POOL) =>
   created('/v2/tsigkeys', {
-    ...{ name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: resource },
+    name,
+    algorithm: 'hmac-sha256',
+    scope: 'POOL',
+    resource_id: resource,
   });
 
 const desired = (etag?: string, wait = 0, name = 'host-1', client = agent): Promise<ApiResponse> =>
@@ -52,12 +55,28 @@ const desired = (etag?: string, wait = 0, name = 'host-1', client = agent): Prom
 /** Reports that a name server has all keys of a response to `desired`. */
 const observe = ({ body }: ApiResponse, members: object = {}): Promise<ApiResponse> =>
   agent.call('PUT', `/v2/nameservers/${id}/observed`, {
-    ...{ agent: 'host-1', etag: body.etag, fence: body.fence, completed: true },
-    ...{ outcome: 'changed', state: 'live', error: null, keys_wanted: body.keys.length },
-    ...{ keys_live: body.keys.length, applied: true, verified: true, probed_all: false },
-    ...{ found_drift: false, refusals: 0, changes: body.changes, removed: [], next_ms: 60_000 },
+    agent: 'host-1',
+    etag: body.etag,
+    fence: body.fence,
+    completed: true,
+    outcome: 'changed',
+    state: 'live',
+    error: null,
+    keys_wanted: body.keys.length,
+    keys_live: body.keys.length,
+    applied: true,
+    verified: true,
+    probed_all: false,
+    found_drift: false,
+    refusals: 0,
+    changes: body.changes,
+    removed: [],
+    next_ms: 60_000,
     deliveries: (body.keys as { id: string; version: number }[]).map((key) => ({
-      ...{ key_id: key.id, state: 'delivered', delivered_version: key.version, error: null },
+      key_id: key.id,
+      state: 'delivered',
+      delivered_version: key.version,
+      error: null,
     })),
     duration_ms: 10,
     ...members,
@@ -81,7 +100,8 @@ test('200 with the keys and their secrets, and a report marks the keys as delive
   const response = await desired();
   const secret = String((await service.get(`/v2/tsigkeys/${key}`)).body.secret);
   expect(response.body).toMatchObject({
-    ...{ format: 1, name_server: { id, name: 'ns1', delivery: 'agent' } },
+    format: 1,
+    name_server: { id, name: 'ns1', delivery: 'agent' },
     keys: [{ id: key, name: 'key-1', algorithm: 'hmac-sha256', secret, version: 1, zones: null }],
   });
   expect(response.headers.get('etag')).toBe(response.body.etag);
@@ -230,7 +250,10 @@ test('400 for numbers and codes outside their limits', async () => {
 test('200 for the largest report of an agent', async () => {
   const error = { code: 'not_verified', message: 'refused' };
   const deliveries = Array.from({ length: MAX_AT_ONCE }, () => ({
-    ...{ key_id: randomUUID(), state: 'failed', delivered_version: 1, error },
+    key_id: randomUUID(),
+    state: 'failed',
+    delivered_version: 1,
+    error,
   }));
   const changes = Array.from({ length: MAX_AT_ONCE }, () => randomUUID());
   const reported = await observe(await desired(), { deliveries, changes, error });
@@ -306,7 +329,9 @@ test('the audit trail has one record for each response with secrets, and none fo
     (await auditRecords(url)).filter(({ action }) => action === 'nameservers:desired');
   expect(await reads()).toMatchObject([
     {
-      ...{ resource_id: id, resource_name: 'ns1', actor_name: 'agent' },
+      resource_id: id,
+      resource_name: 'ns1',
+      actor_name: 'agent',
       detail: { secrets: 1, ids: [key] },
     },
   ]);

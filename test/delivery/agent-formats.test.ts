@@ -15,20 +15,51 @@ import { folderServer } from './folder-driver.ts';
 const ID = '5f2d6a9d-1c3b-4a5e-8f70-123456789abc';
 const ETAG = `"${'5f2d6a9d'.repeat(8)}.42"`;
 const KEY = {
-  ...{ id: ID, name: 'transfer-key', algorithm: 'hmac-sha256', version: 1, zones: null },
+  id: ID,
+  name: 'transfer-key',
+  algorithm: 'hmac-sha256',
+  version: 1,
+  zones: null,
   secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
 };
 const SERVER = {
-  ...{ id: ID, name: 'ns1', pool_id: ID, driver: 'bind', address: '192.0.2.53' },
-  ...{ rights: ['transfer'], delivery: 'agent', paused: false, probe_zone: null },
-  ...{ description: null, state: 'live', keys_wanted: 1, keys_live: 0, applied_at: null },
-  ...{ verified_at: null, pending_since: null, attempts: 0, next_attempt_at: null },
-  ...{ error_code: null, error: null, created_at: '2030-01-31T12:00:00.000000' },
+  id: ID,
+  name: 'ns1',
+  pool_id: ID,
+  driver: 'bind',
+  address: '192.0.2.53',
+  rights: ['transfer'],
+  delivery: 'agent',
+  paused: false,
+  probe_zone: null,
+  description: null,
+  state: 'live',
+  keys_wanted: 1,
+  keys_live: 0,
+  applied_at: null,
+  verified_at: null,
+  pending_since: null,
+  attempts: 0,
+  next_attempt_at: null,
+  error_code: null,
+  error: null,
+  created_at: '2030-01-31T12:00:00.000000',
 };
 const STATE = {
-  ...{ format: 1, etag: ETAG, fence: 42, name_server: SERVER, applied_hash: null },
-  ...{ probes: 'none', is_confirmed: false, refusals: 0, changes: [ID], zones: ['a.test'] },
-  ...{ keys: [KEY], kept: [], undeliverable: [], deliveries: [] },
+  format: 1,
+  etag: ETAG,
+  fence: 42,
+  name_server: SERVER,
+  applied_hash: null,
+  probes: 'none',
+  is_confirmed: false,
+  refusals: 0,
+  changes: [ID],
+  zones: ['a.test'],
+  keys: [KEY],
+  kept: [],
+  undeliverable: [],
+  deliveries: [],
 };
 
 /** Adds an unknown member to each object in a document. */
@@ -79,9 +110,15 @@ async function agentWith(...documents: readonly unknown[]) {
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   const running = runAgent({
     link: linkTo({ url, ca: undefined, tokenFile, agent: 'host-1' }),
-    ...{ agent: 'host-1', nameServer: 'ns1', driver: 'bind', onDrift: 'repair' },
-    ...{ createDriver: () => server.driver, verify: server.verify, signal: ended.signal },
-    ...{ clock: () => '2030-01-31T12:00:00.000000', random: () => 0.1 },
+    agent: 'host-1',
+    nameServer: 'ns1',
+    driver: 'bind',
+    onDrift: 'repair',
+    createDriver: () => server.driver,
+    verify: server.verify,
+    signal: ended.signal,
+    clock: () => '2030-01-31T12:00:00.000000',
+    random: () => 0.1,
     log: { info: note, warn: note, error: note },
   });
   onTestFinished(async () => {
@@ -115,7 +152,9 @@ test.each([
     const { reports, server, lines } = await agentWith(STATE, document, again);
     await expect.poll(() => reports.at(2), { timeout: 10_000 }).toBeDefined();
     expect(reports[1]).toMatchObject({
-      ...{ completed: false, fence: 43, state: 'failed' },
+      completed: false,
+      fence: 43,
+      state: 'failed',
       error: { code: 'agent_mismatch', message: expect.stringMatching(reason) as string },
     });
     expect(reports[2]).toMatchObject({ completed: true, fence: 44, state: 'live' });
@@ -132,10 +171,24 @@ test('200 for a report in format 1, even with members that a later version added
     const { body } = await desired();
     const error = { code: 'unreachable', message: 'connection refused' };
     const report = {
-      ...{ agent: 'host-1', etag: body.etag, fence: body.fence, completed: true },
-      ...{ outcome: 'failed', state: 'failed', error, keys_wanted: 1, keys_live: 0 },
-      ...{ applied: false, verified: false, probed_all: false, found_drift: false },
-      ...{ refusals: 0, changes: body.changes, removed: [], next_ms: 1000, duration_ms: 10 },
+      agent: 'host-1',
+      etag: body.etag,
+      fence: body.fence,
+      completed: true,
+      outcome: 'failed',
+      state: 'failed',
+      error,
+      keys_wanted: 1,
+      keys_live: 0,
+      applied: false,
+      verified: false,
+      probed_all: false,
+      found_drift: false,
+      refusals: 0,
+      changes: body.changes,
+      removed: [],
+      next_ms: 1000,
+      duration_ms: 10,
       deliveries: [{ key_id: key, state: 'failed', delivered_version: 0, error }],
     };
     const path = `/v2/nameservers/${id}`;

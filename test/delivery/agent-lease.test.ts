@@ -107,10 +107,15 @@ function stateOf(count: number, fence: number, more: Partial<DesiredForAgent>): 
   const idOf = (name: string) => `00000000-0000-4000-8000-00000000${name.slice(4)}`;
   return {
     ...DESIRED_EXAMPLE,
-    ...{ fence, keys: names.map((name) => ({ ...first, name, id: idOf(name) })), changes: [] },
+    fence,
+    keys: names.map((name) => ({ ...first, name, id: idOf(name) })),
+    changes: [],
     deliveries: names.map((name) => ({
       ...({ key_id: idOf(name), key_name: name, state: 'delivered' } as const),
-      ...{ delivered_version: 1, applied_at: null, verified_at: null, error: null },
+      delivered_version: 1,
+      applied_at: null,
+      verified_at: null,
+      error: null,
     })),
     ...more,
   };
@@ -126,8 +131,14 @@ function startAgent(link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>): 
   const nameServerId = () => Promise.resolve(id);
   const running = runAgent({
     link: { ...link, nameServerId, close: () => undefined },
-    ...{ agent: 'host-1', nameServer: name, driver, onDrift: 'repair', random: () => 0.5 },
-    ...{ createDriver: () => folder.driver, verify: folder.verify, signal: ended.signal },
+    agent: 'host-1',
+    nameServer: name,
+    driver,
+    onDrift: 'repair',
+    random: () => 0.5,
+    createDriver: () => folder.driver,
+    verify: folder.verify,
+    signal: ended.signal,
     clock: () => '2030-01-31T12:00:00.000000',
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   });

@@ -27,7 +27,9 @@ test('an agent reports many keys in several reports, and only the last report co
   if (pass === undefined) throw new Error('a secret is absent');
   const { id } = given.name_server;
   const { store, offer } = createRemoteStore({
-    ...{ id, agent: 'host-1', now: () => 0 },
+    id,
+    agent: 'host-1',
+    now: () => 0,
     report: (report) => Promise.resolve(void reports.push(report)),
     renew: () => Promise.resolve(0),
   });
@@ -35,9 +37,19 @@ test('an agent reports many keys in several reports, and only the last report co
     void offer(pass);
     await store.claim(id, 'host-1', 1000);
     await store.record(id, 'host-1', given.fence, {
-      ...{ outbox: [], state: 'live', error: null, keysWanted: 1, keysLive: 1, appliedHash: '' },
-      ...{ appliedAt: undefined, verifiedAt: undefined, foundDrift: false, removed: [] },
-      ...{ failed: false, nextCheckMs: 60_000, nextProbeMs: undefined },
+      outbox: [],
+      state: 'live',
+      error: null,
+      keysWanted: 1,
+      keysLive: 1,
+      appliedHash: '',
+      appliedAt: undefined,
+      verifiedAt: undefined,
+      foundDrift: false,
+      removed: [],
+      failed: false,
+      nextCheckMs: 60_000,
+      nextProbeMs: undefined,
       changed: Array.from({ length: count }, (_, index) => ({
         ...({
           keyId: randomUUID(),
@@ -45,7 +57,9 @@ test('an agent reports many keys in several reports, and only the last report co
           state: index === MAX_AT_ONCE ? 'undeliverable' : 'delivered',
           deliveredVersion: 1,
         } as const),
-        ...{ appliedAt: null, verifiedAt: null, error: null },
+        appliedAt: null,
+        verifiedAt: null,
+        error: null,
       })),
     });
   }
@@ -71,7 +85,9 @@ test('an agent that fails reports the new keys that it has not begun to deliver'
   const pending = { ...row, state: 'pending', error: null } as const;
   const { id } = pass.claim.server;
   const { store, offer } = createRemoteStore({
-    ...{ id, agent: 'host-1', now: () => 0 },
+    id,
+    agent: 'host-1',
+    now: () => 0,
     report: (report) => Promise.resolve(void reports.push(report)),
     renew: () => Promise.resolve(0),
   });
@@ -84,7 +100,9 @@ test('an agent that fails reports the new keys that it has not begun to deliver'
     await store.claim(id, 'host-1', 1000);
     if (hasBegun) await store.begin(id, 'host-1', 1, [{ ...pending, keyId: begun }]);
     await store.fail(id, 'host-1', 1, {
-      ...{ state: 'failed', error: { code: 'timeout', message: 'No response.' }, refusals: 0 },
+      state: 'failed',
+      error: { code: 'timeout', message: 'No response.' },
+      refusals: 0,
       retryMs: () => 1000,
     });
   }
@@ -105,8 +123,15 @@ test('an agent logs that the service refuses its reports, and pauses before the 
   };
   const { name, driver } = DESIRED_EXAMPLE.name_server;
   const running = runAgent({
-    ...{ link, agent: 'host-1', nameServer: name, driver, onDrift: 'repair', random: () => 0.06 },
-    ...{ createDriver: () => folder.driver, verify: folder.verify, signal: ended.signal },
+    link,
+    agent: 'host-1',
+    nameServer: name,
+    driver,
+    onDrift: 'repair',
+    random: () => 0.06,
+    createDriver: () => folder.driver,
+    verify: folder.verify,
+    signal: ended.signal,
     clock: () => '2030-01-31T12:00:00.000000',
     log: { info: ignore, error: ignore, warn: (fields) => void lines.push(fields) },
   });

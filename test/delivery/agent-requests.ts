@@ -39,7 +39,9 @@ export async function startAgentRequests(): Promise<AgentRequests> {
   const key = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
   const path = `/v2/nameservers/${id}`;
   return {
-    ...{ service, agent, id },
+    service,
+    agent,
+    id,
     createKey: async (name, more = {}) =>
       String((await created('/v2/tsigkeys', { name, ...key, ...more })).id),
     desired: (etag, wait = 0, name = 'host-1') =>
@@ -49,14 +51,30 @@ export async function startAgentRequests(): Promise<AgentRequests> {
       ),
     observe: ({ body }, more = {}) =>
       agent.call('PUT', `${path}/observed`, {
-        ...{ agent: 'host-1', etag: body.etag, fence: body.fence, completed: true },
-        ...{ outcome: 'changed', state: 'live', error: null, keys_wanted: body.keys.length },
-        ...{ keys_live: body.keys.length, applied: true, verified: true, probed_all: false },
-        ...{ found_drift: false, refusals: 0, changes: body.changes, removed: [] },
+        agent: 'host-1',
+        etag: body.etag,
+        fence: body.fence,
+        completed: true,
+        outcome: 'changed',
+        state: 'live',
+        error: null,
+        keys_wanted: body.keys.length,
+        keys_live: body.keys.length,
+        applied: true,
+        verified: true,
+        probed_all: false,
+        found_drift: false,
+        refusals: 0,
+        changes: body.changes,
+        removed: [],
         deliveries: (body.keys as { id: string; version: number }[]).map((each) => ({
-          ...{ key_id: each.id, state: 'delivered', delivered_version: each.version, error: null },
+          key_id: each.id,
+          state: 'delivered',
+          delivered_version: each.version,
+          error: null,
         })),
-        ...{ next_ms: 60_000, duration_ms: 10 },
+        next_ms: 60_000,
+        duration_ms: 10,
         ...more,
       }),
     renew: ({ body }, more = {}) =>

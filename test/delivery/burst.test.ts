@@ -171,7 +171,8 @@ async function countQueries({ address }: DeliveryServer, signal: AbortSignal) {
     counts.sent += 1;
     waiting.push(
       queryOverUdp(address, checkRequest('query', 'b.test', id, ''), () => true, {
-        ...{ tries: 1, seconds: 3 },
+        tries: 1,
+        seconds: 3,
       }).then(
         () => undefined,
         () => void (counts.lost += 1),

@@ -41,7 +41,9 @@ async function openWithKeys(count: number) {
   const { opened } = delivery;
   const keys = Array.from({ length: count }, (_, index) => ({
     ...opened.key(`k${index}`),
-    ...{ id: randomUUID(), created_at: AT, updated_at: null },
+    id: randomUUID(),
+    created_at: AT,
+    updated_at: null,
   }));
   for (let start = 0; start < count; start += 1000)
     await opened.import('tsigkeys', keys.slice(start, start + 1000));
@@ -170,8 +172,13 @@ test('the PowerDNS driver compares the keys of a zone in time proportional to th
   const make = (count: number): Plan => {
     const named = Array.from({ length: count }, (_, index) => `k${index}`);
     const keys = named.map((name) => ({
-      ...{ id: name, name, algorithm: 'hmac-sha256', secret: 'c2VjcmV0', version: 1 },
-      ...{ rights: RIGHTS, zones: ['a.test'] },
+      id: name,
+      name,
+      algorithm: 'hmac-sha256',
+      secret: 'c2VjcmV0',
+      version: 1,
+      rights: RIGHTS,
+      zones: ['a.test'],
     }));
     const state = { zones: ['a.test'], keys };
     const grants = { transfer: named, update: named, updateFrom: ['::/0'], formerFrom: [] };
@@ -181,7 +188,11 @@ test('the PowerDNS driver compares the keys of a zone in time proportional to th
         keys: new Map(keys.map((key) => [key.name, key])),
         grants: new Map([['a.test', grants]]),
       },
-      ...{ zones: ['a.test'], present: names, ours: names, keys, taken: [] },
+      zones: ['a.test'],
+      present: names,
+      ours: names,
+      keys,
+      taken: [],
       wanted: wantedGrants(state, keys),
     };
   };

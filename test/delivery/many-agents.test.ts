@@ -32,7 +32,10 @@ test('20 or more agents of one service get and verify a change in less than 2 s'
     for (let index = 0; index < count; index += 1) {
       const name = `ns-${index}`;
       const server = await service.post('/v2/nameservers', {
-        ...{ name, pool_id: DEFAULT_POOL, driver: 'bind', address: '192.0.2.53' },
+        name,
+        pool_id: DEFAULT_POOL,
+        driver: 'bind',
+        address: '192.0.2.53',
         delivery: 'agent',
       });
       const members = { roles: ['nameserver-agent'], nameservers: [server.body.id as string] };
@@ -45,9 +48,17 @@ test('20 or more agents of one service get and verify a change in less than 2 s'
       stops.push(stopping);
       running.push(
         runAgent({
-          ...{ link, agent: name, nameServer: name, driver: 'bind', verify, log },
-          ...{ createDriver: () => driver, onDrift: 'repair', clock: createClock() },
-          ...{ signal: stopping.signal, random: Math.random },
+          link,
+          agent: name,
+          nameServer: name,
+          driver: 'bind',
+          verify,
+          log,
+          createDriver: () => driver,
+          onDrift: 'repair',
+          clock: createClock(),
+          signal: stopping.signal,
+          random: Math.random,
         }),
       );
     }

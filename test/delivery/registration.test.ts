@@ -3,7 +3,9 @@ import { localProblems } from '../../src/nameservers/reconciler/registration.ts'
 import { startTestService } from '../harness/service.ts';
 
 const serverOf = (name: string, file: string) => ({
-  ...{ name, driver: 'bind', address: '127.0.0.1' },
+  name,
+  driver: 'bind',
+  address: '127.0.0.1',
   local: { file, mode: '0640', controlHost: '127.0.0.1', controlPort: 953 },
 });
 

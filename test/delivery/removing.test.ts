@@ -29,7 +29,9 @@ describe.runIf(brand.installed)('deleted keys that are still on a name server', 
 
   test('200 with a deleted key until the name server refuses the key, then without the key', async () => {
     const created = await service.post('/v2/tsigkeys', {
-      ...{ name: 'Leaving.', algorithm: 'hmac-sha256', scope: 'POOL' },
+      name: 'Leaving.',
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
       resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     });
     const { id } = created.body as { id: string };
@@ -42,8 +44,12 @@ describe.runIf(brand.installed)('deleted keys that are still on a name server', 
     expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
     expect(await removing()).toEqual([
       {
-        ...{ name_server: 'ns1', key_id: id, key_name: 'leaving', state: 'removing' },
-        ...{ delivered_version: 1, error: null },
+        name_server: 'ns1',
+        key_id: id,
+        key_name: 'leaving',
+        state: 'removing',
+        delivered_version: 1,
+        error: null,
       },
     ]);
     expect(await show()).toMatchObject({

@@ -101,7 +101,8 @@ test.each(BRANDS.slice(0, sizeOf('searchedServers')))(
       await processes.stop();
     });
     const service = await startServiceProcess(folder, {
-      ...{ TSIGIL_DATABASE_URL: 'sqlite:data/t.db', TMPDIR: temporary },
+      TSIGIL_DATABASE_URL: 'sqlite:data/t.db',
+      TMPDIR: temporary,
       ...delivering(served),
     });
     onTestFinished(async () => {

@@ -28,7 +28,8 @@ export async function openFolderDelivery(): Promise<FolderDelivery> {
   const opened = await openDeliveryDatabase();
   const folder = folderServer(temporaryFolder());
   return {
-    ...{ opened, folder },
+    opened,
+    folder,
     server: await opened.create('nameservers', SERVER),
     async close() {
       await opened.close();

@@ -28,14 +28,20 @@ export function readDocuments(): Document[] {
   const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name));
-  return [...atRoot, ...below].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+  return [...atRoot, ...below].map((path) => ({
+    path,
+    text: readFileSync(join(ROOT, path), 'utf8'),
+  }));
 }
 
 /** Returns the fenced blocks of a document, in order. Throws if a fence is not closed. */
 export function blocksOf({ path, text }: Document): Block[] {
   const fences = text.match(/^```/gm) ?? [];
   if (fences.length % 2 !== 0) throw new Error(`${path} has a fence that is not closed`);
-  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', content = '']) => ({ language, content }));
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', content = '']) => ({
+    language,
+    content,
+  }));
 }
 
 /** Returns a document's text without its fenced blocks. */
@@ -51,12 +57,14 @@ export function examplesOf(document: Document): Example[] {
   return blocksOf(document)
     .filter(({ language }) => language === 'console')
     .flatMap(({ content }) => {
-      if (!content.startsWith('$ ')) throw new Error(`${document.path} has a console block that does not begin with a command`);
+      if (!content.startsWith('$ '))
+        throw new Error(`${document.path} has a console block that does not begin with a command`);
       return content
         .split(/^\$ /m)
         .slice(1)
         .map((text) => {
-          const [, command = '', expected = ''] = /^((?:[^\n]*\\\n)*[^\n]*(?:\n> [^\n]*)*)\n?(.*)$/s.exec(text) ?? [];
+          const [, command = '', expected = ''] =
+            /^((?:[^\n]*\\\n)*[^\n]*(?:\n> [^\n]*)*)\n?(.*)$/s.exec(text) ?? [];
           return { command: command.replaceAll(/^> /gm, ''), expected: expected.trimEnd() };
         });
     });

@@ -38,12 +38,19 @@ export async function createAgent(
 ): Promise<TestAgent> {
   const { name, address, rights, probeZone } = entry;
   const server = await admin.post('/v2/nameservers', {
-    ...{ name, address, rights, probe_zone: probeZone, driver: brand.driver },
-    ...{ pool_id: DEFAULT_POOL, delivery: 'agent' },
+    name,
+    address,
+    rights,
+    probe_zone: probeZone,
+    driver: brand.driver,
+    pool_id: DEFAULT_POOL,
+    delivery: 'agent',
   });
   const id = String(server.body.id);
   const { body } = await admin.post('/v2/tokens', {
-    ...{ name: `agent-${randomUUID()}`, roles: ['nameserver-agent'], nameservers: [id] },
+    name: `agent-${randomUUID()}`,
+    roles: ['nameserver-agent'],
+    nameservers: [id],
   });
   const [config, tokenFile] = [join(folder, 'agent.yaml'), join(folder, 'agent.token')];
   writeFileSync(tokenFile, `${String(body.token)}\n`, { mode: 0o600 });
@@ -64,7 +71,9 @@ export function agentProcess({
   let output = '';
   let child: ChildProcess | undefined;
   return {
-    ...{ id, config, tokenFile },
+    id,
+    config,
+    tokenFile,
     pid: () => child?.pid ?? 0,
     output: () => output,
     start(wrapper = []) {

@@ -23,10 +23,16 @@ export async function startDeliveryServer(brand: Brand, name = 'ns1'): Promise<D
   const rights = DRIVERS[brand.driver]?.rights ?? [];
   return {
     ...server,
-    ...{ name, brand, rights },
+    name,
+    brand,
+    rights,
     entry: {
-      ...{ name, driver: brand.driver, rights, local: brand.options(server) },
-      ...{ address: `127.0.0.1:${server.address.port}`, probeZone: `${ZONES[0]}.` },
+      name,
+      driver: brand.driver,
+      rights,
+      local: brand.options(server),
+      address: `127.0.0.1:${server.address.port}`,
+      probeZone: `${ZONES[0]}.`,
     },
   };
 }
@@ -77,7 +83,10 @@ export async function createZones({ with: as, token }: Client): Promise<void> {
 /** Creates a key for all zones of the default pool. `more` adds or replaces members. */
 export async function createKey(client: Client, name: string, more: object = {}) {
   const { status, body, text } = await client.post('/v2/tsigkeys', {
-    ...{ name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: DEFAULT_POOL },
+    name,
+    algorithm: 'hmac-sha256',
+    scope: 'POOL',
+    resource_id: DEFAULT_POOL,
     ...more,
   });
   if (status !== 201) throw new Error(`The key was not created: ${text}`);

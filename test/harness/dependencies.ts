@@ -58,18 +58,28 @@ export function serverDependenciesOn(
   return {
     ...dependenciesOn(store, others),
     encryption: {
-      ...{ status: absent, verify: absent, prune: absent },
-      ...{ rotateDataKey: absent, rotateMasterKey: absent },
+      status: absent,
+      verify: absent,
+      prune: absent,
+      rotateDataKey: absent,
+      rotateMasterKey: absent,
     },
     audit: { records: absent, batches: absent, verify: absent },
     agents: { desired: absent, observed: absent, renew: absent },
     delivery: {
-      ...{ statuses: absent, ofKey: absent, removing: absent, request: absent, check: absent },
-      ...{ milliseconds: () => 0, changed: absent },
+      statuses: absent,
+      ofKey: absent,
+      removing: absent,
+      request: absent,
+      check: absent,
+      milliseconds: () => 0,
+      changed: absent,
     },
     recording: {
-      ...{ markSecret: hideSecret, recorded: () => undefined },
-      ...{ secretsRead: () => undefined, refused: () => undefined },
+      markSecret: hideSecret,
+      recorded: () => undefined,
+      secretsRead: () => undefined,
+      refused: () => undefined,
     },
   };
 }

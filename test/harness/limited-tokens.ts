@@ -44,7 +44,11 @@ export async function createEstate(admin: Client): Promise<Estate> {
     const poolKey = await make('/v2/tsigkeys', key('POOL', pool));
     const zoneKey = await make('/v2/tsigkeys', key('ZONE', zone));
     const nameServer = await make('/v2/nameservers', {
-      ...{ name: suffix, pool_id: pool, driver: 'bind', address: '192.0.2.53', delivery: 'agent' },
+      name: suffix,
+      pool_id: pool,
+      driver: 'bind',
+      address: '192.0.2.53',
+      delivery: 'agent',
     });
     return { pool, zone, poolKey, zoneKey, nameServer };
   };

@@ -69,7 +69,10 @@ export async function createNamespace(): Promise<Namespace | undefined> {
   }
   const wrapper = [...enter, 'setpriv', '--pdeathsig', 'KILL'];
   return {
-    ...{ outside, inside, wrapper, remove },
+    outside,
+    inside,
+    wrapper,
+    remove,
     run(...words) {
       const { status, stdout, stderr } = output([...wrapper, ...words]);
       if (status !== 0) throw new Error(`${words[0]} ended with ${status}: ${stdout}${stderr}`);

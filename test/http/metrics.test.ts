@@ -45,7 +45,9 @@ describe('gauges of the database', () => {
     addDatabaseGauges(metrics, read, [
       { name: 'plain', help: 'A gauge without labels.', valueOf: (value) => value },
       {
-        ...{ name: 'labelled', help: 'A gauge with labels.', labelNames: ['part'] },
+        name: 'labelled',
+        help: 'A gauge with labels.',
+        labelNames: ['part'],
         valueOf: (value) => [
           [{ part: 'a' }, value],
           [{ part: 'b' }, 2 * value],

@@ -194,10 +194,25 @@ const QUERIES: Readonly<Record<string, string>> = {
 
 /** An agent's report about a pass that no agent has begun. */
 const REPORT = {
-  ...{ agent: 'ns1.example.org', etag: '"none"', fence: 0, completed: true, outcome: 'unchanged' },
-  ...{ state: 'live', error: null, keys_wanted: 0, keys_live: 0, applied: false, verified: true },
-  ...{ probed_all: false, found_drift: false, refusals: 0, changes: [], deliveries: [] },
-  ...{ removed: [], next_ms: 0, duration_ms: 0 },
+  agent: 'ns1.example.org',
+  etag: '"none"',
+  fence: 0,
+  completed: true,
+  outcome: 'unchanged',
+  state: 'live',
+  error: null,
+  keys_wanted: 0,
+  keys_live: 0,
+  applied: false,
+  verified: true,
+  probed_all: false,
+  found_drift: false,
+  refusals: 0,
+  changes: [],
+  deliveries: [],
+  removed: [],
+  next_ms: 0,
+  duration_ms: 0,
 };
 
 const ALL_PROJECTS = { 'x-auth-all-projects': 'true' };

@@ -23,32 +23,24 @@ const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-${NUMBER}.example.`;
 
 /** The columns of a zone, with their values as SQL expressions. */
 const COLUMNS = {
-  ...{
-    id: text(`00000000-0000-4000-8000-000000${NUMBER}`),
-    pool_id: text('794ccc2c-d751-44fe-b57f-8894c9f5c842'),
-    project_id: text(PROJECT),
-  },
-  ...{
-    name: text(NAME),
-    name_key: text(comparisonForm(NAME)),
-    tree_key: text(treeForm(comparisonForm(NAME))),
-  },
-  ...{
-    email: text('hostmaster@example.org'),
-    description: text('a'.repeat(100)),
-    ttl: '3600',
-    serial: '1 + n',
-    shared: '0',
-    version: '1',
-  },
-  ...{
-    status: text('ACTIVE'),
-    action: text('NONE'),
-    attributes: text('{}'),
-    type: text('PRIMARY'),
-    masters: text('[]'),
-  },
-  ...{ created_at: text(`2026-01-01T00:00:00.${NUMBER}`) },
+  id: text(`00000000-0000-4000-8000-000000${NUMBER}`),
+  pool_id: text('794ccc2c-d751-44fe-b57f-8894c9f5c842'),
+  project_id: text(PROJECT),
+  name: text(NAME),
+  name_key: text(comparisonForm(NAME)),
+  tree_key: text(treeForm(comparisonForm(NAME))),
+  email: text('hostmaster@example.org'),
+  description: text('a'.repeat(100)),
+  ttl: '3600',
+  serial: '1 + n',
+  shared: '0',
+  version: '1',
+  status: text('ACTIVE'),
+  action: text('NONE'),
+  attributes: text('{}'),
+  type: text('PRIMARY'),
+  masters: text('[]'),
+  created_at: text(`2026-01-01T00:00:00.${NUMBER}`),
 };
 
 /** SQL that creates all zones, for SQLite and PostgreSQL. */

@@ -244,7 +244,11 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         zones: ZONES,
         keys: [other],
         kept: [kept, lacking].map(({ id, name, zones }) => ({
-          ...{ id, name, zones, rights, version: 2 },
+          id,
+          name,
+          zones,
+          rights,
+          version: 2,
         })),
       };
       for (const { name } of [other, lacking]) owned.add(name);

@@ -62,8 +62,12 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     named = await startBind();
     const local = bind.options({ folder, controlPort: CONTROL });
     const entry = {
-      ...{ name: 'ns1', driver: 'bind', rights: ['transfer', 'update'], local },
-      ...{ address: `127.0.0.1:${DNS}`, probeZone: `${ZONES[0]}.` },
+      name: 'ns1',
+      driver: 'bind',
+      rights: ['transfer', 'update'],
+      local,
+      address: `127.0.0.1:${DNS}`,
+      probeZone: `${ZONES[0]}.`,
     };
     agent = await createAgent(service, { entry, folder, brand: bind });
     agent.start(wrapper);
@@ -158,7 +162,11 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     const pool = String((await service.post('/v2/pools', { name: 'other' })).body.id);
     const other = await createKey(service, 'other', { resource_id: pool });
     const { body } = await service.post('/v2/nameservers', {
-      ...{ name: 'ns2', pool_id: pool, driver: 'bind', address: '192.0.2.54', delivery: 'agent' },
+      name: 'ns2',
+      pool_id: pool,
+      driver: 'bind',
+      address: '192.0.2.54',
+      delivery: 'agent',
     });
     const [[status, conflict] = [0, '']] = request(
       `/v2/nameservers/${agent.id}/desired?agent=another&wait=0`,

@@ -118,8 +118,13 @@ async function fill(count: number): Promise<void> {
       ]);
       const pool = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
       const row = {
-        ...{ ...Object.fromEntries(fields), ...filler, id: randomUUID(), name, pool_id: pool },
-        ...{ project_id: 'other', ...stamp },
+        ...Object.fromEntries(fields),
+        ...filler,
+        id: randomUUID(),
+        name,
+        pool_id: pool,
+        project_id: 'other',
+        ...stamp,
       };
       await writer.insert(zone, keyed<Resource>(zone, row));
     }

@@ -108,7 +108,10 @@ export function keyOf(item: Item): ServiceKey {
   assertSecrets(tsigkey, item);
   const { name, algorithm, secret, scope, resource_id: resourceId } = item;
   return {
-    ...{ name: String(name), algorithm: String(algorithm), secret: String(secret) },
-    ...{ scope: String(scope), resourceId: String(resourceId) },
+    name: String(name),
+    algorithm: String(algorithm),
+    secret: String(secret),
+    scope: String(scope),
+    resourceId: String(resourceId),
   };
 }

@@ -42,20 +42,34 @@ export function writeDesired(
     changes: changes.slice(0, MAX_AT_ONCE),
     zones: state.zones,
     keys: state.keys.map(({ id, name, algorithm, secret, version, zones }) => ({
-      ...{ id, name, algorithm, version },
+      id,
+      name,
+      algorithm,
+      version,
       secret: hidesSecrets ? null : secret,
       zones: zones === 'all' ? null : zones,
     })),
     kept: (state.kept ?? []).map(({ id, name, version, zones }) => ({
-      ...{ id, name, version, zones: zones === 'all' ? null : zones },
+      id,
+      name,
+      version,
+      zones: zones === 'all' ? null : zones,
     })),
     undeliverable: undeliverable.map(({ key, code, reason }) => ({
-      ...{ id: key.id, name: comparisonForm(key.name), version: key.version, code, reason },
+      id: key.id,
+      name: comparisonForm(key.name),
+      version: key.version,
+      code,
+      reason,
     })),
     deliveries: deliveries.map((row) => ({
-      ...{ key_id: row.keyId, key_name: row.keyName, state: row.state },
-      ...{ delivered_version: row.deliveredVersion, applied_at: row.appliedAt },
-      ...{ verified_at: row.verifiedAt, error: row.error },
+      key_id: row.keyId,
+      key_name: row.keyName,
+      state: row.state,
+      delivered_version: row.deliveredVersion,
+      applied_at: row.appliedAt,
+      verified_at: row.verifiedAt,
+      error: row.error,
     })),
   };
 }
@@ -112,21 +126,31 @@ export function readDesired(
   if (keys.length < given.keys.length) return undefined;
   return {
     claim: {
-      ...{ server, fence, appliedHash: given.applied_hash, probes: given.probes },
-      ...{ isConfirmed: given.is_confirmed, refusals: given.refusals },
+      server,
+      fence,
+      appliedHash: given.applied_hash,
+      probes: given.probes,
+      isConfirmed: given.is_confirmed,
+      refusals: given.refusals,
     },
-    ...{ etag, changes },
+    etag,
+    changes,
     desired: {
       state: {
-        ...{ zones: given.zones, keys },
+        zones: given.zones,
+        keys,
         kept: given.kept.map(({ zones, ...key }) => ({ ...key, rights, zones: zones ?? 'all' })),
       },
       undeliverable: given.undeliverable.map(({ code, reason, ...key }) => ({ key, code, reason })),
     },
     deliveries: given.deliveries.map((row): Delivery => ({
-      ...{ keyId: row.key_id, keyName: row.key_name, state: row.state },
-      ...{ deliveredVersion: row.delivered_version, appliedAt: row.applied_at },
-      ...{ verifiedAt: row.verified_at, error: row.error },
+      keyId: row.key_id,
+      keyName: row.key_name,
+      state: row.state,
+      deliveredVersion: row.delivered_version,
+      appliedAt: row.applied_at,
+      verifiedAt: row.verified_at,
+      error: row.error,
     })),
   };
 }

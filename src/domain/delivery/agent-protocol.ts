@@ -106,7 +106,10 @@ export const DESIRED = responseObject({
   undeliverable: described(
     items(
       responseObject({
-        ...{ id: uuid(), name: anyText(), version: integer(1), reason: anyText() },
+        id: uuid(),
+        name: anyText(),
+        version: integer(1),
+        reason: anyText(),
         code: enumeration(['undeliverable_key', 'unreadable_secret']),
       }),
     ),

@@ -116,8 +116,13 @@ export function leftoversOf(keys: readonly DesiredKey[]): Delivery[] {
 
 function newRow({ id, name }: DesiredKey, state: Delivery['state']): Delivery {
   return {
-    ...{ keyId: id, keyName: name, state, deliveredVersion: 0 },
-    ...{ appliedAt: null, verifiedAt: null, error: null },
+    keyId: id,
+    keyName: name,
+    state,
+    deliveredVersion: 0,
+    appliedAt: null,
+    verifiedAt: null,
+    error: null,
   };
 }
 
@@ -127,9 +132,12 @@ export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]
   return undeliverable
     .filter(({ key }) => !known.has(key.id))
     .map(({ key, code, reason }) => ({
-      ...{ keyId: key.id, keyName: comparisonForm(key.name), deliveredVersion: key.version },
+      keyId: key.id,
+      keyName: comparisonForm(key.name),
+      deliveredVersion: key.version,
       ...({ state: 'undeliverable', error: { code, message: reason } } as const),
-      ...{ appliedAt: null, verifiedAt: null },
+      appliedAt: null,
+      verifiedAt: null,
     }));
 }
 

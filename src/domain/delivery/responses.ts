@@ -102,8 +102,11 @@ export type ShownRequirement = ValueOf<typeof NAME_SERVER_CHECK>['requirements']
 export const REMOVING_EXAMPLE: RemovingKeys = {
   deliveries: [
     {
-      ...{ name_server: 'ns1', key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61' },
-      ...{ key_name: 'transfer.example', state: 'removing', delivered_version: 3 },
+      name_server: 'ns1',
+      key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+      key_name: 'transfer.example',
+      state: 'removing',
+      delivered_version: 3,
       error: { code: 'unreachable', message: 'connection refused' },
     },
   ],
@@ -116,9 +119,14 @@ export const DELIVERIES_EXAMPLE: ShownDeliveries = {
   version: 3,
   servers: [
     {
-      ...{ name_server: 'ns1', state: 'delivered', delivered_version: 3 },
-      ...{ applied_at: '2030-01-31T12:00:00.000000', verified_at: '2030-01-31T12:00:00.200000' },
-      ...{ attempts: 0, next_attempt_at: null, error: null },
+      name_server: 'ns1',
+      state: 'delivered',
+      delivered_version: 3,
+      applied_at: '2030-01-31T12:00:00.000000',
+      verified_at: '2030-01-31T12:00:00.200000',
+      attempts: 0,
+      next_attempt_at: null,
+      error: null,
     },
   ],
 };

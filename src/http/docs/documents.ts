@@ -21,18 +21,28 @@ const PLACEHOLDER = 'https://base-url.invalid';
  * `/docs`. Renders each document once, at its first request. `publicUrl` is the configured base
  * URL. Without one, the description shows the request's base URL.
  */
-export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>, publicUrl: string | undefined): void {
+export function addDocuments(
+  app: FastifyInstance,
+  service: Omit<ApiSettings, 'base'>,
+  publicUrl: string | undefined,
+): void {
   const base = publicUrl ?? PLACEHOLDER;
   const json = renderOnce(() => JSON.stringify(describeService({ ...service, base })));
   const page = renderOnce(() => renderDocsPage(describeService({ ...service, base })));
   addRoutes(app, '/openapi.json', [
-    { method: 'GET', handler: async (request, reply) => reply.header('content-type', JSON_TYPE).send(json(request.base)) },
+    {
+      method: 'GET',
+      handler: async (request, reply) =>
+        reply.header('content-type', JSON_TYPE).send(json(request.base)),
+    },
   ]);
   addRoutes(app, '/docs', [
     {
       method: 'GET',
       async handler(request, reply) {
-        reply.header('content-type', 'text/html; charset=UTF-8').header('content-security-policy', CONTENT_SECURITY_POLICY);
+        reply
+          .header('content-type', 'text/html; charset=UTF-8')
+          .header('content-security-policy', CONTENT_SECURITY_POLICY);
         return reply.send(page(request.base));
       },
     },

@@ -13,7 +13,11 @@ export type Part = string | number | Markup | undefined | readonly Part[];
  * Returns markup from a template literal. Escapes its values both in text and in quoted attributes.
  */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return { html: strings.map((string, index) => string + (index < parts.length ? render(parts[index]) : '')).join('') };
+  return {
+    html: strings
+      .map((string, index) => string + (index < parts.length ? render(parts[index]) : ''))
+      .join(''),
+  };
 }
 
 function render(part: Part): string {
@@ -22,7 +26,13 @@ function render(part: Part): string {
   return 'html' in part ? part.html : part.map(render).join('');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');

@@ -1,4 +1,12 @@
-import { inline, meaning, memberName, memberTable, describeSchema, prose, table } from './page-tables.ts';
+import {
+  inline,
+  meaning,
+  memberName,
+  memberTable,
+  describeSchema,
+  prose,
+  table,
+} from './page-tables.ts';
 import { markup, type Markup, type Part } from './markup.ts';
 import {
   resolve,
@@ -36,7 +44,10 @@ export function anchor(id: string, title: string): Markup {
 }
 
 /** Returns a table of parameters, or nothing if there are none. */
-export function parameterTable(caption: string, parameters: readonly ParameterObject[]): Markup | undefined {
+export function parameterTable(
+  caption: string,
+  parameters: readonly ParameterObject[],
+): Markup | undefined {
   if (parameters.length === 0) return undefined;
   const rows = parameters.map(({ name, in: place, required, schema, description, example }) => [
     memberName(name, required === true ? 'required' : undefined),
@@ -58,25 +69,40 @@ export function parameterTable(caption: string, parameters: readonly ParameterOb
  * Returns the parameters of this operation and its path only. Another section lists the shared
  * parameters.
  */
-function ownParameters(document: ApiDocument, { item, operation }: PlacedOperation): ParameterObject[] {
+function ownParameters(
+  document: ApiDocument,
+  { item, operation }: PlacedOperation,
+): ParameterObject[] {
   const ofPath = (item.parameters ?? []).filter((parameter) => !('$ref' in parameter));
-  return [...ofPath, ...(operation.parameters ?? [])].map((parameter) => resolve(document, parameter));
+  return [...ofPath, ...(operation.parameters ?? [])].map((parameter) =>
+    resolve(document, parameter),
+  );
 }
 
 function body(document: ApiDocument, { requestBody }: OperationObject): Part {
   const schema = requestBody?.content['application/json']?.schema;
-  return schema === undefined ? undefined : memberTable('Body', resolve(document, schema), 'required');
+  return schema === undefined
+    ? undefined
+    : memberTable('Body', resolve(document, schema), 'required');
 }
 
 /** Returns the command and the response for each example of a request. */
 function examples(document: ApiDocument, placed: PlacedOperation): Part {
   const { operation } = placed;
-  const requests = Object.entries(operation.requestBody?.content['application/json']?.examples ?? {});
+  const requests = Object.entries(
+    operation.requestBody?.content['application/json']?.examples ?? {},
+  );
   const [status = '', response] = Object.entries(operation.responses)[0] ?? [];
-  const content = response === undefined ? undefined : Object.values(resolve(document, response).content ?? {})[0];
-  const responseNamed = (name: string) => content?.examples?.[name] ?? Object.values(content?.examples ?? {})[0];
+  const content =
+    response === undefined
+      ? undefined
+      : Object.values(resolve(document, response).content ?? {})[0];
+  const responseNamed = (name: string) =>
+    content?.examples?.[name] ?? Object.values(content?.examples ?? {})[0];
   const pairs: [Example | undefined, Example | undefined][] =
-    requests.length === 0 ? [[undefined, responseNamed('')]] : requests.map(([name, request]) => [request, responseNamed(name)]);
+    requests.length === 0
+      ? [[undefined, responseNamed('')]]
+      : requests.map(([name, request]) => [request, responseNamed(name)]);
   const shown = pairs.map(
     ([
       request,
@@ -88,7 +114,11 @@ ${response === undefined ? undefined : markup`<p class="caption">Response: ${sta
 }
 
 /** Returns the command line that sends a request, for a shell in which TOKEN is set. */
-function curl(document: ApiDocument, { path, method, item, operation }: PlacedOperation, value: unknown): string {
+function curl(
+  document: ApiDocument,
+  { path, method, item, operation }: PlacedOperation,
+  value: unknown,
+): string {
   const parameters = (item.parameters ?? []).map((parameter) => resolve(document, parameter));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => {
     const example = parameters.find((parameter) => parameter.name === name)?.example;
@@ -102,7 +132,9 @@ function curl(document: ApiDocument, { path, method, item, operation }: PlacedOp
   const parts = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quote(`${document.servers[0]?.url ?? ''}${filled}${query}`)}`,
     ...(operation.security.length === 0 ? [] : ['-H "X-Auth-Token: $TOKEN"']),
-    ...(value === undefined ? [] : [`-H ${quote('Content-Type: application/json')}`, `-d ${quote(JSON.stringify(value))}`]),
+    ...(value === undefined
+      ? []
+      : [`-H ${quote('Content-Type: application/json')}`, `-d ${quote(JSON.stringify(value))}`]),
   ];
   return parts.join(' \\\n  ');
 }
@@ -118,11 +150,15 @@ function quote(text: string): string {
  */
 function responses(document: ApiDocument, { responses }: OperationObject): Part {
   const all = Object.entries(responses);
-  const own = all.filter(([, response]) => !('$ref' in response)).flatMap(([status, response]) => responseRows(status, resolve(document, response)));
+  const own = all
+    .filter(([, response]) => !('$ref' in response))
+    .flatMap(([status, response]) => responseRows(status, resolve(document, response)));
   const shared = all.filter(([, response]) => '$ref' in response).map(([status]) => status);
   return [
     responseTable('Responses', own),
-    shared.length === 0 ? undefined : markup`<p class="caption">This operation may also return ${shared.join(', ')}. See <a href="#errors">Errors</a>.</p>\n`,
+    shared.length === 0
+      ? undefined
+      : markup`<p class="caption">This operation may also return ${shared.join(', ')}. See <a href="#errors">Errors</a>.</p>\n`,
   ];
 }
 
@@ -149,10 +185,14 @@ function responseRows(status: string, response: ResponseObject): Part[][] {
 
 /** Returns the status, type and cause of each error in `response`. */
 export function errorRows(response: ResponseObject): Part[][] {
-  const examples = Object.values(response.content?.['application/json']?.examples ?? {}) as Example<ErrorBody>[];
+  const examples = Object.values(
+    response.content?.['application/json']?.examples ?? {},
+  ) as Example<ErrorBody>[];
   return examples.map(({ summary, value }) => [
     markup`<code>${value.code ?? value.error?.code}</code>`,
-    value.type === undefined ? describeSchema(schemaReference('AuthenticationError')) : markup`<code>${value.type}</code>`,
+    value.type === undefined
+      ? describeSchema(schemaReference('AuthenticationError'))
+      : markup`<code>${value.type}</code>`,
     inline(summary),
   ]);
 }

@@ -8,10 +8,21 @@ type Column = readonly [heading: string, className: string];
  * Returns a table whose rows begin with a header cell. The roles are explicit, because `display:
  * block` on narrow screens removes the implicit roles.
  */
-export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[], className = ''): Markup {
-  const heads = columns.map(([heading, className]) => markup`<th role="columnheader" scope="col" class="${className}">${heading}</th>`);
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Part[])[],
+  className = '',
+): Markup {
+  const heads = columns.map(
+    ([heading, className]) =>
+      markup`<th role="columnheader" scope="col" class="${className}">${heading}</th>`,
+  );
   const lines = rows.map(([first, ...others]) => {
-    const cells = others.map((cell, index) => markup`<td role="cell" class="${columns[index + 1]?.[1] ?? ''}">${cell}</td>`);
+    const cells = others.map(
+      (cell, index) =>
+        markup`<td role="cell" class="${columns[index + 1]?.[1] ?? ''}">${cell}</td>`,
+    );
     return markup`<tr role="row"><th role="rowheader" scope="row">${first}</th>${cells}</tr>\n`;
   });
   return markup`<table role="table" class="${className}"><caption>${caption}</caption>
@@ -39,7 +50,10 @@ function memberRows(schema: JsonSchema, prefix: string, marked: Marked): Part[][
     const innerPrefix = `${prefix}${name}${member.type === 'array' ? '[]' : ''}.`;
     return [
       [
-        memberName(prefix + name, required.includes(name) === (marked === 'required') ? marked : undefined),
+        memberName(
+          prefix + name,
+          required.includes(name) === (marked === 'required') ? marked : undefined,
+        ),
         describeSchema(member),
         meaning(member.description, member.examples?.[0]),
       ],
@@ -55,13 +69,18 @@ export function memberName(name: string, mark: Marked | undefined): Markup {
 
 /** Returns the description of a member or parameter, with its example if it has one. */
 export function meaning(description: unknown, example: unknown): Part {
-  const shown = example === undefined ? undefined : markup` <span class="note">Example: <code>${plain(example)}</code></span>`;
+  const shown =
+    example === undefined
+      ? undefined
+      : markup` <span class="note">Example: <code>${plain(example)}</code></span>`;
   return [inline(typeof description === 'string' ? description : ''), shown];
 }
 
 /** Returns text as markup. Text between backticks becomes code. */
 export function inline(text: string): Part {
-  return text.split('`').map((piece, index) => (index % 2 === 1 ? markup`<code>${piece}</code>` : piece));
+  return text
+    .split('`')
+    .map((piece, index) => (index % 2 === 1 ? markup`<code>${piece}</code>` : piece));
 }
 
 /**
@@ -78,7 +97,10 @@ export function describeSchema(schema: JsonSchema): Part {
     const name = schema.$ref.split('/').at(-1) ?? '';
     return markup`<a href="#schema-${name}">${name}</a>`;
   }
-  const alternatives = schema.oneOf?.map((one, index) => [index === 0 ? '' : ' or ', describeSchema(one)]);
+  const alternatives = schema.oneOf?.map((one, index) => [
+    index === 0 ? '' : ' or ',
+    describeSchema(one),
+  ]);
   const rules: Part[] = [
     alternatives,
     kind(schema),
@@ -98,13 +120,19 @@ export function describeSchema(schema: JsonSchema): Part {
 function kind(schema: JsonSchema): Part {
   if (schema.type === undefined) return undefined;
   const types = [schema.type].flat();
-  const named = types.map((type) => (type === 'string' && schema.format !== undefined ? `string (${schema.format})` : type)).join(' or ');
+  const named = types
+    .map((type) =>
+      type === 'string' && schema.format !== undefined ? `string (${schema.format})` : type,
+    )
+    .join(' or ');
   return schema.items === undefined ? named : [`${named} of `, describeSchema(schema.items)];
 }
 
 function range(min: unknown, max: unknown, unit: string): string | undefined {
   if (max === undefined) return undefined;
-  return min === undefined || min === 0 ? `at most ${plain(max)} ${unit}` : `${plain(min)} to ${plain(max)} ${unit}`;
+  return min === undefined || min === 0
+    ? `at most ${plain(max)} ${unit}`
+    : `${plain(min)} to ${plain(max)} ${unit}`;
 }
 
 function asCode(value: unknown): Markup {

@@ -1,10 +1,22 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../../domain/model/field.ts';
-import { anchor, responseTable, errorRows, operationSection, parameterTable, type PlacedOperation } from './page-operations.ts';
+import {
+  anchor,
+  responseTable,
+  errorRows,
+  operationSection,
+  parameterTable,
+  type PlacedOperation,
+} from './page-operations.ts';
 import { STYLE } from './page-style.ts';
 import { describeSchema, inline, meaning, memberTable, prose, table } from './page-tables.ts';
 import { markup, type Markup, type Part } from './markup.ts';
-import { DOCUMENTED_METHODS, resolve, type ApiDocument, type ParameterObject } from '../openapi/document.ts';
+import {
+  DOCUMENTED_METHODS,
+  resolve,
+  type ApiDocument,
+  type ParameterObject,
+} from '../openapi/document.ts';
 import { schemaReference } from '../openapi/schemas.ts';
 
 /**
@@ -66,7 +78,10 @@ ${sections.map(sectionMarkup)}</main>
 }
 
 function contentsEntry({ id, title, operations = [] }: Section): Markup {
-  const entries = operations.map(({ operation }) => markup`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`);
+  const entries = operations.map(
+    ({ operation }) =>
+      markup`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`,
+  );
   return markup`<li><a href="#${id}">${title}</a>${entries.length === 0 ? undefined : markup`<ul>${entries}</ul>`}</li>\n`;
 }
 
@@ -80,28 +95,40 @@ ${parts}</section>
 /** Returns a section for each tag, in the order of the document's tags. */
 function operationSections(document: ApiDocument): Section[] {
   const placed = Object.entries(document.paths).flatMap(([path, item]) =>
-    DOCUMENTED_METHODS.flatMap((method) => (item[method] === undefined ? [] : [{ path, method, item, operation: item[method] }])),
+    DOCUMENTED_METHODS.flatMap((method) =>
+      item[method] === undefined ? [] : [{ path, method, item, operation: item[method] }],
+    ),
   );
   const described = new Map(document.tags.map(({ name, description }) => [name, description]));
-  const names = new Set([...described.keys(), ...placed.flatMap(({ operation }) => operation.tags)]);
+  const names = new Set([
+    ...described.keys(),
+    ...placed.flatMap(({ operation }) => operation.tags),
+  ]);
   return [...names].map((name) => {
     const operations = placed.filter(({ operation }) => operation.tags[0] === name);
-    const parts = [prose(described.get(name) ?? ''), operations.map((operation) => operationSection(document, operation))];
+    const parts = [
+      prose(described.get(name) ?? ''),
+      operations.map((operation) => operationSection(document, operation)),
+    ];
     return { id: name, title: name, parts, operations };
   });
 }
 
 function signingIn(document: ApiDocument): Part {
-  const schemes = Object.values(document.components.securitySchemes).map(({ type, name, description }) => [
-    markup`<code>${type === 'http' ? 'Authorization: Bearer TOKEN' : `${String(name)}: TOKEN`}</code>`,
-    inline(description),
-  ]);
+  const schemes = Object.values(document.components.securitySchemes).map(
+    ({ type, name, description }) => [
+      markup`<code>${type === 'http' ? 'Authorization: Bearer TOKEN' : `${String(name)}: TOKEN`}</code>`,
+      inline(description),
+    ],
+  );
   const columns = [
     ['Header', 'name'],
     ['Meaning', 'meaning'],
   ] as const;
   return [
-    prose('Every path under `/v2` needs a token in one of two headers. The examples read the token from the shell variable `TOKEN`.'),
+    prose(
+      'Every path under `/v2` needs a token in one of two headers. The examples read the token from the shell variable `TOKEN`.',
+    ),
     table('Headers that carry a token', columns, schemes),
   ];
 }
@@ -109,10 +136,14 @@ function signingIn(document: ApiDocument): Part {
 /** Returns the section of the parameters that paths share. */
 function requestContext(document: ApiDocument): Part {
   const common = Object.values(document.paths).flatMap(({ parameters = [] }) =>
-    parameters.filter((parameter) => '$ref' in parameter).map((parameter) => resolve<ParameterObject>(document, parameter)),
+    parameters
+      .filter((parameter) => '$ref' in parameter)
+      .map((parameter) => resolve<ParameterObject>(document, parameter)),
   );
   return [
-    prose('Every request with a token may have these headers and parameters. The service returns 401 or 403 if the caller lacks the right that a header or parameter needs.'),
+    prose(
+      'Every request with a token may have these headers and parameters. The service returns 401 or 403 if the caller lacks the right that a header or parameter needs.',
+    ),
     parameterTable('Headers and parameters of every request with a token', [...new Set(common)]),
   ];
 }
@@ -124,7 +155,9 @@ function requestContext(document: ApiDocument): Part {
 function objects(document: ApiDocument): Part {
   const ofRequests = new Set(
     Object.values(document.paths).flatMap((item) =>
-      DOCUMENTED_METHODS.map((method) => item[method]?.requestBody?.content['application/json']?.schema.$ref),
+      DOCUMENTED_METHODS.map(
+        (method) => item[method]?.requestBody?.content['application/json']?.schema.$ref,
+      ),
     ),
   );
   return Object.entries(document.components.schemas)
@@ -147,21 +180,38 @@ function errors(document: ApiDocument): Part {
   const ofOperations = Object.values(document.paths).flatMap((item) =>
     DOCUMENTED_METHODS.flatMap((method) => Object.values(item[method]?.responses ?? {})),
   );
-  const responses = [...Object.values(document.components.responses), ...ofOperations.map((response) => resolve(document, response))];
-  const rows = new Map(responses.flatMap((response) => errorRows(response)).map((row) => [JSON.stringify(row.slice(0, 2)), row]));
-  const sorted = [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
-  const headers = Object.entries(document.components.headers).map(([name, { description, schema, example }]) => [
-    markup`<code>${name}</code>`,
-    describeSchema(schema),
-    meaning(description, example),
-  ]);
-  const values = responses.flatMap(({ content = {} }) =>
-    Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value).filter(isObject),
+  const responses = [
+    ...Object.values(document.components.responses),
+    ...ofOperations.map((response) => resolve(document, response)),
+  ];
+  const rows = new Map(
+    responses
+      .flatMap((response) => errorRows(response))
+      .map((row) => [JSON.stringify(row.slice(0, 2)), row]),
   );
-  const shown = [values.find((value) => 'errors' in value), values.find((value) => 'error' in value)];
+  const sorted = [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+  const headers = Object.entries(document.components.headers).map(
+    ([name, { description, schema, example }]) => [
+      markup`<code>${name}</code>`,
+      describeSchema(schema),
+      meaning(description, example),
+    ],
+  );
+  const values = responses.flatMap(({ content = {} }) =>
+    Object.values(content['application/json']?.examples ?? {})
+      .map(({ value }) => value)
+      .filter(isObject),
+  );
+  const shown = [
+    values.find((value) => 'errors' in value),
+    values.find((value) => 'error' in value),
+  ];
   return [
     markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}. If the token is missing or unknown, the body is an ${describeSchema(schemaReference('AuthenticationError'))}.</p>\n`,
-    shown.map((value) => markup`<pre class="reply"><code>${JSON.stringify(value, undefined, 2)}</code></pre>\n`),
+    shown.map(
+      (value) =>
+        markup`<pre class="reply"><code>${JSON.stringify(value, undefined, 2)}</code></pre>\n`,
+    ),
     responseTable('All errors', sorted),
     table(
       'Response headers',

@@ -56,7 +56,9 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   const stopped = aborted(signal);
   let refusal: RefusedError | undefined;
   const remote = createRemoteStore({
-    ...{ id, agent, now: () => performance.now() },
+    id,
+    agent,
+    now: () => performance.now(),
     report: (report) =>
       link.observed(id, report).catch((error: unknown) => {
         if (error instanceof RefusedError) refusal = error;
@@ -68,7 +70,12 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   const reconciler = startReconciler({
     store: remote.store,
     servers: [{ id, driver: createDriver(id), minimumIntervalMs: minimumIntervalOf(kind) }],
-    ...{ verify, clock, random, holder: agent, onDrift, concurrency: 1 },
+    verify,
+    clock,
+    random,
+    holder: agent,
+    onDrift,
+    concurrency: 1,
     observe(result) {
       remote.end();
       describeResult(log, result);

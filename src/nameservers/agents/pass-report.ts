@@ -24,15 +24,22 @@ export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result 
   return {
     completed: true,
     outcome: state === 'drifted' ? 'drifted' : record.failed ? 'failed' : done,
-    ...{ state, error, keys_wanted: keysWanted, keys_live: keysLive, applied },
-    ...{ verified: record.verifiedAt !== undefined, probed_all: isComplete(record) },
+    state,
+    error,
+    keys_wanted: keysWanted,
+    keys_live: keysLive,
+    applied,
+    verified: record.verifiedAt !== undefined,
+    probed_all: isComplete(record),
     found_drift: record.foundDrift,
     deliveries: changed.flatMap(({ keyId, state: of, deliveredVersion, error: failure }) =>
       of === 'pending' // only the service writes this state
         ? []
         : [
             {
-              ...{ key_id: keyId, state: of, delivered_version: deliveredVersion },
+              key_id: keyId,
+              state: of,
+              delivered_version: deliveredVersion,
               error: failure && briefly(failure),
             },
           ],
@@ -82,11 +89,23 @@ export function unusable(
         )
       : [];
   return {
-    ...{ agent, etag, fence, completed: false },
+    agent,
+    etag,
+    fence,
+    completed: false,
     ...({ outcome: 'failed', state: 'failed' } as const),
     error: briefly({ code: 'agent_mismatch', message }),
-    ...{ keys_wanted: 0, keys_live: 0, applied: false, verified: false, probed_all: false },
-    ...{ found_drift: false, refusals: 0, changes: [], deliveries: [], removed },
-    ...{ next_ms: RETRY_MS, duration_ms: 0 },
+    keys_wanted: 0,
+    keys_live: 0,
+    applied: false,
+    verified: false,
+    probed_all: false,
+    found_drift: false,
+    refusals: 0,
+    changes: [],
+    deliveries: [],
+    removed,
+    next_ms: RETRY_MS,
+    duration_ms: 0,
   };
 }

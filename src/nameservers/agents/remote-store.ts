@@ -92,9 +92,18 @@ export function createRemoteStore({
     const { claim, etag, changes, desired } = pass;
     try {
       await report({
-        ...{ agent, etag, fence: claim.fence, changes, removed: [], deliveries: [] },
-        ...{ keys_wanted: desired.state.keys.length, keys_live: claim.server.keys_live },
-        ...{ applied: false, verified: false, probed_all: false, found_drift: false },
+        agent,
+        etag,
+        fence: claim.fence,
+        changes,
+        removed: [],
+        deliveries: [],
+        keys_wanted: desired.state.keys.length,
+        keys_live: claim.server.keys_live,
+        applied: false,
+        verified: false,
+        probed_all: false,
+        found_drift: false,
         refusals: 0,
         duration_ms: Math.round(now() - began),
         ...members,

@@ -48,7 +48,11 @@ export function readReport(
     const isDelivered = state === 'delivered';
     if (isDelivered && !isSame) added.push(row.keyName);
     rows.set(id, {
-      ...{ keyId: id, keyName: row.keyName, state, deliveredVersion: version, error },
+      keyId: id,
+      keyName: row.keyName,
+      state,
+      deliveredVersion: version,
+      error,
       appliedAt:
         state === 'undeliverable'
           ? keptSince(row, error, now)
@@ -61,11 +65,18 @@ export function readReport(
   const listed = report.removed.filter((id) => known.has(id));
   const removed = report.completed ? listed : [];
   return {
-    ...{ rows: [...rows.values()], removed: listed, now },
+    rows: [...rows.values()],
+    removed: listed,
+    now,
     result: {
-      ...{ server, outcome: report.outcome, error: safe(report.error), state: report.state },
-      ...{ added, removed: removed.flatMap((id) => known.get(id)?.keyName ?? []) },
-      ...{ foundDrift: report.found_drift, keysWanted: report.keys_wanted },
+      server,
+      outcome: report.outcome,
+      error: safe(report.error),
+      state: report.state,
+      added,
+      removed: removed.flatMap((id) => known.get(id)?.keyName ?? []),
+      foundDrift: report.found_drift,
+      keysWanted: report.keys_wanted,
       keysLive: report.keys_live,
     },
   };
@@ -96,18 +107,28 @@ export async function recordReport(
   if (etag?.fence !== fence) throw new LeaseLostError();
   if (!report.completed) {
     await deliveries.fail(id, agent, fence, {
-      ...{ state, error: error ?? UNKNOWN, refusals: report.refusals, notBegun: removed },
-      ...{ retryMs: () => report.next_ms, keepLeaseMs: LEASE_MS },
+      state,
+      error: error ?? UNKNOWN,
+      refusals: report.refusals,
+      notBegun: removed,
+      retryMs: () => report.next_ms,
+      keepLeaseMs: LEASE_MS,
     });
     return undefined;
   }
   return deliveries.record(id, agent, fence, {
-    ...{ outbox: report.changes, state, error },
-    ...{ keysWanted: report.keys_wanted, keysLive: report.keys_live, appliedHash: etag.hash },
+    outbox: report.changes,
+    state,
+    error,
+    keysWanted: report.keys_wanted,
+    keysLive: report.keys_live,
+    appliedHash: etag.hash,
     appliedAt: report.applied ? now : undefined,
     verifiedAt: report.verified ? now : undefined,
     foundDrift: report.found_drift,
-    ...{ changed: rows, removed, failed: error !== null && state !== 'drifted' },
+    changed: rows,
+    removed,
+    failed: error !== null && state !== 'drifted',
     nextCheckMs: report.next_ms,
     nextProbeMs: report.probed_all ? report.next_ms : undefined,
     keepLeaseMs: LEASE_MS,

@@ -69,7 +69,10 @@ export interface ServiceLink {
 /** Returns the functions that send an agent's requests to the service. */
 export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink {
   const client = createHttpClient({
-    ...{ trust: { ca }, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1, maxConnections: 4 },
+    trust: { ca },
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    attempts: 1,
+    maxConnections: 4,
   });
   const base = url.replace(/\/+$/, '');
   const send = async (

@@ -70,9 +70,17 @@ export async function startAgent(
       'The agent cannot use its state file. After a restart, the agent waits up to 10 s for its lease',
     );
   await runAgent({
-    ...{ link: linkOf(settings, agent), agent, nameServer, driver, onDrift, clock, log, signal },
+    link: linkOf(settings, agent),
+    agent,
+    nameServer,
+    driver,
+    onDrift,
+    clock,
+    log,
+    signal,
     createDriver: (id) => driverOf(settings, id),
-    ...{ verify: verifyByQueries, random: Math.random },
+    verify: verifyByQueries,
+    random: Math.random,
   });
   log.info({ name_server: nameServer, agent }, 'agent stopped');
 }

@@ -158,7 +158,9 @@ function planOf(
   // A key must exist before a rule names it, and no rule may name a key that is removed.
   const after = extra.map((name) => ({ command: 'conf-unset', section: 'key', id: `${name}.` }));
   return {
-    ...{ keys, taken: all.filter(isTaken), differences },
+    keys,
+    taken: all.filter(isTaken),
+    differences,
     commands: [...before, ...changes, ...after],
   };
 }
@@ -215,7 +217,9 @@ function ruleCommands(
   rule: Rule | undefined,
 ): KnotUnit[] {
   const of = (command: string, item?: string, data?: string): KnotUnit => ({
-    ...{ command, section: 'acl', id },
+    command,
+    section: 'acl',
+    id,
     ...(item === undefined ? {} : { item }),
     ...(data === undefined ? {} : { data }),
   });

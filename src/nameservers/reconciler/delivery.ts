@@ -98,7 +98,10 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         const isDown = unsigned?.responds === false && requirements.some(({ ok }) => !ok);
         const all = unsigned === undefined || isDown ? requirements : [...requirements, unsigned];
         return all.map(({ requirement, ok, problem = null, hint = null }): ShownRequirement => ({
-          ...{ requirement, ok, problem, hint },
+          requirement,
+          ok,
+          problem,
+          hint,
         }));
       },
     },

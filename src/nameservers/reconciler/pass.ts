@@ -183,9 +183,16 @@ async function reconcile(
     const nextCheckMs = checkInterval(server, clock(), random);
     const record = {
       ...({ outbox, state: 'drifted', error, keysWanted: state.keys.length } as const),
-      ...{ keysLive: server.keys_live, appliedHash: hash, changed: [], removed: [] },
-      ...{ appliedAt: undefined, verifiedAt: undefined, nextCheckMs, nextProbeMs: undefined },
-      ...{ foundDrift, failed: false },
+      keysLive: server.keys_live,
+      appliedHash: hash,
+      changed: [],
+      removed: [],
+      appliedAt: undefined,
+      verifiedAt: undefined,
+      nextCheckMs,
+      nextProbeMs: undefined,
+      foundDrift,
+      failed: false,
     };
     await store.record(server.id, holder, fence, record);
     return { ...nothing(server), outcome: 'drifted', state: 'drifted', error, foundDrift };
@@ -202,14 +209,22 @@ async function reconcile(
     hasApplied = applied.changed;
   } else problems = namesTaken(former);
   const settled = await settle({
-    ...{ dependencies, claim, desired, former, gone, problems, signal, slicer },
+    dependencies,
+    claim,
+    desired,
+    former,
+    gone,
+    problems,
+    signal,
+    slicer,
     isInterrupted: () => store.isBehind(server.id, outbox),
   });
   const interval = checkInterval(server, clock(), random);
   const { record } = settled;
   const lagSeconds = await store.record(server.id, holder, fence, {
     ...record,
-    ...{ outbox, foundDrift },
+    outbox,
+    foundDrift,
     appliedHash: hash,
     appliedAt: hasApplied ? clock() : undefined,
     nextCheckMs: record.failed

@@ -24,17 +24,20 @@ const FORMS: readonly [Form, ...Form[]] = [
   {
     write: onlyBase64,
     read: (text) => onlyBase64(withoutEscapes(text)),
-    ...{ run: 16, part: 12 },
+    run: 16,
+    part: 12,
   },
   {
     write: (secret) => bytesOf(secret).toString('hex'),
     read: (text) => text.toLowerCase().replaceAll(/[^0-9a-f]+/g, ''),
-    ...{ run: 32, part: 24 },
+    run: 32,
+    part: 24,
   },
   {
     write: (secret) => bytesOf(secret).toString('latin1'),
     read: (text) => text,
-    ...{ run: 12, part: 8 },
+    run: 12,
+    part: 8,
   },
 ];
 

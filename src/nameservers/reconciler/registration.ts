@@ -67,8 +67,11 @@ function repeated(values: readonly string[], keyOf: (value: string) => string): 
 
 /** The caller in whose name the service applies the configuration. */
 const CONFIGURATION: Caller = {
-  ...{ id: 'configuration', name: 'configuration', roles: ['admin'] },
-  ...{ projectId: null, allProjects: true },
+  id: 'configuration',
+  name: 'configuration',
+  roles: ['admin'],
+  projectId: null,
+  allProjects: true,
 };
 
 /**
@@ -110,7 +113,9 @@ function createDriver({ driver, local }: ConfiguredNameServer, id: string): Driv
 async function register(dependencies: Dependencies, server: ConfiguredNameServer): Promise<string> {
   const { settings, newId } = dependencies;
   const body = {
-    ...{ name: server.name, driver: server.driver, address: server.address },
+    name: server.name,
+    driver: server.driver,
+    address: server.address,
     pool_id: await poolId(dependencies, server),
     ...(server.rights === undefined ? {} : { rights: server.rights }),
     ...(server.probeZone === undefined ? {} : { probe_zone: server.probeZone }),

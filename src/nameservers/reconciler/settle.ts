@@ -101,7 +101,8 @@ export async function settle(settlement: Settlement): Promise<{
     changed.push({
       ...({ keyId: key.id, keyName: key.name, state: 'failed', error: safe(failure) } as const),
       deliveredVersion: row?.deliveredVersion ?? 0,
-      ...{ appliedAt: row?.appliedAt ?? null, verifiedAt: row?.verifiedAt ?? null },
+      appliedAt: row?.appliedAt ?? null,
+      verifiedAt: row?.verifiedAt ?? null,
     });
   });
   const undeliverable = undeliverableRows(settlement, rows, now);
@@ -133,7 +134,8 @@ export async function settle(settlement: Settlement): Promise<{
       keysWanted: all.length,
       keysLive: keys.filter(({ id }) => !failed.has(id)).length,
       verifiedAt: error === null ? now : undefined,
-      ...{ changed, removed },
+      changed,
+      removed,
     },
     added: fresh.filter(({ id }) => !failed.has(id)).map(({ name }) => name),
     removed: gone.flatMap(({ keyId, keyName }) => (verdict.failures.has(keyId) ? [] : [keyName])),
@@ -201,7 +203,9 @@ function undeliverableRows(
 ): Delivery[] {
   const left = [
     ...desired.undeliverable.map(({ key, code, reason }) => ({
-      ...{ id: key.id, name: comparisonForm(key.name), version: key.version },
+      id: key.id,
+      name: comparisonForm(key.name),
+      version: key.version,
       error: { code, message: reason },
     })),
     ...problems.flatMap(({ id, code, message }) => {
@@ -224,8 +228,10 @@ function undeliverableRows(
     return [
       {
         ...({ keyId: id, keyName: name, state: 'undeliverable' } as const),
-        ...{ deliveredVersion: version, error },
-        ...{ appliedAt: isKept ? appliedAt : null, verifiedAt: isKept ? row.verifiedAt : null },
+        deliveredVersion: version,
+        error,
+        appliedAt: isKept ? appliedAt : null,
+        verifiedAt: isKept ? row.verifiedAt : null,
       },
     ];
   });

@@ -91,7 +91,11 @@ export async function checkUnsigned(
 ): Promise<Requirement & { readonly responds: boolean }> {
   const requirement = 'The name server refuses unsigned transfers and updates.';
   const unmet = (problem: string, hint: string, responds = true) => ({
-    ...{ requirement, ok: false, problem, hint, responds },
+    requirement,
+    ok: false,
+    problem,
+    hint,
+    responds,
   });
   const address = parseDnsAddress(server.address);
   const zone = await probeZoneOf(server, address, zones);
@@ -160,7 +164,9 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
     if (former === undefined) unknownSecrets.add(id);
     const tested = former === undefined || former.zones === 'all' ? zone : former.zones[0];
     const key = former ?? {
-      ...{ id, name, algorithm: 'hmac-sha256' },
+      id,
+      name,
+      algorithm: 'hmac-sha256',
       secret: randomBytes(32).toString('base64'),
     };
     if (tested !== undefined)

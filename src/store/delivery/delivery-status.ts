@@ -90,8 +90,12 @@ export function createDeliveryStatus(
       return rows.map((row) => {
         const { keyId, keyName, deliveredVersion, error } = deliveryOf(row);
         return {
-          ...{ name_server: String(row.server), key_id: keyId, key_name: keyName },
-          ...{ state: 'removing' as const, delivered_version: deliveredVersion, error },
+          name_server: String(row.server),
+          key_id: keyId,
+          key_name: keyName,
+          state: 'removing' as const,
+          delivered_version: deliveredVersion,
+          error,
         };
       });
     },

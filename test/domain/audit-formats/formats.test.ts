@@ -6,7 +6,9 @@ import { EXAMPLE_RECORD } from '../../../src/domain/operations/audit-responses.t
 
 const RECORD: AuditRecord = {
   ...EXAMPLE_RECORD,
-  ...{ seq: 42, batch: 7, roles: ['keymanager', 'reader'] },
+  seq: 42,
+  batch: 7,
+  roles: ['keymanager', 'reader'],
   detail: { changes: { algorithm: ['hmac-sha1', 'hmac-sha256'] } },
 };
 
