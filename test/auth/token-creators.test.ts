@@ -97,6 +97,28 @@ describe('a token that a Tsigil token or adminToken creates', () => {
     ]);
   });
 
+  test('expires no later than the token that creates it, and no request changes the expiry', async () => {
+    const service = await start();
+    const first = (await service.post('/v2/tokens', admin('first', { expires_at: after(1) }))).body;
+    const holder = service.with(first.token);
+    for (const given of [after(2), after(9000)]) {
+      const late = await holder.post('/v2/tokens', admin('late', { expires_at: given }));
+      expectError(late, 400, 'invalid_object');
+      expect(late.body.message).toContain("because the caller's token expires then");
+    }
+    for (const more of [{}, { expires_at: null }]) {
+      const { body } = await holder.post('/v2/tokens', admin(JSON.stringify(more), more));
+      expect(body.expires_at).toBe(first.expires_at);
+    }
+    const early = await holder.post('/v2/tokens', admin('early', { expires_at: after(0.5) }));
+    expect([early.status, early.body.expires_at < first.expires_at]).toEqual([201, true]);
+    for (const id of [first.id, early.body.id]) {
+      const changed = await holder.patch(`/v2/tokens/${id}`, { expires_at: null });
+      expect(changed.status).toBe(405);
+    }
+    expect((await holder.get(`/v2/tokens/${first.id}`)).body.expires_at).toBe(first.expires_at);
+  });
+
   test('400 with the reason if the service accepts Keystone tokens only', async () => {
     const service = await start({ TSIGIL_AUTH_METHOD: 'keystone' });
     for (const client of [service, service.with('a-token')]) {

@@ -60,8 +60,8 @@ const BY_KEYSTONE_USER = 'because a Keystone user creates the token';
 
 /**
  * Returns the origin of a new token. A token that a Keystone user creates expires, because the
- * service is not notified when the user loses a role. Such a token cannot create a token that
- * expires later. Neither can a token that is limited to addresses.
+ * service is not notified when the user loses a role. No token can create a token that expires
+ * later than itself, because the holder of a stolen token could otherwise keep its access.
  */
 async function originOf(transaction: Reader, admission: Admission): Promise<Origin> {
   const { caller, settings, now } = admission;
@@ -82,12 +82,8 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
   const { created_by: createdBy, expires_at: expires } = creator;
   if (createdBy?.startsWith(KEYSTONE_USER) === true)
     return { createdBy, expires, reason: BY_KEYSTONE_USER };
-  return {
-    createdBy: `token:${creator.id}`,
-    ...(creator.addresses === null
-      ? { expires: null }
-      : { expires, reason: "because the caller's token expires then" }),
-  };
+  const reason = "because the caller's token expires then";
+  return { createdBy: `token:${creator.id}`, expires, reason };
 }
 
 /**
