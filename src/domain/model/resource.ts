@@ -105,6 +105,9 @@ export interface Admission {
   readonly now: string;
 }
 
+/** The part of an admission that decides what a change depends on. */
+export type LockContext = Pick<Admission, 'caller' | 'settings'>;
+
 /** The result of the rules about a change. */
 export interface Admitted<F extends Fields = Fields> {
   /** The resource to store. */

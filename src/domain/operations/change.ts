@@ -17,9 +17,8 @@ import type {
   ResourceType,
 } from '../model/resource.ts';
 import { createChangeLog, hideSecret, type AuditOrigin, type ChangeLog } from './audit-entry.ts';
-import { locksOf } from '../rules/locks.ts';
 import { assertWithinLimits } from '../rules/limit-rules.ts';
-import { RULES, rulesOf } from '../rules/rules.ts';
+import { rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 import { keyed, type Keyed } from '../model/query.ts';
@@ -153,7 +152,7 @@ function changesOn(
     change: Change<F>,
     now: string,
   ): Promise<Admitted<F>> => {
-    writer.lock?.([{ type, exclusive: false }, ...locksOf(type, change, context)]);
+    writer.lock?.([{ type, exclusive: false }, ...(rulesOf(type)?.locks(change, context) ?? [])]);
     return admitChange(dependencies, caller, type, change, writer, now);
   };
   const claim = <F extends Fields>(
@@ -162,7 +161,7 @@ function changesOn(
   ): void =>
     writer.lock?.([
       { type, exclusive: true },
-      ...changes.flatMap((change) => locksOf(type, change, context)),
+      ...changes.flatMap((change) => rulesOf(type)?.locks(change, context) ?? []),
     ]);
   return {
     // Separate assignments, because spreading the writer takes longer than the rest of the call.
@@ -214,7 +213,7 @@ function changesOn(
     async applyAll(type, changes, slicer) {
       const stored: Keyed<Resource>[] = [];
       const removed: string[] = [];
-      const hasRules = RULES.has(type) || caller.limits !== undefined;
+      const hasRules = rulesOf(type)?.admit !== undefined || caller.limits !== undefined;
       if (hasRules) claim(type, changes);
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
@@ -249,7 +248,7 @@ export async function admitChange<F extends Fields>(
   if (caller.limits !== undefined) await assertWithinLimits(caller, type, change, reader);
   const rule = rulesOf(type);
   // safe: without rules, no field has an undefined default
-  if (rule === undefined) return { resource: change.resource as ResourceOf<F> };
+  if (rule?.admit === undefined) return { resource: change.resource as ResourceOf<F> };
   const admission: Admission = {
     caller,
     settings,

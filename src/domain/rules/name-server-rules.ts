@@ -1,10 +1,20 @@
 import { ServiceError } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
+import type { Lock, Reader } from '../model/ports.ts';
 import type { Admitted, Change } from '../model/resource.ts';
 import type { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 
 type NameServerFields = (typeof nameServer)['fields'];
+
+/** A name server depends on its pool. The default pool always exists. */
+export function nameServerLocks({
+  operation,
+  resource,
+}: Change<NameServerFields>): readonly Lock[] {
+  return operation === 'delete' || resource.pool_id === DEFAULT_POOL_ID
+    ? []
+    : [{ type: pool, key: resource.pool_id, exclusive: false }];
+}
 
 /**
  * Applies the rules about a change to a name server. The pool of the name server must exist. Throws

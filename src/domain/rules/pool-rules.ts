@@ -1,11 +1,16 @@
 import { ServiceError } from '../model/errors.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
-import type { Reader } from '../model/ports.ts';
+import type { Lock, Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { zone } from '../resources/zone.ts';
 
 type PoolFields = (typeof pool)['fields'];
+
+/** A pool is deleted only while no other change can put something into it. */
+export function poolLocks({ operation, resource }: Change<PoolFields>): readonly Lock[] {
+  return operation === 'delete' ? [{ type: pool, key: resource.id, exclusive: true }] : [];
+}
 
 /**
  * Applies the rules about a change to a pool. Rejects the deletion of the default pool, and of a

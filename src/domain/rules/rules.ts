@@ -1,32 +1,49 @@
-import { admitNameServer } from './name-server-rules.ts';
-import { admitPool } from './pool-rules.ts';
+import type { Lock, Reader } from '../model/ports.ts';
+import type {
+  Admission,
+  Admitted,
+  Change,
+  Fields,
+  LockContext,
+  ResourceType,
+} from '../model/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { pool } from '../resources/pool.ts';
-import type { Reader } from '../model/ports.ts';
-import type { Admission, Admitted, Change, Fields, ResourceType } from '../model/resource.ts';
-import { admitToken } from './token-rules.ts';
+import { tld } from '../resources/tld.ts';
 import { token } from '../resources/token.ts';
-import { admitTsigkey } from './tsigkey-rules.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
-import { admitZone } from './zone-rules.ts';
 import { zone } from '../resources/zone.ts';
+import { admitNameServer, nameServerLocks } from './name-server-rules.ts';
+import { admitPool, poolLocks } from './pool-rules.ts';
+import { tldLocks } from './tld-rules.ts';
+import { admitToken, tokenLocks } from './token-rules.ts';
+import { admitTsigkey, tsigkeyLocks } from './tsigkey-rules.ts';
+import { admitZone, zoneLocks } from './zone-rules.ts';
 
 /** The rules of one resource type that need other resources. */
 export interface Rule<F extends Fields = Fields> {
   /**
-   * Applies the rules in the transaction of `change`. Returns the resource to store, with an
-   * unchanged unique field. Throws `ServiceError` to reject the change.
+   * Returns what a change depends on, in addition to the changed resource. The change holds these
+   * locks before `admit` reads anything, so concurrent changes are serialisable. Reading another
+   * resource needs a lock, unless a unique field alone decides.
    */
-  admit(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
+  locks(change: Change<F>, context: LockContext): readonly Lock[];
+  /**
+   * Applies the rules in the transaction of `change`. Returns the resource to store, with an
+   * unchanged unique field. Throws `ServiceError` to reject the change. Absent if the type has only
+   * locks, for the rules of other types that read it.
+   */
+  admit?(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
 }
 
 /** The rules by resource type. Every change is checked against the rules of its type. */
 export const RULES: Map<ResourceType, Rule> = new Map([
-  rule(tsigkey, admitTsigkey),
-  rule(pool, admitPool),
-  rule(zone, admitZone),
-  rule(nameServer, admitNameServer),
-  rule(token, admitToken),
+  rule(tld, { locks: tldLocks }),
+  rule(tsigkey, { locks: tsigkeyLocks, admit: admitTsigkey }),
+  rule(pool, { locks: poolLocks, admit: admitPool }),
+  rule(zone, { locks: zoneLocks, admit: admitZone }),
+  rule(nameServer, { locks: nameServerLocks, admit: admitNameServer }),
+  rule(token, { locks: tokenLocks, admit: admitToken }),
 ]);
 
 /** Returns the rules of `type`, or undefined for a type without rules. */
@@ -35,10 +52,6 @@ export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | unde
   return RULES.get(type) as Rule<F> | undefined;
 }
 
-function rule<F extends Fields>(
-  type: ResourceType<F>,
-  admit: Rule<F>['admit'],
-): [ResourceType, Rule] {
-  const own: Rule<F> = { admit };
+function rule<F extends Fields>(type: ResourceType<F>, own: Rule<F>): [ResourceType, Rule] {
   return [type, own];
 }

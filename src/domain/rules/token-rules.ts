@@ -1,14 +1,36 @@
-import { ADMIN, CONFIGURED_ID } from '../model/caller.ts';
+import { ADMIN, CONFIGURED_ID, LIMIT_KINDS } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
-import type { Admission, Admitted, Change } from '../model/resource.ts';
+import type { Lock, Reader } from '../model/ports.ts';
+import type { Admission, Admitted, Change, LockContext } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 import { TOKEN_PREFIX } from '../text/token-form.ts';
-import { limitsOf } from '../resources/limits.ts';
+import { limitsOf, typeOfLimit } from '../resources/limits.ts';
 import { hashToken, token, type Token } from '../resources/token.ts';
 import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
 
 type TokenFields = (typeof token)['fields'];
+
+/**
+ * A new token depends on the token of its creator and on the resources in its limits. The deletion
+ * of a token depends on the other administrator tokens, if one must remain.
+ */
+export function tokenLocks(
+  { operation, resource }: Change<TokenFields>,
+  { caller, settings }: LockContext,
+): readonly Lock[] {
+  if (operation !== 'delete')
+    return [
+      ...(caller.identity === undefined ? [caller.id] : []).map((key) => ({ type: token, key })),
+      ...LIMIT_KINDS.flatMap((kind) =>
+        (resource[kind] ?? []).map((key) => ({ type: typeOfLimit(kind), key })),
+      ),
+    ].map((lock) => ({ ...lock, exclusive: false }));
+  return [resource.id, ...(settings.otherAdministrators ? [] : ['administrators'])].map((key) => ({
+    type: token,
+    key,
+    exclusive: true,
+  }));
+}
 
 /**
  * Applies the rules about a change to a token. The roles of the token and the ids in its limits

@@ -1,10 +1,20 @@
 import { ServiceError } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
-import type { Admission, Admitted, Change, ResourceType } from '../model/resource.ts';
+import type { Lock, Reader } from '../model/ports.ts';
+import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
 import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/tsigkey.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
+
+/** A key depends on the pool or zone that a change sets, if that one must exist. */
+export function tsigkeyLocks(
+  change: Change<TsigkeyFields>,
+  { settings }: LockContext,
+): readonly Lock[] {
+  if (!settings.requireResource || !refersAnew(change)) return [];
+  const { scope, resource_id: key } = change.resource;
+  return [{ type: SCOPES[scope], key, exclusive: false }];
+}
 
 /**
  * Applies the rules about a change to a key. If the pool or zone of the key does not exist, rejects
@@ -48,7 +58,7 @@ const MISSING_RESOURCE: Readonly<Record<Target['scope'], string>> = {
 };
 
 /** Returns whether a change sets the pool or zone of a key. */
-export function refersAnew(change: Change<TsigkeyFields>): boolean {
+function refersAnew(change: Change<TsigkeyFields>): boolean {
   return (
     change.operation === 'create' ||
     (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given))

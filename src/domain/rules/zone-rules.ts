@@ -2,14 +2,55 @@ import { suffixes, treeForm } from '../text/dns-name.ts';
 import { ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
-import type { Reader } from '../model/ports.ts';
+import type { Lock, Reader } from '../model/ports.ts';
 import { type Condition, uniqueFormOf, type Keyed } from '../model/query.ts';
-import { type Admission, type Admitted, type Change } from '../model/resource.ts';
+import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
 import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from '../resources/zone-fields.ts';
-import { findTldEntries, findZoneNameRefusal } from '../resources/tld-rule.ts';
+import { coveringNames, findTldEntries, findZoneNameRefusal } from '../resources/tld-rule.ts';
+import { tld } from '../resources/tld.ts';
 import { zone } from '../resources/zone.ts';
 
 type ZoneFields = typeof zoneFields;
+
+/** What the creation or deletion of a zone depends on. Other changes depend on nothing. */
+export function zoneLocks(change: Change<ZoneFields>, context: LockContext): readonly Lock[] {
+  switch (change.operation) {
+    case 'create':
+      return newZoneLocks(change, context);
+    case 'update':
+      return [];
+    case 'delete':
+      // Locks the name, because no other request may create a zone below it. Locks the id,
+      // because a key may refer to it.
+      return [change.uniqueForm, change.resource.id].map((key) => ({
+        type: zone,
+        key,
+        exclusive: true,
+      }));
+  }
+}
+
+/**
+ * A new zone depends on its pool, the zones above its name, and the names that the TLD rule reads.
+ * The new zone affects the zones below its name. Whether any TLD entry exists needs no lock. The
+ * rule reads this fact once, while the transaction holds all its locks.
+ */
+function newZoneLocks(
+  { resource, uniqueForm: name }: Keyed<Pick<Zone, 'pool_id' | 'attributes'>>,
+  { caller, settings }: LockContext,
+): readonly Lock[] {
+  const poolId = requestedPool(resource).id;
+  const shared = (type: ResourceType) => (key: string) => ({ type, key, exclusive: false });
+  return [
+    ...[name, ...coveringNames(name, settings.tldRule)].map(shared(tld)),
+    ...suffixes(name).slice(1, -1).map(shared(zone)), // no zone has a name of one label
+    { type: zone, key: name, exclusive: true },
+    ...(poolId === DEFAULT_POOL_ID ? [] : [shared(pool)(poolId)]), // the default pool always exists
+    ...(settings.zonesPerProject === 0
+      ? []
+      : [{ type: zone, key: `project ${caller.projectId}`, exclusive: true }]),
+  ];
+}
 
 /**
  * Applies the rules about a change to a zone, in the transaction of the change. Checks a creation

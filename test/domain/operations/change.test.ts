@@ -57,9 +57,12 @@ const slicer = () => createSlicer(() => performance.now());
 function addRule(type: ResourceType, refuses: (change: Change) => boolean): void {
   const before = RULES.get(type);
   RULES.set(type, {
+    locks: (change, context) => before?.locks(change, context) ?? [],
     async admit(change, transaction, admission) {
       if (refuses(change)) throw new ServiceError('forbidden');
-      return (await before?.admit(change, transaction, admission)) ?? { resource: change.resource };
+      return (
+        (await before?.admit?.(change, transaction, admission)) ?? { resource: change.resource }
+      );
     },
   });
   onTestFinished(() => {
@@ -133,10 +136,14 @@ describe('a rule for the changes of a resource type', () => {
   });
 
   test('can change the resource before it is stored, even in a bulk request', async () => {
+    const before = RULES.get(tld);
     RULES.set(tld, {
+      locks: () => [],
       admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }),
     });
-    onTestFinished(() => void RULES.delete(tld));
+    onTestFinished(() => {
+      if (before !== undefined) RULES.set(tld, before);
+    });
     await changeTlds(
       dependencies,
       CONTEXT,
