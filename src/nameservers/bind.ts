@@ -10,11 +10,20 @@ import { comparisonForm } from '../domain/text/dns-name.ts';
 import { describeFault } from '../net/faults.ts';
 import { mark, MARKER, render, ZONE_LISTS } from './bind-file.ts';
 import { driverErrors } from './control.ts';
-import { defineDriver, DriverError } from './driver.ts';
+import { defineDriver, DriverError, DuplicateKeyError } from './driver.ts';
 import { createFileDriver } from './file-driver.ts';
 import type { FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 import { rndc } from './rndc.ts';
+
+/**
+ * The name of the key that named makes at startup for dynamic updates on its own host, unless the
+ * option `session-keyname` changes it.
+ */
+const SESSION_KEY = 'local-ddns';
+
+/** What named reports if a key has the name of the session key. `named-checkconf` accepts it. */
+const EXISTS = 'already exists';
 
 /** The maximum length of a problem that BIND reports. */
 const MAX_REASON = 300;
@@ -63,12 +72,13 @@ export const bind = defineDriver({
       mark,
       async load(signal) {
         const { code, text } = await run('reconfig', signal);
-        if (code !== 0)
-          throw new DriverError(
-            'refused_by_server',
-            `BIND refused the new configuration: ${await reason(signal).catch(() => text)}.`,
-            "Run 'named-checkconf' on the server, and read the log of BIND.",
-          );
+        if (code === 0) return;
+        const Refusal = text === EXISTS ? DuplicateKeyError : DriverError;
+        throw new Refusal(
+          'refused_by_server',
+          `BIND refused the new configuration: ${await reason(signal).catch(() => text)}.`,
+          "Run 'named-checkconf' on the server, and read the log of BIND.",
+        );
       },
       async inspect(signal) {
         const { text } = await run('tsig-list', signal);
@@ -84,18 +94,25 @@ export const bind = defineDriver({
       },
       async duplicates(signal) {
         const output = await checkConfiguration(signal);
-        const names = [...output.matchAll(/key '([^']+)': already exists/g)];
-        return new Set(names.map(([, name = '']) => comparisonForm(name)));
+        return namesIn(output, /key '([^']+)': already exists/g);
+      },
+      reserved: [SESSION_KEY],
+      async configured(signal) {
+        const output = await checkConfiguration(signal, '-px');
+        return namesIn(output, /^\s*(?:key|session-keyname) "([^"]+)"(?: \{|;)$/gm);
       },
     };
     /**
      * Returns what `named-checkconf` prints for the configuration of BIND. Throws if the program
      * cannot run.
      */
-    const checkConfiguration = async (signal: AbortSignal): Promise<string> => {
+    const checkConfiguration = async (
+      signal: AbortSignal,
+      ...flags: readonly string[]
+    ): Promise<string> => {
       const { text } = await run('status', signal);
       const [, main] = /^configuration file: (.+)$/m.exec(text) ?? [];
-      return main === undefined ? '' : outputOf('named-checkconf', [main], signal);
+      return main === undefined ? '' : outputOf('named-checkconf', [...flags, main], signal);
     };
     /** Returns the first problem of the configuration. Throws if `named-checkconf` reports none. */
     const reason = async (signal: AbortSignal): Promise<string> => {
@@ -111,6 +128,10 @@ export const bind = defineDriver({
     return createFileDriver(server, given, id);
   },
 });
+
+function namesIn(output: string, pattern: RegExp): ReadonlySet<string> {
+  return new Set([...output.matchAll(pattern)].map(([, name = '']) => comparisonForm(name)));
+}
 
 /**
  * Runs a program and returns its standard output and standard error. Throws if the program cannot

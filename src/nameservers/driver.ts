@@ -114,6 +114,12 @@ export class DriverError extends Error {
   }
 }
 
+/**
+ * The refusal of a configuration in which two keys have the same name, although the server does not
+ * show which keys.
+ */
+export class DuplicateKeyError extends DriverError {}
+
 /** A kind of name server: its options, and how to create its driver. */
 export interface DriverDefinition {
   /** The options that are local to a host: control channel, credentials, files. */

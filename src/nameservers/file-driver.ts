@@ -4,7 +4,13 @@ import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
-import { DriverError, type Difference, type Driver, type Requirement } from './driver.ts';
+import {
+  DriverError,
+  DuplicateKeyError,
+  type Difference,
+  type Driver,
+  type Requirement,
+} from './driver.ts';
 import { readKeysOf, withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
 import { newSlicer } from './slices.ts';
@@ -39,6 +45,19 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   /** The content that was read or written last, and its keys. Reading 10,000 keys takes 100 ms. */
   let last: { readonly content: string; readonly keys: ReadonlyMap<string, Key> } | undefined;
 
+  /** The names that the server refused, because its configuration has other keys with them. */
+  let refused: ReadonlySet<string> = new Set();
+
+  /**
+   * Forgets the refused names that the configuration no longer has. Without an answer of the
+   * server, `otherwise` are the refused names.
+   */
+  const recheckRefused = async (signal: AbortSignal, otherwise: ReadonlySet<string>) => {
+    if (refused.size === 0) return;
+    const names = await server.configured?.(signal).catch(() => otherwise);
+    refused = new Set([...refused].filter((name) => names?.has(name)));
+  };
+
   /**
    * Returns the keys of the file by name. Returns no keys for a file that an operator has made
    * invalid.
@@ -57,7 +76,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
   const plan = async (
     state: DesiredState,
-    isTaken: (name: string, loaded: Loaded, ours: ReadonlyMap<string, Key>) => boolean,
+    owned: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<Plan> => {
     const former = await file.read();
@@ -66,7 +85,11 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const ours = await keysIn(former ?? '', slicer);
     await nextIfOver(slicer);
     const wanted = withKept(state, ours);
-    const taken = wanted.filter(({ name }) => isTaken(name, loaded, ours));
+    const isTaken = ({ name }: DesiredKey) =>
+      refused.has(name) ||
+      server.reserved?.includes(name) === true ||
+      (loaded.names?.has(name) === true && !ours.has(name) && !owned.has(name));
+    const taken = wanted.filter(isTaken);
     const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
     await nextIfOver(slicer);
     const content = await render({ ...state, keys }, former ?? '', slicer);
@@ -82,23 +105,20 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     return `${file.header}\n${server.mark?.(content, former) ?? content}`;
   };
 
-  const planWith = (state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal) =>
-    plan(
-      state,
-      (name, { names }, ours) => names?.has(name) === true && !ours.has(name) && !owned.has(name),
-      signal,
-    );
-
   const isLoaded = ({ former, content, loaded, ours }: Plan) =>
     former === content &&
     loaded.has(content, ours) &&
     (loaded.certain || digest === digestOf(content));
 
   /**
-   * Replaces and loads the file. If the server refuses the file because the configuration defines
-   * keys twice, returns the names of these keys.
+   * Replaces and loads the file. If the server refuses the file because of the names of keys,
+   * returns these names.
    */
-  const replace = async (planned: Plan, signal: AbortSignal): Promise<ReadonlySet<string>> => {
+  const replace = async (
+    planned: Plan,
+    state: DesiredState,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> => {
     const { former, content } = planned;
     digest = undefined;
     if (content !== former) await file.replace(content);
@@ -110,17 +130,54 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       digest = digestOf(content);
       return new Set();
     } catch (error) {
-      const refused = error instanceof DriverError && error.code === 'refused_by_server';
-      const duplicates = refused ? await server.duplicates?.(signal).catch(() => undefined) : null;
-      if (content !== former) {
-        await file.replace(former);
-        // A server may have loaded a part of the file.
-        if (refused) await server.load(signal).catch(() => undefined);
+      const isRefused = error instanceof DriverError && error.code === 'refused_by_server';
+      let names: ReadonlySet<string> = new Set();
+      try {
+        const twice = isRefused ? await server.duplicates?.(signal).catch(() => undefined) : null;
+        names = new Set([...keys.keys()].filter((name) => twice?.has(name)));
+        if (names.size === 0 && error instanceof DuplicateKeyError)
+          names = await refusedOf(planned, state, signal);
+      } finally {
+        if (content !== former) {
+          await file.replace(former);
+          // A server may have loaded a part of the file.
+          if (isRefused) await server.load(signal).catch(() => undefined);
+        }
       }
-      const ours = planned.keys.filter(({ name }) => duplicates?.has(name) === true);
-      if (ours.length === 0) throw withoutSecrets(error, planned.keys);
-      return new Set(ours.map(({ name }) => name));
+      if (names.size === 0) throw withoutSecrets(error, planned.keys);
+      return names;
     }
+  };
+
+  /**
+   * Returns the names of the keys that the server refuses. Loads files with more and more keys, and
+   * begins with the keys that the server has, so that none of these is missing meanwhile.
+   */
+  const refusedOf = async (
+    { former, keys, ours }: Plan,
+    state: DesiredState,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> => {
+    const accepted: DesiredKey[] = [];
+    const names = new Set<string>();
+    const add = async (some: readonly DesiredKey[]): Promise<void> => {
+      if (some.length === 0) return;
+      const more = { ...state, keys: [...accepted, ...some] };
+      await file.replace(await render(more, former ?? '', newSlicer()));
+      try {
+        await server.load(signal);
+        accepted.push(...some);
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+        const [first] = some;
+        const middle = Math.floor(some.length / 2);
+        if (middle === 0 && first !== undefined) names.add(first.name);
+        else for (const half of [some.slice(0, middle), some.slice(middle)]) await add(half);
+      }
+    };
+    await add(keys.filter(({ name }) => ours.has(name)));
+    await add(keys.filter(({ name }) => !ours.has(name)));
+    return names;
   };
 
   const notIncluded = () =>
@@ -132,21 +189,21 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
   return {
     async apply(state, owned, signal, intend) {
-      const planned = await planWith(state, owned, signal);
-      if (isLoaded(planned)) return { changed: false, problems: planned.taken.map(nameTaken) };
-      await intend?.(planned.keys);
-      const duplicates = await replace(planned, signal);
-      if (duplicates.size === 0) return { changed: true, problems: planned.taken.map(nameTaken) };
-      const names = new Set([...duplicates, ...planned.taken.map(({ name }) => name)]);
-      const second = await plan(state, (name) => names.has(name), signal);
-      const problems = second.taken.map(nameTaken);
-      if (isLoaded(second)) return { changed: false, problems };
-      await replace(second, signal);
-      return { changed: true, problems };
+      await recheckRefused(signal, new Set());
+      for (let isFirst = true; ; isFirst = false) {
+        const planned = await plan(state, owned, signal);
+        const problems = planned.taken.map(nameTaken);
+        if (isLoaded(planned)) return { changed: false, problems };
+        if (isFirst) await intend?.(planned.keys);
+        const names = await replace(planned, state, signal);
+        if (names.size === 0) return { changed: true, problems };
+        refused = new Set([...refused, ...names]);
+      }
     },
 
     async compare(state, owned, signal) {
-      const planned = await planWith(state, owned, signal);
+      await recheckRefused(signal, refused);
+      const planned = await plan(state, owned, signal);
       const { former, content, keys, loaded, ours: present } = planned;
       const slicer = newSlicer();
       const differences: Difference[] = [];

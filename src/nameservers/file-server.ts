@@ -25,7 +25,10 @@ export interface FileServer {
    * differs. Without this function, the content has no mark.
    */
   mark?(content: string, former: string): string;
-  /** Makes the server read its configuration again. Throws `DriverError`. */
+  /**
+   * Makes the server read its configuration again. Throws `DriverError`, and `DuplicateKeyError` if
+   * the server keeps its former configuration.
+   */
   load(signal: AbortSignal): Promise<void>;
   /** Returns what the running server has loaded. Throws `DriverError`. */
   inspect(signal: AbortSignal): Promise<Loaded>;
@@ -34,6 +37,13 @@ export interface FileServer {
    * need this function if `inspect` returns no names.
    */
   duplicates?(signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** The names of keys that the server makes itself, in comparison form. */
+  readonly reserved?: readonly string[];
+  /**
+   * Returns the names of all keys of the configuration, in comparison form, whether the server has
+   * loaded them or not. Needed with `duplicates`.
+   */
+  configured?(signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Checks further requirements. Throws only `signal.reason`. */
   check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }

@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RIGHTS, type DesiredKey } from '../../src/domain/delivery/desired-state.ts';
+import { comparisonForm } from '../../src/domain/text/dns-name.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { ZONES } from '../harness/driven-server.ts';
 import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';
 import { describeIncludeFile } from './include-file-contract.ts';
+
+const soon = () => AbortSignal.timeout(10_000);
 
 describeDriver(bind, (session) => {
   test('a refusal contains the reason that named-checkconf prints, but no text of the file', async () => {
@@ -84,6 +88,62 @@ describeDriver(bind, (session) => {
     await transfer?.apply({ zones: [...zones, 'other.test'], keys: [] }, owned, signal);
     expect(lists()).toHaveLength(former + 2);
     expect(lists()).toContain('tsigil-transfer-other.test none');
+  });
+
+  test('a key with the name of the session key of BIND is not applied; other keys are', async () => {
+    const { driver, apply, expectKey, state } = session();
+    const key = newKey({ rights: RIGHTS });
+    const [taken, capital] = ['local-ddns', 'Local-DDNS'].map((name) =>
+      newKey({ rights: RIGHTS, name: comparisonForm(name) }),
+    ) as [DesiredKey, DesiredKey];
+    for (const named of [taken, capital]) {
+      const { problems } = await apply(named, key);
+      expect(problems).toEqual([
+        { id: named.id, code: 'name_taken', message: expect.stringContaining('local-ddns') },
+      ]);
+      await expectKey(key, true);
+      await expectKey(named, false);
+      const owned = new Set([key.name]);
+      expect(await driver.compare(state([named, key]), owned, soon())).toEqual([]);
+    }
+  });
+
+  test('keys that BIND refuses for a reason that named-checkconf does not see are left out; other keys never fail meanwhile', async () => {
+    const { server, driver, apply, expectKey, state } = session();
+    const live = newKey({ rights: RIGHTS });
+    await apply(live);
+    const main = join(server.folder, 'named.conf');
+    const text = readFileSync(main, 'utf8');
+    const sessionName = 'own-session-key.example';
+    writeFileSync(main, text.replace('options {', `options { session-keyname "${sessionName}";`));
+    const taken = newKey({ rights: RIGHTS, name: sessionName });
+    const others = Array.from({ length: 20 }, () => newKey({ rights: RIGHTS }));
+    const all = [...others.slice(0, 13), taken, ...others.slice(13), live];
+    const stop = new AbortController();
+    const failures: unknown[] = [];
+    const watch = (async () => {
+      while (!stop.signal.aborted)
+        await expectKey(live, true).catch((each: unknown) => failures.push(each));
+    })();
+    const { changed, problems } = await apply(...all);
+    expect([changed, problems.map(({ id, code }) => [id, code])]).toEqual([
+      true,
+      [[taken.id, 'name_taken']],
+    ]);
+    for (const key of others) await expectKey(key, true);
+    await expectKey(taken, false);
+    const owned = new Set(others.map(({ name }) => name));
+    expect(await driver.compare(state(all), owned, soon())).toEqual([]);
+    // Once the operator has renamed the session key, the driver delivers the key.
+    writeFileSync(main, text);
+    expect((await driver.compare(state(all), owned, soon())).map(({ key }) => key)).toEqual([
+      sessionName,
+    ]);
+    expect(await apply(...all)).toEqual({ changed: true, problems: [] });
+    await expectKey(taken, true);
+    stop.abort();
+    await watch;
+    expect(failures).toEqual([]);
   });
 
   describeIncludeFile(session, bind);

@@ -191,7 +191,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
     });
 
     test('a key with the name of a key that the driver does not manage is not applied; other keys are', async () => {
-      const { driver, apply, expectKey, server } = session();
+      const { driver, apply, expectKey, server, state } = session();
       const [key, taken] = [newKey({ rights }), newKey({ rights, name: recipe.foreign })];
       const { problems } = await apply(key, taken);
       expect(problems).toEqual([
@@ -203,6 +203,8 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       ]);
       await expectKey(key, true);
       await expectKey(taken, false);
+      // A name that another key has is no change by another program.
+      expect(await driver.compare(state([key, taken]), owned, later())).toEqual([]);
       // The driver has not changed the key in the server's configuration.
       await driver.apply({ zones: ZONES, keys: [key] }, owned, later());
       expect(await findOpenRights({ server: server.address, zone: ZONES[0] })).toEqual([]);
