@@ -14,7 +14,7 @@ import { ServiceError } from './domain/model/errors.ts';
 import { withoutPassword } from './domain/text/database-url.ts';
 import { describeFault, faultOf } from './net/faults.ts';
 import { parseDatabase } from './store/databases.ts';
-import { NEWEST_SCHEMA, schemaOf } from './store/migrate.ts';
+import { assertSchema, NEWEST_SCHEMA } from './store/migrate.ts';
 
 /** The outcome of one check: what works, or what is wrong. */
 export interface ConnectionCheck {
@@ -51,12 +51,7 @@ async function checkDatabase({ database, databasePool }: Config): Promise<string
   const { kind, location } = parseDatabase(database);
   if (!kind.shared) return checkFile(resolve(location));
   const snapshot = await kind.openSnapshot(location, databasePool);
-  const schema = await schemaOf(snapshot).finally(() => snapshot.close());
-  if (schema !== undefined && schema > NEWEST_SCHEMA)
-    throw new ServiceError(
-      'bad_request',
-      `The database has schema ${schema}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Start the newer version.`,
-    );
+  const schema = await assertSchema(snapshot).finally(() => snapshot.close());
   const state =
     schema === NEWEST_SCHEMA
       ? `has schema ${schema}`

@@ -11,7 +11,7 @@ import { withoutTokens } from './domain/text/token-form.ts';
 import { withoutPassword } from './domain/text/database-url.ts';
 import { openKeyring, type OpenedKeyring } from './encryption.ts';
 import { parseDatabase } from './store/databases.ts';
-import { migrate, NEWEST_SCHEMA, schemaOf } from './store/migrate.ts';
+import { assertSchema, migrate, NEWEST_SCHEMA } from './store/migrate.ts';
 import { localEntry, recordLocally } from './store/audit/local.ts';
 import { countUnder } from './store/secrets/encryption.ts';
 import { liveProcesses } from './store/secrets/processes.ts';
@@ -34,8 +34,8 @@ const MAX_NAMES = 100;
  */
 export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
+    const schema = await assertSchema(database);
     await assertMasterKey(database, secrets.keyring, secrets);
-    const schema = await schemaOf(database);
     if (schema !== NEWEST_SCHEMA)
       throw new ServiceError(
         'bad_request',
@@ -74,7 +74,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
         'No master key is configured. Create one with: tsigil encryption new-master-key --file FILE. Then set encryption.masterKeyFile',
       );
     const clock = createClock();
-    if ((await schemaOf(database)) !== NEWEST_SCHEMA) await migrate(database, clock());
+    await migrate(database, clock());
     const [process] = database.exclusive ? [] : await liveProcesses(database.reads);
     if (process !== undefined)
       throw new ServiceError(

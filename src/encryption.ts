@@ -13,6 +13,7 @@ import type { Keyring } from './domain/encryption/keyring.ts';
 import type { MasterKey } from './domain/encryption/master-key.ts';
 import type { Log } from './http/request-log.ts';
 import { parseDatabase } from './store/databases.ts';
+import { assertSchema } from './store/migrate.ts';
 import {
   assertMasterKey,
   startEncryption,
@@ -103,7 +104,8 @@ function createAt(file: string): MasterKey {
 }
 
 /**
- * Prepares the secrets of an open database. Checks the master key, and then calls `updateSchema`.
+ * Prepares the secrets of an open database. Checks the schema and the master key, and then calls
+ * `updateSchema`.
  * `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot be
  * used.
  */
@@ -113,9 +115,10 @@ export async function prepareSecrets(
   updateSchema: () => Promise<readonly number[]>,
   now: () => string,
 ): Promise<{ report: EncryptionReport; steps: readonly number[] }> {
+  await assertSchema(database);
   await assertMasterKey(database, opened.keyring, opened);
   const steps = await updateSchema();
-  const start = { ...opened, isNew: steps.includes(1), now: now() };
+  const start = { ...opened, now: now() };
   return { report: await startEncryption(database, opened.keyring, start), steps };
 }
 
@@ -126,7 +129,7 @@ export async function prepareSecrets(
 export function logSecrets(
   log: Log,
   { keyring, file, isReadable, otherOwner }: OpenedKeyring,
-  { createdMasterKey, encrypted, notScrubbed }: EncryptionReport,
+  { createdMasterKey, encrypted }: EncryptionReport,
 ): void {
   if (createdMasterKey !== undefined)
     log.info(
@@ -135,11 +138,6 @@ export function logSecrets(
     );
   if (encrypted > 0)
     log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear text');
-  if (notScrubbed !== undefined)
-    log.warn(
-      { err: notScrubbed },
-      'Former secrets may remain in clear text in the files of the database. The service tries to remove these secrets again at the next start.',
-    );
   if (keyring.masterKeys.length === 0)
     log.warn(
       {},

@@ -6,21 +6,14 @@ import type { LiveSettings } from './http/live-settings.ts';
 /** The dependencies of operations that stay the same while the service runs. */
 export type LastingDependencies = Omit<ActionDependencies, 'policy' | 'settings'>;
 
-/**
- * Returns the settings of the HTTP server that may change while the server runs, from `config`.
- * `strictTsigkeys` is the effective value, because the default depends on the database.
- */
-export function liveSettings(
-  config: Config,
-  strictTsigkeys: boolean,
-  lasting: LastingDependencies,
-): LiveSettings {
+/** Returns the settings of the HTTP server that may change while the server runs. */
+export function liveSettings(config: Config, lasting: LastingDependencies): LiveSettings {
   return {
     dependencies: {
       ...lasting,
       policy: { ...DEFAULT_POLICY, ...config.policy },
       settings: {
-        strictTsigkeys,
+        strictTsigkeys: config.tsigkeys.strict,
         requireResource: config.tsigkeys.requireResource,
         tldRule: config.zones.tldRule,
         zonesPerProject: config.zones.perProject,

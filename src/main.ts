@@ -277,7 +277,6 @@ async function copyDatabase(
             'Warning: the target stores secrets in clear text, because no master key is configured. Set encryption.masterKeyFile.\n',
           );
         const counts = await copyResources(source.reader, target);
-        await opened.setStrictTsigkeys(source.strictTsigkeys);
         await opened.copyLostSecrets(source.lostSecrets);
         await opened.record({
           action: 'database:copy',

@@ -26,7 +26,6 @@ import { migrate } from './store/migrate.ts';
 import { openTrail } from './store/audit/trail.ts';
 import { openDatabase } from './store/open-database.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
-import { strictTsigkeysByDefault } from './store/setting-defaults.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
 import { createStore } from './store/store.ts';
 import { VERSION } from './version.ts';
@@ -152,7 +151,6 @@ export async function startService(config: Config, given: ServiceDependencies): 
     deliveryMetrics.addStatus(store, delivery.status);
     closers.push(() => delivery.close(config.stopGraceSeconds * 1000));
     const revokedTokens = new Set<string>();
-    const strictTsigkeys = config.tsigkeys.strict ?? (await strictTsigkeysByDefault(database));
     const lasting: LastingDependencies = {
       store,
       clock,
@@ -179,7 +177,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
         );
       },
     };
-    const settings = liveSettings(config, strictTsigkeys, lasting);
+    const settings = liveSettings(config, lasting);
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
       clock: given.clock ?? systemTime,
@@ -250,7 +248,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       change(next, certificate) {
         if (certificate !== undefined) changeCertificate(app.server, certificate);
         authentication.changeAdminToken(next.adminToken);
-        change(liveSettings(next, strictTsigkeys, lasting));
+        change(liveSettings(next, lasting));
         ({ stopGraceSeconds, audit } = next);
       },
       close: () => closeAll(closers),

@@ -119,9 +119,9 @@ export const TABLE = {
   ...API_SECTIONS,
   tsigkeys: {
     strict: option(boolean(), {
-      designate: false,
+      default: false,
       meaning:
-        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. If unset, the value is true for a new database. For a database from a version whose default was false, the value stays false.',
+        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. Otherwise, the service accepts such keys with a warning, and delivers none of them.',
     }),
     requireResource: option(boolean(), {
       default: false,

@@ -1,33 +1,9 @@
 import { ServiceError } from '../domain/model/errors.ts';
-import { migration as m0001 } from './migrations/0001-tlds-tsigkeys-tokens.ts';
-import { migration as m0002 } from './migrations/0002-zones-pools.ts';
-import { migration as m0003 } from './migrations/0003-name-order.ts';
-import { migration as m0004 } from './migrations/0004-setting-defaults.ts';
-import { migration as m0005 } from './migrations/0005-data-keys.ts';
-import { migration as m0006 } from './migrations/0006-token-creators.ts';
-import { migration as m0007 } from './migrations/0007-lost-secrets.ts';
-import { migration as m0008 } from './migrations/0008-audit.ts';
-import { migration as m0009 } from './migrations/0009-name-servers.ts';
-import { migration as m0010 } from './migrations/0010-token-limits.ts';
-import { migration as m0011 } from './migrations/0011-agents.ts';
-import { migration as m0012 } from './migrations/0012-audit-index.ts';
+import { migration as m0013 } from './migrations/0013-schema.ts';
 import type { Database, Migration } from './sql/sql.ts';
 
-/** All schema steps, in order. */
-export const MIGRATIONS: readonly Migration[] = [
-  m0001,
-  m0002,
-  m0003,
-  m0004,
-  m0005,
-  m0006,
-  m0007,
-  m0008,
-  m0009,
-  m0010,
-  m0011,
-  m0012,
-];
+/** All schema steps, in order. Lower numbers were steps of development versions. */
+export const MIGRATIONS: readonly Migration[] = [m0013];
 
 /** The number of the newest schema step in this version. */
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
@@ -46,9 +22,32 @@ export async function schemaOf({
 }
 
 /**
+ * Returns why this version cannot use a database with `schema`, and what to do, in sentences that
+ * lack only their subject. Returns undefined if this version can use or update the database.
+ */
+export function schemaProblem(schema: number): string | undefined {
+  if (schema < Math.min(...MIGRATIONS.map(({ number }) => number)))
+    return `was made by a development version (schema ${schema}), and this version cannot update it. Use a new database, and copy into it from a service of that version: tsigil tld import --from URL, tsigil tsigkey import --from URL.`;
+  if (schema > NEWEST_SCHEMA)
+    return `has schema ${schema}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Start the newer version, or restore a backup from before the upgrade.`;
+  return undefined;
+}
+
+/**
+ * Returns the number of the newest applied schema step, or 0 for a database without a schema.
+ * Throws `unavailable` if this version cannot use or update the database.
+ */
+export async function assertSchema(database: Pick<Database, 'dialect' | 'reads'>): Promise<number> {
+  const schema = await schemaOf(database);
+  const problem = schema === undefined ? undefined : schemaProblem(schema);
+  if (problem !== undefined) throw new ServiceError('unavailable', `The database ${problem}`);
+  return schema ?? 0;
+}
+
+/**
  * Updates the schema to the newest step, in one transaction. Records each step with the timestamp
- * `now`. Returns the numbers of the applied steps. Throws `unavailable` if the schema is newer than
- * this version supports.
+ * `now`. Returns the numbers of the applied steps. Throws `unavailable` if this version cannot use
+ * the schema.
  */
 export async function migrate(database: Database, now: string): Promise<number[]> {
   const steps: number[] = [];
@@ -58,17 +57,7 @@ export async function migrate(database: Database, now: string): Promise<number[]
       `CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER NOT NULL PRIMARY KEY, applied_at ${text} NOT NULL)`,
       [],
     );
-    const row = await sql.one(
-      'SELECT coalesce(max(number), 0) AS newest FROM schema_migrations',
-      [],
-    );
-    const applied = Number(row?.newest);
-    if (applied > NEWEST_SCHEMA) {
-      throw new ServiceError(
-        'unavailable',
-        `The database has schema ${applied}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Start the newer version, or restore a backup from before the upgrade.`,
-      );
-    }
+    const applied = await assertSchema({ dialect: database.dialect, reads: sql });
     for (const migration of MIGRATIONS.filter(({ number }) => number > applied)) {
       for (const statement of migration.statements(database.dialect, now))
         await sql.run(statement, []);

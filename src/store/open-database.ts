@@ -6,7 +6,6 @@ import { parseDatabase } from './databases.ts';
 import { migrate } from './migrate.ts';
 import { copyLostSecrets, type LostSecret } from './secrets/reset.ts';
 import type { EncryptionReport } from './secrets/start.ts';
-import { setStrictTsigkeysByDefault } from './setting-defaults.ts';
 import type { Database, DatabaseSettings } from './sql/sql.ts';
 import { createStore } from './store.ts';
 
@@ -31,8 +30,6 @@ export interface OpenedDatabase {
   readonly store: Store;
   /** The schema steps that `openDatabase` applied. */
   readonly steps: readonly number[];
-  /** Sets the default of `tsigkeys.strict` in the database. */
-  setStrictTsigkeys(strict: boolean): Promise<void>;
   /** Stores the marks of keys whose secrets were lost in the source of a copy. */
   copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
   /** Writes an audit record about a command on this machine. */
@@ -69,7 +66,6 @@ export async function openDatabase(
       steps,
       copyLostSecrets: (marks) => copyLostSecrets(database, marks),
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
-      setStrictTsigkeys: (strict) => setStrictTsigkeysByDefault(database, strict),
       ...(report === undefined ? {} : { report }),
     };
   } catch (error) {

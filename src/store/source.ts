@@ -3,18 +3,15 @@ import { ServiceError } from '../domain/model/errors.ts';
 import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Reader } from '../domain/model/ports.ts';
 import { parseDatabase } from './databases.ts';
-import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
+import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
 import { readLostSecrets, type LostSecret } from './secrets/reset.ts';
 import { assertMasterKey, type MasterKeySource } from './secrets/start.ts';
-import { strictTsigkeysByDefault } from './setting-defaults.ts';
 import type { DatabaseSettings } from './sql/sql.ts';
 import { createReader } from './store.ts';
 
 /** A database to copy from. */
 export interface Source {
   readonly reader: Reader;
-  /** The default of `tsigkeys.strict`. */
-  readonly strictTsigkeys: boolean;
   /** The marks of keys whose secret was lost. */
   readonly lostSecrets: readonly LostSecret[];
   close(): Promise<void>;
@@ -35,10 +32,9 @@ export async function openSource(
   try {
     assertSchema(withoutPassword(setting), await schemaOf(snapshot));
     await assertMasterKey(snapshot, secrets.keyring, secrets);
-    const strictTsigkeys = await strictTsigkeysByDefault(snapshot);
     const lostSecrets = await readLostSecrets(snapshot.reads);
     const reader = createReader(snapshot, secrets.keyring);
-    return { reader, strictTsigkeys, lostSecrets, close: () => snapshot.close() };
+    return { reader, lostSecrets, close: () => snapshot.close() };
   } catch (error) {
     await snapshot.close();
     throw error;
@@ -50,8 +46,7 @@ function assertSchema(name: string, schema: number | undefined): void {
   const problem =
     schema === undefined
       ? `is not a database of this service. Check --from.`
-      : schema < NEWEST_SCHEMA
-        ? `has schema ${schema}, and this version needs ${NEWEST_SCHEMA}. Run 'tsigil migrate' with this database in the configuration first.`
-        : `has schema ${schema}, but this version supports only schemas up to ${NEWEST_SCHEMA}. Run the newer version of tsigil.`;
+      : (schemaProblem(schema) ??
+        `has schema ${schema}, and this version needs ${NEWEST_SCHEMA}. Run 'tsigil migrate' with this database in the configuration first.`);
   throw new ServiceError('bad_request', `The source '${name}' ${problem}`);
 }

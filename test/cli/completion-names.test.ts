@@ -20,7 +20,7 @@ const folder = temporaryFolder();
 let service: ServiceProcess;
 let variables: Record<string, string>;
 beforeAll(async () => {
-  service = await startServiceProcess(folder, { TSIGIL_TSIGKEYS_STRICT: 'false' });
+  service = await startServiceProcess(folder);
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   const key = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
   for (const name of ['transfer-one', 'transfer-two', 'update', '$(touch pwned)', 'a key'])

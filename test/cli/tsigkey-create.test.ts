@@ -9,7 +9,7 @@ let variables: Record<string, string>;
 let poolId: string;
 let zoneId: string;
 beforeAll(async () => {
-  service = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'false' });
+  service = await startTestService();
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   poolId = String((await service.post('/v2/pools', { name: 'anycast' })).body.id);
   const zone = await service.post(

@@ -51,9 +51,6 @@ export async function startTestService(
     TSIGIL_ADMIN_TOKEN: adminToken,
     // Suites send many invalid tokens from one address.
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
-    // Suites use names and secrets that Designate accepts. test/http/strict-default.test.ts tests
-    // the default.
-    TSIGIL_TSIGKEYS_STRICT: 'false',
     ...variables,
   });
   const log: string[] = [];

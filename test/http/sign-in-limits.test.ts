@@ -76,7 +76,7 @@ async function start(exclusive: boolean): Promise<Counted> {
   });
   const { app } = createServer({
     ...config.api,
-    ...liveSettings(config, true, serverDependenciesOn(store, { clock })),
+    ...liveSettings(config, serverDependenciesOn(store, { clock })),
     ...authentication,
     maxConnectionsPerAddress: undefined,
     databaseConnections: undefined,

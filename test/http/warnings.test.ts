@@ -5,7 +5,6 @@ import { startTestService, type TestService } from '../harness/service.ts';
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService({
-    TSIGIL_TSIGKEYS_STRICT: 'false',
     TSIGIL_CORS_ALLOWED_ORIGINS: '[https://console.example]',
   });
 });

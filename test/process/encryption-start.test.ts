@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -279,81 +278,4 @@ test('a service starts on a backup from before a master key rotation if the mast
   const current = await startServiceProcess(folder);
   expect(await secretOf(current, body.id as string)).toBe(body.secret);
   await current.stop('SIGTERM');
-});
-
-describe('an upgrade', () => {
-  /** Changes the database of a stopped service to the schema before encryption. */
-  function downgrade(secrets: ReadonlyMap<string, string>): void {
-    rmSync(keyFile());
-    const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
-    database.exec('PRAGMA foreign_keys = OFF; DROP INDEX tsigkeys_by_secret_key; BEGIN');
-    for (const [id, secret] of secrets)
-      database.prepare('UPDATE tsigkeys SET secret = ? WHERE id = ?').run(secret, id);
-    database.exec(`COMMIT; ALTER TABLE tsigkeys DROP COLUMN secret_key; ALTER TABLE tsigkeys DROP COLUMN version; DROP TABLE data_keys;
-      DROP TABLE encryption_steps; DROP TABLE encryption_processes; DROP TABLE IF EXISTS lost_secrets;
-      DROP TABLE audit_records; DROP TABLE audit_batches; DROP TABLE audit_head;
-      DROP TABLE audit_counts; DROP TABLE leases;
-      DROP TABLE nameservers; DROP TABLE deliveries; DROP TABLE outbox;
-      ${['pools', 'zones', 'keys', 'nameservers', 'addresses', 'last_used_at', 'created_by']
-        .map((column) => `ALTER TABLE tokens DROP COLUMN ${column};`)
-        .join(' ')} DELETE FROM schema_migrations WHERE number >= 5`);
-    database.close();
-  }
-
-  async function createOld(count: number): Promise<{ secrets: Map<string, string>; list: string }> {
-    const service = await startServiceProcess(folder);
-    const secrets = new Map<string, string>();
-    await Promise.all(
-      Array.from({ length: count }, async (_, index) => {
-        const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: `k${index}` });
-        secrets.set(body.id as string, body.secret as string);
-      }),
-    );
-    const [first = ''] = secrets.keys();
-    await service.patch(`/v2/tsigkeys/${first}`, { name: 'changed' });
-    const list = await listOf(service);
-    await service.stop('SIGTERM');
-    downgrade(secrets);
-    return { secrets, list };
-  }
-
-  async function listOf(service: ServiceProcess): Promise<string> {
-    return (await service.get('/v2/tsigkeys?sort_key=name')).text.replaceAll(
-      /127\.0\.0\.1:\d+/g,
-      '',
-    );
-  }
-
-  test('encrypts every secret, changes no response, and leaves no secret in any file', async () => {
-    const { secrets, list } = await createOld(50);
-    expect(filesOf()).toContain([...secrets.values()][0]);
-    const service = await startServiceProcess(folder);
-    expect(await listOf(service)).toBe(list);
-    const text = filesOf();
-    expect([...secrets.values()].filter((secret) => text.includes(secret))).toEqual([]);
-    await service.stop('SIGTERM');
-  });
-
-  test('loses nothing if the service is killed at any point, and the next start completes the upgrade', async () => {
-    const { secrets, list } = await createOld(sizeOf('keysUpgraded'));
-    cpSync(join(folder, 'var'), join(folder, 'old'), { recursive: true });
-    const rounds = sizeOf('killRounds');
-    for (let round = 0; round < rounds; round += 1) {
-      rmSync(join(folder, 'var'), { recursive: true });
-      cpSync(join(folder, 'old'), join(folder, 'var'), { recursive: true });
-      // The kill comes during the start, 150 to 600 ms after the process begins.
-      const timeout = Math.ceil(150 + (round * 450) / rounds);
-      spawnSync(process.execPath, [PROGRAM, 'serve'], {
-        cwd: folder,
-        env: cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0' }),
-        timeout,
-        killSignal: 'SIGKILL',
-      });
-      const service = await startServiceProcess(folder);
-      expect(await listOf(service)).toBe(list);
-      const text = filesOf();
-      expect([...secrets.values()].filter((secret) => text.includes(secret))).toEqual([]);
-      await service.stop('SIGTERM');
-    }
-  });
 });

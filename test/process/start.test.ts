@@ -200,18 +200,27 @@ describe('a failed start', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('exits with 1 and a one-line message for a database of a newer version', async () => {
+  test.each([
+    [
+      'a newer version',
+      `INSERT INTO schema_migrations (number, applied_at) VALUES (999, 'tomorrow')`,
+      /^tsigil: The database has schema 999, but this version supports only schemas up to \d+\. Start the newer version, or restore .*\n$/,
+    ],
+    [
+      'a development version',
+      'UPDATE schema_migrations SET number = 12',
+      /^tsigil: The database was made by a development version \(schema 12\), .* Use a new database.*: tsigil tld import --from URL, .*\n$/,
+    ],
+  ])('exits with 1 and a one-line message for a database of %s', async (_, change, message) => {
     await (await start()).stop('SIGTERM');
     readToken(join(folder, 'var/admin.token'));
     const { DatabaseSync } = await import('@photostructure/sqlite');
     const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
-    database.exec(`INSERT INTO schema_migrations (number, applied_at) VALUES (999, 'tomorrow')`);
+    database.exec(change);
     database.close();
     const { status, stderr } = serveInVain({});
     expect(status).toBe(1);
-    expect(stderr).toMatch(
-      /^tsigil: The database has schema 999, but this version supports only schemas up to \d+\. Start the newer version, or restore .*\n$/,
-    );
+    expect(stderr).toMatch(message);
   });
 
   test('exits with 2 and names the settings of unusable certificates, before it creates a database', () => {

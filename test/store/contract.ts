@@ -6,7 +6,7 @@ import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
-import { migrate, MIGRATIONS } from '../../src/store/migrate.ts';
+import { migrate, MIGRATIONS, schemaOf } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
 import { listContract } from './list-contract.ts';
@@ -170,10 +170,22 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.count(tld, [])).toBe(1);
     });
 
-    test('are numbered from 1 without gaps', () => {
+    test('are numbered from 13 without gaps', () => {
       expect(MIGRATIONS.map(({ number }) => number)).toEqual(
-        MIGRATIONS.map((_, index) => index + 1),
+        MIGRATIONS.map((_, index) => index + 13),
       );
+    });
+
+    test('refuse a database of a development version, and change nothing', async () => {
+      await opened.database.write((sql) =>
+        sql.run('UPDATE schema_migrations SET number = 12 WHERE number = 13', []),
+      );
+      await expect(migrate(opened.database, NOW)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('made by a development version (schema 12)') as string,
+      });
+      const { dialect, reads } = opened.database;
+      expect(await schemaOf({ dialect, reads })).toBe(12);
     });
 
     test('refuse a database that a newer version has used', async () => {

@@ -6,7 +6,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
-import { reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
+import { reEncrypt } from './re-encrypt.ts';
 
 /** The source of the master keys of a keyring. */
 export interface MasterKeySource {
@@ -31,11 +31,6 @@ export interface EncryptionStart extends MasterKeySource {
   readonly required: boolean;
   /** Creates a master key in the folder of the database, and returns the key once it is on disk. */
   readonly createMasterKey?: (() => MasterKey) | undefined;
-  /**
-   * Whether the service created the schema at this start. The files of a new database contain no
-   * former secrets.
-   */
-  readonly isNew: boolean;
   /** The current time, as a timestamp of the API. */
   readonly now: string;
 }
@@ -45,12 +40,7 @@ export interface EncryptionReport {
   readonly createdMasterKey?: MasterKey;
   /** The number of secrets in clear text that `startEncryption` encrypted. */
   readonly encrypted: number;
-  /** Why the files may still contain former secrets. */
-  readonly notScrubbed?: unknown;
 }
-
-/** The steps of encryption that run once for a database. */
-type Step = 'encrypted' | 'scrubbed';
 
 const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains this key';
 
@@ -83,7 +73,7 @@ export async function assertMasterKey(
 export async function startEncryption(
   database: Database,
   keyring: Keyring,
-  { required, createMasterKey, isNew, now, ...source }: EncryptionStart,
+  { required, createMasterKey, now, ...source }: EncryptionStart,
 ): Promise<EncryptionReport> {
   let created: MasterKey | undefined;
   const keys = await readDataKeys(database.reads);
@@ -97,7 +87,6 @@ export async function startEncryption(
     }
     await database.migrate(async (sql) => {
       created = await createFirstKey(sql, keyring, createMasterKey, now);
-      if (isNew) for (const step of ['encrypted', 'scrubbed'] as const) await note(sql, step, now);
     });
     await assertMasterKey(database, keyring, source);
   }
@@ -106,12 +95,11 @@ export async function startEncryption(
     await loadDataKeys(database.reads, keyring);
   }
   const isMandatory = required || database.exclusive;
-  const steps = await doneSteps(database.reads);
   let encrypted = 0;
-  if (isMandatory && !steps.has('encrypted')) {
+  if (isMandatory && !(await isEncrypted(database.reads))) {
     encrypted = await reEncrypt(database, keyring, null);
     await database.migrate(async (sql) => {
-      await note(sql, 'encrypted', now);
+      await noteEncrypted(sql, now);
       if (encrypted === 0) return;
       const detail = { secrets: encrypted };
       await insertRecord(
@@ -121,15 +109,7 @@ export async function startEncryption(
     });
   }
   if (isMandatory) keyring.requireEncryption();
-  const report = { encrypted, ...(created === undefined ? {} : { createdMasterKey: created }) };
-  if (!database.exclusive || steps.has('scrubbed')) return report;
-  try {
-    await database.scrub(SECRET_PLACES.map(({ table }) => table));
-    await database.migrate((sql) => note(sql, 'scrubbed', now));
-  } catch (notScrubbed) {
-    return { ...report, notScrubbed };
-  }
-  return report;
+  return { encrypted, ...(created === undefined ? {} : { createdMasterKey: created }) };
 }
 
 /**
@@ -178,12 +158,19 @@ export async function insertDataKey(sql: Sql, key: WrappedKey): Promise<void> {
   );
 }
 
-async function note(sql: Sql, step: Step, now: string): Promise<void> {
-  await sql.run('INSERT INTO encryption_steps (name, done_at) VALUES (?, ?)', [step, now]);
+/**
+ * Returns whether all secrets were encrypted once. A secret in clear text that appears later was
+ * not written by the service, so the service refuses it instead of encrypting it.
+ */
+async function isEncrypted(sql: Sql): Promise<boolean> {
+  return (await sql.one('SELECT name FROM encryption_steps', [])) !== undefined;
 }
 
-async function doneSteps(sql: Sql): Promise<Set<unknown>> {
-  return new Set((await sql.all('SELECT name FROM encryption_steps', [])).map(({ name }) => name));
+async function noteEncrypted(sql: Sql, now: string): Promise<void> {
+  await sql.run(
+    `INSERT INTO encryption_steps (name, done_at) VALUES ('encrypted', ?) ON CONFLICT DO NOTHING`,
+    [now],
+  );
 }
 
 function encryptedWith(keys: readonly WrappedKey[]): string {

@@ -1,0 +1,284 @@
+import type { Migration } from '../sql/sql.ts';
+
+/** The columns of timestamps in tables of resources. `updated_order` sorts null first. */
+const changedAt = (text: string) => `created_at ${text} NOT NULL,
+      updated_at ${text},
+      updated_order ${text} GENERATED ALWAYS AS (coalesce(updated_at, '')) STORED`;
+
+const sortIndexes = (table: string) => [
+  `CREATE INDEX ${table}_by_created_at ON ${table} (created_at, id)`,
+  `CREATE INDEX ${table}_by_updated_at ON ${table} (updated_order, id)`,
+];
+
+/**
+ * Creates the schema of the first release. Lower numbers belong to development versions. Times of
+ * type BIGINT are milliseconds of the database's clock.
+ */
+export const migration: Migration = {
+  number: 13,
+  statements: (dialect, now) => [
+    ...secretKeys(dialect.text),
+    ...resources(dialect.text, now),
+    ...delivery(dialect.text),
+    ...auditTrail(dialect),
+    `CREATE TABLE leases (
+      name ${dialect.text} NOT NULL PRIMARY KEY,
+      holder ${dialect.text} NOT NULL,
+      until BIGINT NOT NULL,
+      fence BIGINT NOT NULL
+    )`,
+  ],
+};
+
+/**
+ * Encryption: the data keys, and keys whose secret was lost with the master key and replaced with a
+ * random secret, whose hash is `digest`. A key counts as lost until it gets another secret.
+ */
+function secretKeys(text: string): string[] {
+  return [
+    `CREATE TABLE data_keys (
+      number INTEGER NOT NULL PRIMARY KEY,
+      purpose ${text} NOT NULL,
+      wrapped ${text} NOT NULL,
+      wrapped_by ${text} NOT NULL,
+      state ${text} NOT NULL,
+      created_at ${text} NOT NULL
+    )`,
+    `CREATE TABLE encryption_steps (name ${text} NOT NULL PRIMARY KEY, done_at ${text} NOT NULL)`,
+    `CREATE TABLE encryption_processes (
+      id ${text} NOT NULL PRIMARY KEY,
+      host ${text} NOT NULL,
+      master_keys ${text} NOT NULL,
+      seen_at BIGINT NOT NULL
+    )`,
+    `CREATE TABLE lost_secrets (
+      id ${text} NOT NULL PRIMARY KEY,
+      digest ${text} NOT NULL,
+      lost_at ${text} NOT NULL
+    )`,
+  ];
+}
+
+/**
+ * The resources that callers create. `name_key` contains the comparison form of the name, by which
+ * lists are sorted. `tree_key` is the name with its labels reversed, so that the zones below a name
+ * form one range of the index. `secret_key` is the data key of the secret, or null for a secret in
+ * clear text; its foreign key prevents the deletion of a data key with secrets. The `version` of a
+ * key increases with every change that must be delivered. The limits of a token are JSON lists, or
+ * null for no limit.
+ */
+function resources(text: string, now: string): string[] {
+  return [
+    `CREATE TABLE tlds (
+      id ${text} NOT NULL PRIMARY KEY,
+      name ${text} NOT NULL,
+      name_key ${text} NOT NULL,
+      description ${text},
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_tld_name ON tlds (name_key)`,
+    ...sortIndexes('tlds'),
+    `CREATE TABLE tsigkeys (
+      id ${text} NOT NULL PRIMARY KEY,
+      name ${text} NOT NULL,
+      name_key ${text} NOT NULL,
+      algorithm ${text} NOT NULL,
+      secret ${text} NOT NULL,
+      secret_key INTEGER REFERENCES data_keys (number),
+      scope ${text} NOT NULL,
+      resource_id ${text} NOT NULL,
+      version INTEGER NOT NULL DEFAULT 1,
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_tsigkey_name ON tsigkeys (name_key)`,
+    `CREATE INDEX tsigkeys_by_resource ON tsigkeys (resource_id)`,
+    `CREATE INDEX tsigkeys_by_secret_key ON tsigkeys (secret_key, id)`,
+    ...sortIndexes('tsigkeys'),
+    `CREATE TABLE tokens (
+      id ${text} NOT NULL PRIMARY KEY,
+      name ${text} NOT NULL,
+      name_key ${text} NOT NULL,
+      roles ${text} NOT NULL,
+      project_id ${text},
+      pools ${text},
+      zones ${text},
+      keys ${text},
+      nameservers ${text},
+      addresses ${text},
+      expires_at ${text},
+      hash ${text} NOT NULL,
+      created_by ${text},
+      last_used_at ${text},
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_token_name ON tokens (name_key)`,
+    `CREATE UNIQUE INDEX unique_token_hash ON tokens (hash)`,
+    ...sortIndexes('tokens'),
+    `CREATE TABLE pools (
+      id ${text} NOT NULL PRIMARY KEY,
+      project_id ${text},
+      name ${text} NOT NULL,
+      name_key ${text} NOT NULL,
+      description ${text},
+      attributes ${text} NOT NULL,
+      ns_records ${text} NOT NULL,
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_pool_name ON pools (name_key)`,
+    ...sortIndexes('pools'),
+    `INSERT INTO pools (id, project_id, name, name_key, description, attributes, ns_records, created_at, updated_at)
+      VALUES ('794ccc2c-d751-44fe-b57f-8894c9f5c842', NULL, 'default', 'default', NULL, '{}', '[]', '${now}', NULL)`,
+    `CREATE TABLE zones (
+      id ${text} NOT NULL PRIMARY KEY,
+      pool_id ${text} NOT NULL,
+      project_id ${text} NOT NULL,
+      name ${text} NOT NULL,
+      name_key ${text} NOT NULL,
+      tree_key ${text} NOT NULL,
+      email ${text} NOT NULL,
+      description ${text},
+      ttl BIGINT NOT NULL,
+      serial BIGINT NOT NULL,
+      shared INTEGER NOT NULL,
+      status ${text} NOT NULL,
+      action ${text} NOT NULL,
+      version BIGINT NOT NULL,
+      attributes ${text} NOT NULL,
+      type ${text} NOT NULL,
+      masters ${text} NOT NULL,
+      transferred_at ${text},
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_zone_name ON zones (name_key, pool_id)`,
+    `CREATE INDEX zones_by_pool ON zones (pool_id, tree_key)`,
+    `CREATE INDEX zones_by_tree ON zones (tree_key, project_id)`,
+    `CREATE INDEX zones_by_name_key ON zones (name_key, id)`,
+    ...sortIndexes('zones'),
+    `CREATE INDEX zones_of_project_by_created_at ON zones (project_id, created_at, id)`,
+    `CREATE INDEX zones_of_project_by_name_key ON zones (project_id, name_key, id)`,
+  ];
+}
+
+/**
+ * Name servers, and the delivery of keys to them. A row of `outbox` means that a transaction
+ * changed what a name server should have. A row of `deliveries` is one key on one name server.
+ */
+function delivery(text: string): string[] {
+  return [
+    `CREATE TABLE nameservers (
+      id ${text} NOT NULL PRIMARY KEY,
+      name ${text} NOT NULL,
+      name_key ${text} NOT NULL,
+      pool_id ${text} NOT NULL,
+      driver ${text} NOT NULL,
+      address ${text} NOT NULL,
+      rights ${text} NOT NULL,
+      delivery ${text} NOT NULL,
+      paused INTEGER NOT NULL,
+      probe_zone ${text},
+      description ${text},
+      state ${text} NOT NULL,
+      keys_wanted INTEGER NOT NULL,
+      keys_live INTEGER NOT NULL,
+      applied_at ${text},
+      verified_at ${text},
+      pending_since ${text},
+      attempts INTEGER NOT NULL,
+      next_attempt_at ${text},
+      error_code ${text},
+      error ${text},
+      ${changedAt(text)},
+      holder ${text},
+      lease_until BIGINT NOT NULL DEFAULT 0,
+      fence BIGINT NOT NULL DEFAULT 0,
+      applied_hash ${text},
+      check_at BIGINT NOT NULL DEFAULT 0,
+      probe_at BIGINT NOT NULL DEFAULT 0,
+      retry_at BIGINT NOT NULL DEFAULT 0,
+      failed_at BIGINT NOT NULL DEFAULT 0,
+      failed_rows BIGINT NOT NULL DEFAULT 0,
+      refusals INTEGER NOT NULL DEFAULT 0,
+      confirmed INTEGER NOT NULL DEFAULT 0,
+      seen_at BIGINT NOT NULL DEFAULT 0
+    )`,
+    `CREATE UNIQUE INDEX unique_nameserver_name ON nameservers (name_key)`,
+    `CREATE INDEX nameservers_by_pool_id ON nameservers (pool_id)`,
+    ...sortIndexes('nameservers'),
+    `CREATE TABLE deliveries (
+      nameserver_id ${text} NOT NULL,
+      key_id ${text} NOT NULL,
+      key_name ${text} NOT NULL,
+      state ${text} NOT NULL,
+      delivered_version BIGINT NOT NULL,
+      applied_at ${text},
+      verified_at ${text},
+      error_code ${text},
+      error ${text},
+      PRIMARY KEY (nameserver_id, key_id)
+    )`,
+    `CREATE INDEX deliveries_by_key ON deliveries (key_id)`,
+    `CREATE TABLE outbox (
+      nameserver_id ${text} NOT NULL,
+      id ${text} NOT NULL,
+      at BIGINT NOT NULL,
+      PRIMARY KEY (nameserver_id, id)
+    )`,
+  ];
+}
+
+/**
+ * The audit trail. `audit_batches` seals the records. `audit_head` repeats the last batch, so that
+ * a verification detects the deletion of the last batches. `audit_counts` has events that are still
+ * being counted. The index by batch contains only sealed records, so the transaction of a change
+ * does not write to it, and it begins with the batch, so the records of a new batch are on adjacent
+ * pages.
+ */
+function auditTrail({ text, identity }: { text: string; identity: string }): string[] {
+  return [
+    `CREATE TABLE audit_records (
+      seq ${identity},
+      at ${text} NOT NULL,
+      request_id ${text},
+      global_request_id ${text},
+      actor_kind ${text} NOT NULL,
+      actor_id ${text} NOT NULL,
+      actor_name ${text} NOT NULL,
+      roles ${text} NOT NULL,
+      project_id ${text},
+      source ${text},
+      action ${text} NOT NULL,
+      resource_type ${text},
+      resource_id ${text},
+      resource_name ${text},
+      outcome ${text} NOT NULL,
+      detail ${text} NOT NULL,
+      batch INTEGER
+    )`,
+    'CREATE INDEX audit_records_by_batch ON audit_records (batch, resource_id) WHERE batch IS NOT NULL',
+    'CREATE INDEX audit_records_unsealed ON audit_records (seq) WHERE batch IS NULL',
+    `CREATE TABLE audit_batches (
+      number INTEGER NOT NULL PRIMARY KEY,
+      at ${text} NOT NULL,
+      count INTEGER NOT NULL,
+      first_seq BIGINT NOT NULL,
+      last_seq BIGINT NOT NULL,
+      previous ${text} NOT NULL,
+      hash ${text} NOT NULL,
+      mac ${text},
+      key_number INTEGER,
+      purged_at ${text}
+    )`,
+    `CREATE TABLE audit_head (
+      id INTEGER NOT NULL PRIMARY KEY,
+      number INTEGER NOT NULL,
+      hash ${text} NOT NULL,
+      mac ${text},
+      key_number INTEGER
+    )`,
+    `CREATE TABLE audit_counts (
+      id ${text} NOT NULL PRIMARY KEY,
+      minute ${text} NOT NULL,
+      entry ${text} NOT NULL
+    )`,
+  ];
+}
