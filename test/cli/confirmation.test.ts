@@ -55,7 +55,7 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil tsigkey set': undefined,
   'tsigil tsigkey delete': undefined,
   'tsigil tsigkey export': undefined,
-  'tsigil tsigkey import': undefined,
+  'tsigil tsigkey import': 'before new keys open every zone of a pool',
   'tsigil tsigkey verify': undefined,
   'tsigil zone create': undefined,
   'tsigil zone list': undefined,

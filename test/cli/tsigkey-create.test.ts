@@ -238,12 +238,13 @@ describe('warnings of the service', () => {
     const input = 'key "old" { algorithm hmac-md5; secret "c2VjcmV0IG9mIG5vYm9keSBhdA=="; };';
     const { status, out, err } = await runWith(
       { input },
-      ...['tsigkey', 'import', '-', '--pool', 'default'],
+      ...['tsigkey', 'import', '-', '--pool', 'default', '--yes'],
     );
     expect([status, out, err]).toEqual([
       0,
       'line 1: added: old\n1 added\n',
-      'Warning: old: hmac-md5 must not be used (RFC 8945 section 6)\n',
+      'The new key old will open every zone of the pool (now 1: example.com.), not only the zones that they open on the name server today.\n' +
+        'Warning: old: hmac-md5 must not be used (RFC 8945 section 6)\n',
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { exportKey } from '../../src/domain/key-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
@@ -20,7 +21,10 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 const OTHER_SECRET = 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs';
-const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID];
+const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID, '--yes'];
+/** What the command prints before it imports keys into a pool without zones. */
+const reach = (names: string) =>
+  `The new key${names.includes(',') ? 's' : ''} ${names} will${names.includes(',') ? ' each' : ''} open every zone of the pool (now 0), not only the zones that they open on the name server today.\n`;
 const key = (name: string, members: Partial<Key> = {}): Key => ({
   name,
   algorithm: 'hmac-sha256',
@@ -59,7 +63,7 @@ describe('files', () => {
     expect(ended).toMatchObject({
       status: 130,
       out: '',
-      err: 'tsigil: Stopped after 0 of 3 keys\n',
+      err: `${reach('one, two, three')}tsigil: Stopped after 0 of 3 keys\n`,
     });
     expect(await kept()).toEqual([]);
   });
@@ -67,7 +71,8 @@ describe('files', () => {
   test.each(['bind', 'knot', 'nsd', 'knsupdate'])('exits with 0 for %s text', async (format) => {
     const text = exportKey(format, key('Transfer.example.')).text;
     const { status, out, err } = await importText(text);
-    expect([status, err]).toEqual([0, '']);
+    expect(status).toBe(0);
+    expect(err).toMatch(/^The new key transfer\.example\.? will open every zone of the pool/);
     expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
     const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
     expect(made).toMatchObject({
@@ -92,7 +97,7 @@ line 4: different: other already exists with a different algorithm and secret; u
 line 5: invalid: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512
 line 6: invalid: NEW. is a duplicate of the key at line 1
 `);
-    expect(err).toBe('tsigil: 1 added, 1 unchanged, 1 different, 2 invalid\n');
+    expect(err).toBe(`${reach('new')}tsigil: 1 added, 1 unchanged, 1 different, 2 invalid\n`);
     expect(await kept()).toEqual([key('new'), key('other'), key('Same.')]);
   });
 
@@ -328,7 +333,8 @@ describe.runIf(powerdns?.installed)('PowerDNS', () => {
       const { status, out, err } = await imported({ PDNS_API_KEY: apiKey });
       expect([status, out.split('\n').at(-2)]).toEqual([0, '3 added']);
       expect(err).toBe(
-        'Warning: second.example: the secret is shorter than the output of hmac-sha512 (RFC 2104 section 3)\n' +
+        reach('allowed, second.example, third') +
+          'Warning: second.example: the secret is shorter than the output of hmac-sha512 (RFC 2104 section 3)\n' +
           'Warning: third: hmac-md5 must not be used (RFC 8945 section 6)\n',
       );
       expect(await kept()).toEqual([allowed, ...others]);
@@ -363,7 +369,7 @@ describe('include statements', () => {
     expect({ status, out, err }).toEqual({
       status: 0,
       out: `${inside}/b:1: added: b\n${inside}/a:1: added: a\n2 added\n`,
-      err: `Read '${inside}/a', included at ${inside}/main:1\nRead '${inside}/b', included at ${inside}/a:1\n`,
+      err: `Read '${inside}/a', included at ${inside}/main:1\nRead '${inside}/b', included at ${inside}/a:1\n${reach('b, a')}`,
     });
     expect((await kept()).map(({ name }) => name)).toEqual(['a', 'b']);
   });
@@ -445,5 +451,79 @@ describe('include statements', () => {
     const { status, out } = await importFile(`${inside}/0`);
     expect(status).toBe(1);
     expect(out).toContain('exceeds the limit of 1000 included files');
+  });
+});
+
+describe('keys of a pool', () => {
+  const LINES = ['one', 'two'].map((name) => `hmac-sha256:${name}:${SECRET}\n`).join('');
+  const ASK = ['tsigkey', 'import', '-', '--pool', 'default'];
+  const keysFile = () => {
+    const path = join(mkdtempSync(join(folder, 'pool-')), 'keys');
+    writeFileSync(path, LINES);
+    return path;
+  };
+  const zones = async (count: number) => {
+    for (let index = 0; index < count; index += 1) {
+      const name = `z${String(index).padStart(2, '0')}.example.`;
+      await service.post('/v2/zones', { name, email: 'a@example.org' });
+    }
+  };
+
+  test('exits with 2 and imports nothing without a terminal, and prints the zones that each key would open', async () => {
+    await zones(12);
+    const { status, out, err } = await tsigil(LINES, {}, ...ASK);
+    expect([status, out, await kept()]).toEqual([2, '', []]);
+    expect(err).toBe(
+      'The new keys one, two will each open every zone of the pool (now 12: z00.example., z01.example., z02.example., z03.example., z04.example., z05.example., z06.example., z07.example., z08.example., z09.example. and 2 more), not only the zones that they open on the name server today.\n' +
+        'tsigil: Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n',
+    );
+  });
+
+  test.each([
+    ['y\n', 0, 2],
+    ['n\n', 1, 0],
+  ])(
+    'asks on a terminal; the reply %j: exits with %i and imports %i keys',
+    async (reply, code, count) => {
+      await zones(1);
+      const { status, err } = await runInside(
+        {
+          variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token },
+          input: Object.assign(Readable.from([reply]), { isTTY: true }),
+          errorTerminal: true,
+        },
+        ...['tsigkey', 'import', keysFile(), '--pool', 'default'],
+      );
+      expect(err).toContain('(now 1: z00.example.)');
+      expect(err).toContain('Continue? [y/N] ');
+      expect([status, (await kept()).length]).toEqual([code, count]);
+    },
+  );
+
+  test('does not ask for one zone, for a dry run, or without new keys', async () => {
+    await zones(1);
+    expect((await tsigil(LINES, {}, ...ASK, '--dry-run')).status).toBe(0);
+    expect(
+      await tsigil(LINES, {}, 'tsigkey', 'import', '-', '--zone', 'z00.example.'),
+    ).toMatchObject({ status: 0, err: '' });
+    expect(await tsigil(LINES, {}, ...ASK)).toMatchObject({
+      status: 0,
+      err: '',
+      out: 'line 1: unchanged: one\nline 2: unchanged: two\n2 unchanged\n',
+    });
+  });
+
+  test('exits with 0, and leaves out and names the control key of a configuration', async () => {
+    const path = join(mkdtempSync(join(folder, 'control-')), 'named.conf');
+    writeFileSync(
+      path,
+      `controls { inet 127.0.0.1 allow { localhost; } keys { "rndc-2"; }; };\n${exportKey('bind', key('rndc-2')).text}${exportKey('bind', key('transfer')).text}`,
+    );
+    const { status, out } = await tsigil('', {}, 'tsigkey', 'import', path, ...APPLIES_TO);
+    expect([status, out.split('\n').slice(-2)]).toEqual([0, ['1 added, 1 left out', '']]);
+    expect(out).toMatch(
+      /line \d+: left out: rndc-2: a `controls` statement lets this key control the server\n/,
+    );
+    expect((await kept()).map(({ name }) => name)).toEqual(['transfer']);
   });
 });

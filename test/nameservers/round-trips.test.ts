@@ -30,7 +30,13 @@ function readBack(text: string): (Key | string)[] {
   return (
     IMPORT_FORMATS[format]
       ?.read(text)
-      .map((entry) => ('key' in entry ? canonicalKey(entry.key) : entry.problem)) ?? []
+      .map((entry) =>
+        'key' in entry
+          ? canonicalKey(entry.key)
+          : 'problem' in entry
+            ? entry.problem
+            : entry.leftOut,
+      ) ?? []
   );
 }
 

@@ -30,17 +30,22 @@ export async function readKeyFile(
   const log = (line: string) => void terminal.err.write(`${plainText(line)}\n`);
   const included =
     reader.includes === undefined ? undefined : createIncludeReader(file, reader.includes, log);
-  const entries = readEntries(reader, content, included?.include);
+  const entries = readEntries(reader, file, content, included?.include);
   return {
     keys: entries.map((found) => ({ place: placeOf(found), found })),
     unread: included?.unread ?? [],
   };
 }
 
-/** Returns the entries of a text. Throws `CommandError` for a syntax error. */
-function readEntries(reader: KeyReader, content: string, include?: ReadIncluded): Entry[] {
+/** Returns the entries of a file. Throws `CommandError` for a syntax error. */
+function readEntries(
+  reader: KeyReader,
+  file: string,
+  content: string,
+  include?: ReadIncluded,
+): Entry[] {
   try {
-    return reader.read(content, include);
+    return reader.read(content, include, file);
   } catch (error) {
     if (error instanceof KeyFileError)
       throw new CommandError(

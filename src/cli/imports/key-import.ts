@@ -1,16 +1,19 @@
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { zone } from '../../domain/resources/zone.ts';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import type { Report } from '../output/import-report.ts';
+import type { Outcome, Report } from '../output/import-report.ts';
+import { plainCell } from '../output/output.ts';
 import { keyOf } from '../service/key-requests.ts';
-import { listItems, type Item } from '../service/resource-requests.ts';
+import { listItems, readEverywhere, type Item } from '../service/resource-requests.ts';
 
-/** A key from a file or server with its place, or the problem with the key. */
+/** A key from a file or server with its place, or why it can't be imported. */
 export interface FoundKey {
   readonly place: string;
-  readonly found: { readonly key: Key } | { readonly problem: string };
+  readonly found:
+    { readonly key: Key } | { readonly problem: string } | { readonly leftOut: string };
 }
 
 /** The options of an import of keys. */
@@ -20,22 +23,26 @@ export interface KeyImport {
   readonly resourceId: string;
   /** True to replace the algorithm and secret of existing keys. */
   readonly update: boolean;
-  /** True to report the changes without making them. */
-  readonly dryRun: boolean;
+}
+
+/** What an import does with one key: a request to the service, or only a line of the report. */
+export interface Step {
+  readonly place: string;
+  readonly outcome: Outcome;
+  /** The name of the key, or why it is not imported. */
+  readonly text: string;
+  readonly request?: () => Promise<unknown>;
 }
 
 /**
- * Imports keys into the service, one after another, and reports each outcome, until `signal` is
- * aborted. Returns the number of keys that it processed. Throws `CommandError` if the service
- * cannot be reached.
+ * Compares keys with those of the service, and returns a step for each. Changes nothing. Throws
+ * `CommandError` if the service cannot be reached.
  */
-export async function importKeys(
+export async function planImport(
   connection: Connection,
   keys: readonly FoundKey[],
   wanted: KeyImport,
-  report: Report,
-  signal: AbortSignal,
-): Promise<number> {
+): Promise<Step[]> {
   const existing = new Map(
     (await listItems(connection, tsigkey, [])).map((item) => [
       comparisonForm(String(item.name)),
@@ -43,45 +50,105 @@ export async function importKeys(
     ]),
   );
   const seen = new Map<string, string>();
-  for (const [index, { place, found }] of keys.entries()) {
-    if (signal.aborted) return index;
-    if ('problem' in found) {
-      report.add('invalid', found.problem, place);
-      continue;
-    }
+  return keys.map(({ place, found }): Step => {
+    if ('leftOut' in found) return { place, outcome: 'left out', text: found.leftOut };
+    if ('problem' in found) return { place, outcome: 'invalid', text: found.problem };
     const { key } = found;
     const name = comparisonForm(key.name);
     const earlier = seen.get(name);
-    if (earlier === undefined) {
-      seen.set(name, place);
-      await importKey(connection, place, key, existing.get(name), wanted, report);
-    } else report.add('invalid', `${key.name} is a duplicate of the key at ${earlier}`, place);
-  }
-  return keys.length;
+    if (earlier !== undefined) {
+      const text = `${key.name} is a duplicate of the key at ${earlier}`;
+      return { place, outcome: 'invalid', text };
+    }
+    seen.set(name, place);
+    return { place, ...planKey(connection, key, existing.get(name), wanted) };
+  });
 }
 
-async function importKey(
+function planKey(
   connection: Connection,
-  place: string,
   key: Key,
   current: Item | undefined,
-  wanted: KeyImport,
-  report: Report,
-) {
-  if (current !== undefined && isSameKey(keyOf(current), key))
-    report.add('unchanged', key.name, place);
-  else if (current !== undefined && !wanted.update)
-    report.add('different', describeDifference(current, key), place);
-  else {
-    const named = {
-      ...connection,
-      warn: (message: string) => connection.warn?.(`${key.name}: ${message}`),
-    };
-    const refusal = wanted.dryRun ? undefined : await save(named, key, current, wanted);
-    if (refusal === undefined)
-      report.add(current === undefined ? 'added' : 'updated', key.name, place);
-    else report.add('refused', `${key.name}: ${refusal}`, place);
+  { scope, resourceId, update }: KeyImport,
+): Omit<Step, 'place'> {
+  const { name, algorithm, secret } = key;
+  const named = {
+    ...connection,
+    warn: (message: string) => connection.warn?.(`${name}: ${message}`),
+  };
+  if (current === undefined) {
+    const body = { ...key, scope, resource_id: resourceId };
+    const request = () => call(named, 'POST', '/v2/tsigkeys', body);
+    return { outcome: 'added', text: name, request };
   }
+  if (isSameKey(keyOf(current), key)) return { outcome: 'unchanged', text: name };
+  if (!update) return { outcome: 'different', text: describeDifference(current, key) };
+  const path = `/v2/tsigkeys/${String(current.id)}`;
+  const request = () => call(named, 'PATCH', path, { algorithm, secret });
+  return { outcome: 'updated', text: name, request };
+}
+
+/**
+ * Performs the steps one after another, and reports each outcome, until `signal` is aborted. With
+ * `dryRun`, only reports them. Returns the number of performed steps. Throws `CommandError` if the
+ * service cannot be reached.
+ */
+export async function performImport(
+  steps: readonly Step[],
+  dryRun: boolean,
+  report: Report,
+  signal: AbortSignal,
+): Promise<number> {
+  for (const [index, { place, outcome, text, request }] of steps.entries()) {
+    if (signal.aborted) return index;
+    const refusal = dryRun ? undefined : await refusalOf(request);
+    if (refusal === undefined) report.add(outcome, text, place);
+    else report.add('refused', `${text}: ${refusal}`, place);
+  }
+  return steps.length;
+}
+
+/** The number of names that `describeReach` lists. */
+const SHOWN_NAMES = 10;
+
+/** Returns a sentence that states which zones the new keys of a pool will open. */
+export async function describeReach(
+  connection: Connection,
+  poolId: string,
+  keys: readonly string[],
+): Promise<string> {
+  const zones = await poolZones(connection, poolId);
+  const [subject, verb] = keys.length === 1 ? ['The new key', ''] : ['The new keys', ' each'];
+  const now =
+    zones === undefined
+      ? 'this token cannot list them'
+      : `now ${zones.length}${zones.length === 0 ? '' : `: ${someOf(zones)}`}`;
+  return plainCell(
+    `${subject} ${someOf(keys)} will${verb} open every zone of the pool (${now}), not only the zones that they open on the name server today.`,
+  );
+}
+
+/**
+ * Returns the names of the zones of a pool, or undefined if the caller may not see them. A pool
+ * that does not exist has no zones.
+ */
+async function poolZones(connection: Connection, poolId: string): Promise<string[] | undefined> {
+  try {
+    const { name } = await call(connection, 'GET', `/v2/pools/${poolId}`);
+    const parameters = [['pool', String(name)] as const, ['sort_key', 'name'] as const];
+    const zones = await readEverywhere(connection, (from) => listItems(from, zone, parameters));
+    return zones.map((each) => String(each.name));
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    if (error.status === 404) return [];
+    if (error.exitCode === EXIT.denied) return undefined;
+    throw error;
+  }
+}
+
+function someOf(names: readonly string[]): string {
+  const more = names.length - SHOWN_NAMES;
+  return names.slice(0, SHOWN_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function describeDifference(current: Item, key: Key): string {
@@ -91,19 +158,10 @@ function describeDifference(current: Item, key: Key): string {
   return `${key.name} already exists with a different ${members.join(' and ')}; use --update to replace it`;
 }
 
-/** Creates or changes a key. If the service refuses the request, returns the reason. */
-async function save(
-  connection: Connection,
-  key: Key,
-  current: Item | undefined,
-  { scope, resourceId }: KeyImport,
-): Promise<string | undefined> {
-  const { algorithm, secret } = key;
+/** Sends the request of a step. If the service refuses the request, returns the reason. */
+async function refusalOf(request: Step['request']): Promise<string | undefined> {
   try {
-    if (current === undefined)
-      await call(connection, 'POST', '/v2/tsigkeys', { ...key, scope, resource_id: resourceId });
-    else
-      await call(connection, 'PATCH', `/v2/tsigkeys/${String(current.id)}`, { algorithm, secret });
+    await request?.();
     return undefined;
   } catch (error) {
     if (error instanceof CommandError && error.exitCode === EXIT.refused) return error.message;

@@ -21,7 +21,7 @@ export type Confirm = (
 const CONDITIONS = new WeakMap<Command, string>();
 
 /**
- * Declares that `command` can remove or disable something that its arguments do not name.
+ * Declares that `command` can remove, disable or open something that its arguments do not name.
  * `condition` states when the command asks for confirmation, as a clause that begins with `when` or
  * `before`. Adds the flag `--yes`. Returns the function that asks for confirmation.
  */

@@ -6,6 +6,7 @@ const OUTCOMES = [
   'unchanged',
   'updated',
   'removed',
+  'left out',
   'different',
   'invalid',
   'refused',

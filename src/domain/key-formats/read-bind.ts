@@ -1,3 +1,4 @@
+import { comparisonForm } from '../text/dns-name.ts';
 import {
   entryOf,
   KeyFileError,
@@ -29,7 +30,7 @@ export const bindClauses: KeyReader = {
   recognises: (text) =>
     /(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text) ||
     /(?:^|[\s;{}/])include\s+"[^"\n]*"\s*;/i.test(text),
-  read(text, include = () => []) {
+  read(text, include = () => [], path = '') {
     const tokens: Token[] = [];
     addTokens(tokens, text, undefined, include, {
       depth: 0,
@@ -38,15 +39,72 @@ export const bindClauses: KeyReader = {
       starts: true,
     });
     const entries: Entry[] = [];
+    const uses = controlUses(tokens);
     for (const [index, token] of tokens.entries()) {
       const [name, brace] = tokens.slice(index + 1, index + 3);
       // A `key` statement without a brace after the name refers to a key.
       if (!isWord(token, 'key') || !isText(name) || brace?.kind !== '{') continue;
-      entries.push(entryOf(token, readClause(tokens, index + 3, name.text, token)));
+      const parts = readClause(tokens, index + 3, name.text, token);
+      const use =
+        uses.get(comparisonForm(name.text)) ?? FILE_USES[fileName(token.file?.path ?? path)];
+      if (use === undefined) entries.push(entryOf(token, parts));
+      else entries.push({ line: token.line, file: token.file, leftOut: `${name.text}: ${use}` });
     }
     return entries;
   },
 };
+
+const BY_CONTROLS = 'a `controls` statement lets this key control the server';
+const BY_RNDC = 'rndc controls the server with this key';
+const OF_SESSION = 'named replaces this key at each start, for updates from its own machine';
+
+/** The files in which every key controls the server or belongs to its session, by their names. */
+const FILE_USES: Readonly<Record<string, string | undefined>> = {
+  'rndc.key': BY_RNDC,
+  'rndc.conf': BY_RNDC,
+  'session.key': OF_SESSION,
+};
+
+/**
+ * Returns the keys that must not become keys for DNS requests, by name, and what they are for. To
+ * `named` they are ordinary keys: their names in an access list would permit transfers. The first
+ * two names are the defaults of `rndc-confgen` and of `session-keyname`.
+ */
+function controlUses(tokens: readonly Token[]): ReadonlyMap<string, string> {
+  const uses = new Map([
+    ['rndc-key', BY_RNDC],
+    ['local-ddns', OF_SESSION],
+  ]);
+  let depth = 0;
+  let clause = '';
+  for (const [index, token] of tokens.entries()) {
+    if (token.kind === '{') depth += 1;
+    if (token.kind === '}') depth -= 1;
+    const [before, next, end] = [tokens[index - 1], tokens[index + 1], tokens[index + 2]];
+    const starts = before === undefined || ['{', '}', ';'].includes(before.kind);
+    if (starts && depth === 0) clause = token.text.toLowerCase();
+    if (clause === 'controls' && isWord(token, 'keys') && next?.kind === '{')
+      for (const name of tokens.slice(index + 2, endOfBlock(tokens, index + 2)))
+        if (isText(name)) uses.set(comparisonForm(name.text), BY_CONTROLS);
+    if (!starts || depth !== 1 || !isText(next) || end?.kind !== ';') continue;
+    const name = comparisonForm(next.text);
+    // Only rndc.conf has these two; in named.conf, `server` has `keys`.
+    if (clause === 'options' && isWord(token, 'default-key')) uses.set(name, BY_RNDC);
+    if (clause === 'server' && isWord(token, 'key')) uses.set(name, BY_RNDC);
+    if (clause === 'options' && isWord(token, 'session-keyname')) uses.set(name, OF_SESSION);
+  }
+  return uses;
+}
+
+/** Returns the index of the brace that ends the block without nested blocks at `start`. */
+function endOfBlock(tokens: readonly Token[], start: number): number {
+  const end = tokens.findIndex(({ kind }, index) => index >= start && kind === '}');
+  return end < 0 ? tokens.length : end;
+}
+
+function fileName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
 
 /**
  * A position in the nested clauses of a configuration. An included file continues at the position

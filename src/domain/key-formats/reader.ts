@@ -15,8 +15,12 @@ export interface Origin {
   readonly file?: IncludedFile | undefined;
 }
 
-/** One entry of a key file: a key, or the problem with an invalid entry. */
-export type Entry = Origin & ({ readonly key: Key } | { readonly problem: string });
+/**
+ * One entry of a key file: a key, the problem with an invalid entry, or the reason why an import
+ * leaves out a key that signs no DNS requests between servers.
+ */
+export type Entry = Origin &
+  ({ readonly key: Key } | { readonly problem: string } | { readonly leftOut: string });
 
 /** An include statement, as written. */
 export interface IncludeStatement extends Origin {
@@ -54,10 +58,10 @@ export interface KeyReader {
   readonly includes?: IncludeRules;
   /**
    * Returns every entry in the text and in the files that `include` returns, in order. Without
-   * `include`, ignores include statements. Throws `KeyFileError` if the rest of the text cannot be
-   * parsed.
+   * `include`, ignores include statements. `path` is the path of the text, if it is a file. Throws
+   * `KeyFileError` if the rest of the text cannot be parsed.
    */
-  read(text: string, include?: ReadIncluded): Entry[];
+  read(text: string, include?: ReadIncluded, path?: string): Entry[];
 }
 
 /** Returns a place as text: `line 3`, or `/etc/bind/keys.conf:3` in an included file. */

@@ -199,6 +199,70 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
   });
 });
 
+describe('bind: an import leaves out the keys with which rndc or named itself controls the server', () => {
+  const key = (name: string) => `key "${name}" { algorithm hmac-sha256; secret "${K}"; };\n`;
+  const outcome = (text: string, path?: string) =>
+    IMPORT_FORMATS.bind
+      ?.read(text, undefined, path)
+      .map((entry) => ('leftOut' in entry ? entry.leftOut : 'key' in entry ? 'key' : 'problem'));
+  const byControls = ': a `controls` statement lets this key control the server';
+  const byRndc = ': rndc controls the server with this key';
+  const ofSession = ': named replaces this key at each start, for updates from its own machine';
+
+  test.each([
+    [
+      `controls { inet 127.0.0.1 port 953 allow { localhost; } keys { "Control."; other; }; };
+      ${key('control')}${key('other')}${key('transfer')}`,
+      [`control${byControls}`, `other${byControls}`, 'key'],
+    ],
+    [
+      `${key('a')}${key('b')}controls { unix "/run/x" perm 0600 owner 0 group 0 keys { a; }; inet ::1 keys { b; }; };`,
+      [`a${byControls}`, `b${byControls}`],
+    ],
+    [key('rndc-key') + key('rndc-key-2'), [`rndc-key${byRndc}`, 'key']],
+    [key('local-ddns'), [`local-ddns${ofSession}`]],
+    [
+      `options { session-keyname "mine"; };${key('MINE')}${key('local')}`,
+      [`MINE${ofSession}`, 'key'],
+    ],
+    [
+      `options { default-server localhost; default-key "one"; }; server ns2 { key two; };${key('one')}${key('two')}`,
+      [`one${byRndc}`, `two${byRndc}`],
+    ],
+    // Words that look like the statements above, at other places.
+    [
+      `server 192.0.2.1 { keys { transfer; }; }; zone "controls" { allow-transfer { key transfer; }; also-notify { 192.0.2.2 key transfer; }; };
+      view controls { server 192.0.2.3 { keys { transfer; }; }; };${key('transfer')}`,
+      ['key'],
+    ],
+    // A control key with an invalid secret needs no correction before an import.
+    [
+      'controls { inet * keys { k; }; }; key k { algorithm hmac-sha256; secret "no base64!"; };',
+      [`k${byControls}`],
+    ],
+    ['controls { inet * keys {', []],
+  ])('%j', (text, expected) => {
+    expect(outcome(text)).toEqual(expected);
+  });
+
+  test('in files of rndc and named', () => {
+    expect(outcome(key('a'), '/etc/bind/rndc.key')).toEqual([`a${byRndc}`]);
+    expect(outcome(key('a'), 'rndc.conf')).toEqual([`a${byRndc}`]);
+    expect(outcome(key('a'), '/run/named/session.key')).toEqual([`a${ofSession}`]);
+    expect(outcome(key('a'), '/etc/bind/rndc.key.d/keys.conf')).toEqual(['key']);
+    const included = { path: '/etc/bind/rndc.key', text: key('a') };
+    const entries = IMPORT_FORMATS.bind?.read(
+      `include "/etc/bind/rndc.key";\n${key('b')}`,
+      () => [included],
+      '/etc/bind/named.conf',
+    );
+    expect(entries).toMatchObject([
+      { file: included, line: 1, leftOut: `a${byRndc}` },
+      { line: 2, key: { name: 'b' } },
+    ]);
+  });
+});
+
 test('the import formats read several exported keys from one text in order', () => {
   const forms = { bind: 'bind', knot: 'knot', nsd: 'nsd', knsupdate: 'lines' };
   fc.assert(

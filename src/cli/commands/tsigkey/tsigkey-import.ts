@@ -7,9 +7,15 @@ import { CommandError, EXIT } from '../../output/errors.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { readReferences, referenceOptions } from '../../flags/references.ts';
+import { declareDestructive, type ConfirmationFlags } from '../../output/confirmation.ts';
 import { createReport } from '../../output/import-report.ts';
 import { readKeyFile } from '../../imports/key-file.ts';
-import { importKeys, type FoundKey } from '../../imports/key-import.ts';
+import {
+  describeReach,
+  performImport,
+  planImport,
+  type FoundKey,
+} from '../../imports/key-import.ts';
 import { readPowerdnsKeys } from '../../imports/powerdns.ts';
 import {
   conclude,
@@ -20,7 +26,7 @@ import {
 } from '../../imports/source.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 
-interface ImportFlags extends ConnectionFlags, SourceFlags {
+interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
   readonly format?: string;
   readonly fromPowerdns?: string;
   readonly scope?: string;
@@ -57,53 +63,53 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
     .option('--dry-run', 'show the changes without making them');
   for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
     command.addOption(option);
-  withSourceFlags(command)
-    .option(
-      '--from-powerdns <url>',
-      'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
-    )
-    .action(async (file: string | undefined, flags: ImportFlags) => {
-      assertOneSource(file, flags);
-      if (hasSource(flags)) {
-        if (flags.update === true) {
-          throw new CommandError(
-            EXIT.usage,
-            'Cannot use --update with --from or --from-os-cloud: a copy never replaces keys. Omit --update.',
-          );
-        }
-        return copyFromSource(tsigkeyType, flags, terminal);
-      }
-      const { update = false, dryRun = false } = flags;
-      assertTarget(flags);
-      const { keys, unread } =
-        file === undefined
-          ? { keys: await readPowerdns(flags.fromPowerdns ?? '', terminal), unread: [] }
-          : await readKeyFile(file, flags.format, terminal);
-      const report = createReport((line) => terminal.out.write(line));
-      const connection = await connect(flags, terminal);
-      const { scope = '', resource_id: resourceId = '' } = {
-        scope: flags.scope,
-        resource_id: flags.resourceId,
-        ...(await readReferences(tsigkeyType, { ...flags }, connection)),
-      };
-      for (const { place, problem } of unread) report.add('not read', problem, place);
-      const { signal, release } = catchInterrupt(terminal);
-      const processed = await importKeys(
-        connection,
-        keys,
-        { scope, resourceId, update, dryRun },
-        report,
-        signal,
-      ).finally(release);
-      if (processed < keys.length) {
-        const summary = processed === 0 ? '' : `: ${report.summary()}`;
+  withSourceFlags(command).option(
+    '--from-powerdns <url>',
+    'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
+  );
+  const confirm = declareDestructive(command, 'before new keys open every zone of a pool');
+  command.action(async (file: string | undefined, flags: ImportFlags) => {
+    assertOneSource(file, flags);
+    if (hasSource(flags)) {
+      if (flags.update === true) {
         throw new CommandError(
-          EXIT.interrupted,
-          `Stopped after ${processed} of ${keys.length} keys${summary}`,
+          EXIT.usage,
+          'Cannot use --update with --from or --from-os-cloud: a copy never replaces keys. Omit --update.',
         );
       }
-      conclude(report, dryRun, terminal);
-    });
+      return copyFromSource(tsigkeyType, flags, terminal);
+    }
+    const { update = false, dryRun = false } = flags;
+    assertTarget(flags);
+    const { keys, unread } =
+      file === undefined
+        ? { keys: await readPowerdns(flags.fromPowerdns ?? '', terminal), unread: [] }
+        : await readKeyFile(file, flags.format, terminal);
+    const report = createReport((line) => terminal.out.write(line));
+    const connection = await connect(flags, terminal);
+    const { scope = '', resource_id: resourceId = '' } = {
+      scope: flags.scope,
+      resource_id: flags.resourceId,
+      ...(await readReferences(tsigkeyType, { ...flags }, connection)),
+    };
+    for (const { place, problem } of unread) report.add('not read', problem, place);
+    const steps = await planImport(connection, keys, { scope, resourceId, update });
+    const added = steps.flatMap(({ outcome, text }) => (outcome === 'added' ? [text] : []));
+    if (scope === 'POOL' && added.length > 0) {
+      terminal.err.write(`${await describeReach(connection, resourceId, added)}\n`);
+      if (!dryRun) await confirm('Continue?', flags, terminal);
+    }
+    const { signal, release } = catchInterrupt(terminal);
+    const processed = await performImport(steps, dryRun, report, signal).finally(release);
+    if (processed < keys.length) {
+      const summary = processed === 0 ? '' : `: ${report.summary()}`;
+      throw new CommandError(
+        EXIT.interrupted,
+        `Stopped after ${processed} of ${keys.length} keys${summary}`,
+      );
+    }
+    conclude(report, dryRun, terminal);
+  });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
     'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
