@@ -1,9 +1,10 @@
 import { describe, test } from 'vitest';
 import { CALLERS } from './callers.ts';
+import { DELIVERY } from './delivery.ts';
 import { expectBounded } from './verdict.ts';
 
 describe('an attack by a caller with a token does not slow other callers beyond the bounds', () => {
-  for (const scenario of CALLERS) {
+  for (const scenario of [...CALLERS, ...DELIVERY]) {
     test(scenario.name, async ({ annotate }) => expectBounded(scenario, annotate));
   }
 });

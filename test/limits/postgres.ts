@@ -4,6 +4,7 @@ import pg from 'pg';
 import { createDatabase } from '../harness/postgres.ts';
 import { requestText, single } from './attack.ts';
 import { manyZonesOnPostgres, PROJECT } from './databases.ts';
+import { DELIVERY } from './delivery.ts';
 import type { Scenario } from './scenario.ts';
 
 const IN_TURN = { sending: 'in turn', reading: 'everything', reopening: true } as const;
@@ -113,4 +114,10 @@ export const POSTGRES: readonly Scenario[] = [
     pooledConnections: POOL_SIZE,
     atLeast: { opened: 40 },
   },
+  ...DELIVERY.map((scenario) => ({
+    ...scenario,
+    name: `${scenario.name}, on PostgreSQL`,
+    prepare: async (folder: string) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
+    pooledConnections: POOL_SIZE,
+  })),
 ];

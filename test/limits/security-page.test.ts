@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { readDocuments } from '../docs/documents.ts';
 import { ANONYMOUS } from './anonymous.ts';
 import { CALLERS } from './callers.ts';
+import { DELIVERY } from './delivery.ts';
 import { POSTGRES } from './postgres.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -23,5 +24,5 @@ test('SECURITY.md lists exactly the attacks in these suites', () => {
   const section =
     page.split(/^## /m).find((text) => text.startsWith('What one caller can cost others')) ?? '';
   const table = section.split('\n').filter((line) => line.startsWith('|'));
-  expect(table).toEqual(attackTable([...ANONYMOUS, ...CALLERS, ...POSTGRES]));
+  expect(table).toEqual(attackTable([...ANONYMOUS, ...CALLERS, ...DELIVERY, ...POSTGRES]));
 });

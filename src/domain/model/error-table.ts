@@ -254,9 +254,12 @@ export const ERRORS = {
   }),
   too_many_requests: entry({
     status: 429,
-    when: 'The caller has exceeded its rate limit, or its address has sent too many requests without a valid token. `Retry-After` states how long to wait.',
-    message: ({ perSecond, anonymous = false }: RequestLimit) =>
-      `Too many requests${anonymous ? ' without a valid token from this address' : ''}: the limit is ${perSecond} per second`,
+    when: 'The caller has exceeded its rate limit, or its address has sent too many requests without a valid token, or the service already runs the same work for another request. `Retry-After` states how long to wait.',
+    message: (about: RequestLimit | string) => {
+      if (typeof about === 'string') return about;
+      const { perSecond, anonymous = false } = about;
+      return `Too many requests${anonymous ? ' without a valid token from this address' : ''}: the limit is ${perSecond} per second`;
+    },
     example: (): RequestLimit => ({ perSecond: 10 }),
     exampleDetails: { retryAfterSeconds: 1 },
   }),

@@ -15,12 +15,19 @@ import {
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
+import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
 import { failureOf } from '../reconciler/failures.ts';
 import { LEASE_MS } from '../reconciler/lease.ts';
 import type { PassResult } from '../reconciler/pass.ts';
 import { retryMs } from '../reconciler/schedule.ts';
 import { readReport, recordReport, redactorFor } from './report.ts';
 import { waitForWork } from './waiting.ts';
+
+/**
+ * At most this many passes read keys at the same time, one for each name server. The passes of
+ * other name servers wait.
+ */
+const READS = { concurrency: 2, concurrencyPerOwner: 1, maxWaitingPerOwner: 1, maxWaiting: 10_000 };
 
 /** The dependencies of the delivery by agents. */
 export interface AgentDependencies {
@@ -49,10 +56,14 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
     listen: (wake) => store.onAnnounced(wake),
     failed: (error) => dependencies.failed(error),
   });
+  /** The name servers whose keys the service reads, or will read next, for their agents. */
+  const reading = new Set<string>();
+  const turns = createFairQueue(READS);
   return {
     close: () => work.close(),
     async desired(id, request) {
       const { agent, waitMs, etag, disconnected } = request;
+      if (reading.has(id)) throw busy();
       const known = readEtag(etag ?? '');
       const lease = await agents.poll(id, agent, waitMs + LEASE_MS);
       // An agent without the last state gets it at once, because the response with this state was
@@ -62,8 +73,16 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
       // The agent may have ended. With the shorter lease, another agent can take over sooner.
       if (!hasWork && disconnected.aborted) await agents.poll(id, agent, LEASE_MS);
       if (!(await request.isValid())) throw new ServiceError('unauthenticated');
-      const claim = hasWork ? await agents.claim(id, agent, LEASE_MS, isForced) : undefined;
-      if (claim !== undefined) return handOut(dependencies, claim, request, known?.hash);
+      if (hasWork) {
+        if (reading.has(id)) throw busy();
+        reading.add(id);
+        const read = async () => {
+          const claim = await agents.claim(id, agent, LEASE_MS, isForced);
+          return claim && handOut(dependencies, claim, request, known?.hash);
+        };
+        const keys = await turns.run(id, read, disconnected).finally(() => reading.delete(id));
+        if (keys !== undefined) return keys;
+      }
       if (known !== undefined) return undefined;
       throw new ServiceError(
         'agent_conflict',
@@ -82,6 +101,14 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
     },
     renew: (id, { agent, fence }) => orConflict(agents.renew(id, agent, fence, LEASE_MS)),
   };
+}
+
+function busy(): ServiceError {
+  return new ServiceError(
+    'too_many_requests',
+    'The service is reading the keys of this name server for another request. Repeat the request',
+    { retryAfterSeconds: 1 },
+  );
 }
 
 /** Returns the result of `work`. Throws `agent_conflict` if the lease was lost. */

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { requestText, single } from './attack.ts';
+import type { Scenario, Target } from './scenario.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+/** The number of keys on a name server, and how many of them one request imports. */
+const [KEYS, KEYS_PER_REQUEST] = [2000, 500];
+
+/** The number of connections of a caller: half of what one address may open. */
+const CONNECTIONS = 256;
+
+/** Creates a name server for an agent that does not run, with keys. */
+async function createServer({ service }: Target): Promise<{ readonly id: string }> {
+  const { body, text } = await service.post('/v2/nameservers', {
+    ...{ name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53', delivery: 'agent' },
+  });
+  if (body.id === undefined) throw new Error(`No name server: ${text}`);
+  return { id: String(body.id) };
+}
+
+async function createKeys({ service }: Target, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const tsigkeys = Array.from({ length: Math.min(KEYS_PER_REQUEST, count) }, () => {
+      const id = randomUUID();
+      ids.push(id);
+      return {
+        ...{ id, name: `key-${id}`, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL },
+        secret: Buffer.from(id.slice(0, 32)).toString('base64'),
+        ...{ created_at: '2026-01-01T00:00:00.000000', updated_at: null },
+      };
+    });
+    const { status, text } = await service.post('/v2/tsigkeys/import', { tsigkeys });
+    if (status !== 200) throw new Error(`No keys: ${text}`);
+  }
+  return ids;
+}
+
+/** Attacks on the delivery of keys to name servers, by a caller with a valid token. */
+export const DELIVERY: readonly Scenario[] = [
+  {
+    name: 'Read the keys of a name server as its agent on 256 connections',
+    bound:
+      'The service reads the keys of at most two name servers at a time, in slices. While it reads the keys of a name server, it refuses further requests for them with 429.',
+    settings: [],
+    cost: 'The time of two slices for every other request.',
+    async attack(target) {
+      const { id } = await createServer(target);
+      await createKeys(target, KEYS);
+      const members = { roles: ['nameserver-agent'], nameservers: [id] };
+      const { body } = await target.service.post('/v2/tokens', { name: 'agent', ...members });
+      const path = `/v2/nameservers/${id}/desired?agent=ns1`;
+      return {
+        ...({ seconds: 5, sending: 'in turn', reading: 'everything', reopening: true } as const),
+        connections: CONNECTIONS,
+        blocks: single(requestText('GET', path, { 'X-Auth-Token': String(body.token) })),
+      };
+    },
+    atLeast: { succeeded: 5, answers: 100 },
+  },
+];
