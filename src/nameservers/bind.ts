@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { RIGHTS } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, keyProblems, type Key } from '../domain/key-formats/key.ts';
-import { bindClauses } from '../domain/key-formats/read-bind.ts';
+import { readBindKeys } from '../domain/key-formats/read-bind.ts';
 import { enumeration, integer } from '../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../domain/model/object.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
@@ -67,7 +67,7 @@ export const bind = defineDriver({
     const server: FileServer = {
       program: 'BIND',
       keyStart: 'key "',
-      readKeys: (content) => bindClauses.read(content.replace(MARKER, '')),
+      readKeys: (content) => readBindKeys(content.replace(MARKER, '')),
       render: (state, former) => render(state, former, given.zoneLists),
       mark,
       async load(signal) {
@@ -161,7 +161,7 @@ async function readControlKey(file: string, name: string | undefined): Promise<K
     const problem = `The control key cannot be read: ${describeFault(cause)}.`;
     throw new DriverError('not_permitted', problem, hint, cause);
   }
-  const keys = bindClauses.read(text).flatMap((entry) => ('key' in entry ? [entry.key] : []));
+  const keys = readBindKeys(text).flatMap((entry) => ('key' in entry ? [entry.key] : []));
   const key = keys
     .map(canonicalKey)
     .find((each) => name === undefined || each.name === comparisonForm(name));

@@ -30,29 +30,41 @@ export const bindClauses: KeyReader = {
   recognises: (text) =>
     /(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text) ||
     /(?:^|[\s;{}/])include\s+"[^"\n]*"\s*;/i.test(text),
-  read(text, include = () => [], path = '') {
-    const tokens: Token[] = [];
-    addTokens(tokens, text, undefined, include, {
-      depth: 0,
-      clause: '',
-      directories: [],
-      starts: true,
-    });
-    const entries: Entry[] = [];
+  read(text, include, path = '') {
+    const tokens = allTokens(text, include);
     const uses = controlUses(tokens);
-    for (const [index, token] of tokens.entries()) {
-      const [name, brace] = tokens.slice(index + 1, index + 3);
-      // A `key` statement without a brace after the name refers to a key.
-      if (!isWord(token, 'key') || !isText(name) || brace?.kind !== '{') continue;
-      const parts = readClause(tokens, index + 3, name.text, token);
-      const use =
-        uses.get(comparisonForm(name.text)) ?? FILE_USES[fileName(token.file?.path ?? path)];
-      if (use === undefined) entries.push(entryOf(token, parts));
-      else entries.push({ line: token.line, file: token.file, leftOut: `${name.text}: ${use}` });
-    }
-    return entries;
+    return clausesIn(tokens).map(({ token, name, parts }): Entry => {
+      const use = uses.get(comparisonForm(name)) ?? FILE_USES[fileName(token.file?.path ?? path)];
+      return use === undefined
+        ? entryOf(token, parts)
+        : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };
+    });
   },
 };
+
+/**
+ * Returns every key of a text without its include statements, whatever BIND uses the key for.
+ * Throws `KeyFileError`.
+ */
+export function readBindKeys(text: string): Entry[] {
+  return clausesIn(allTokens(text)).map(({ token, parts }) => entryOf(token, parts));
+}
+
+function allTokens(text: string, include: ReadIncluded = () => []): readonly Token[] {
+  const tokens: Token[] = [];
+  const start = { depth: 0, clause: '', directories: [], starts: true };
+  addTokens(tokens, text, undefined, include, start);
+  return tokens;
+}
+
+function clausesIn(tokens: readonly Token[]) {
+  return tokens.flatMap((token, index) => {
+    const [name, brace] = tokens.slice(index + 1, index + 3);
+    // A `key` statement without a brace after the name refers to a key.
+    if (!isWord(token, 'key') || !isText(name) || brace?.kind !== '{') return [];
+    return [{ token, name: name.text, parts: readClause(tokens, index + 3, name.text, token) }];
+  });
+}
 
 const BY_CONTROLS = 'a `controls` statement lets this key control the server';
 const BY_RNDC = 'rndc controls the server with this key';
