@@ -125,9 +125,8 @@ export const TABLE = {
     }),
     requireResource: option(boolean(), {
       default: false,
-      designate: true,
       meaning:
-        'Reject keys whose `resource_id` is not the id of a pool (scope POOL) or a zone (scope ZONE).',
+        'Reject keys whose `resource_id` is not the id of a pool (scope POOL) or a zone (scope ZONE), as Designate does from release 23.0.0 (2026.2).',
     }),
   },
   zones: {

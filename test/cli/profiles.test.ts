@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { findConnection } from '../../src/cli/service/connection.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { runInside, type RunOptions } from './session.ts';
@@ -219,13 +220,15 @@ describe('tsigil whoami and status', () => {
     expect((await run(user, 'whoami', '-f', 'value', '-c', 'name')).out).toBe('reader\n');
   });
 
-  test('status shows the version, the database and counts, and warns about orphaned keys', async () => {
+  test('status shows the version, the database and counts, and warns about orphaned and unusable keys', async () => {
     await service.post('/v2/tsigkeys', {
       name: 'orphan',
       algorithm: 'hmac-sha256',
       scope: 'ZONE',
       resource_id: '00000000-0000-4000-8000-000000000000',
     });
+    await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'Example key' });
+    await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'odd', secret: 'SomeSecretKey' });
     const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
     const { status, out, err } = await runInside({ variables }, 'status', '-f', 'json');
     expect(status).toBe(0);
@@ -233,11 +236,12 @@ describe('tsigil whoami and status', () => {
       url: service.url,
       version: expect.any(String) as string,
       database: 'available',
-      tsigkeys: 1,
+      tsigkeys: 3,
       pools: 1,
     });
     expect(err).toBe(
-      "Warning: keys without an existing pool or zone: 1. Run 'tsigil tsigkey list --orphaned'.\n",
+      "Warning: keys without an existing pool or zone: 1. Run 'tsigil tsigkey list --orphaned'.\n" +
+        "Warning: keys that no name server can use: 2. Run 'tsigil tsigkey list --unusable'.\n",
     );
   });
 });

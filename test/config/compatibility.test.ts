@@ -15,7 +15,6 @@ type Value = string | number | boolean;
 const DIFFERENT: readonly (readonly [key: string, usual: Value | undefined, designate: Value])[] = [
   ['auth.insufficientRightsStatus', undefined, 403],
   ['api.defaultLimit', 1000, 20],
-  ['tsigkeys.requireResource', false, true],
   ['zones.tldRule', 'last-label', 'any-suffix'],
   ['zones.perProject', 0, 10],
   ['zones.pendingStatus', false, true],

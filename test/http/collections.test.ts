@@ -3,12 +3,14 @@ import {
   create,
   expectError,
   itemsOf,
+  POOL_ID,
   problemsOf,
   SAMPLES,
   UNKNOWN_ID,
   type Resource,
 } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { primary } from '../harness/zones.ts';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -143,6 +145,37 @@ describe.each(SAMPLES)('$collection', (sample) => {
         expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
       },
     );
+
+    test('200 for the whole resource with a changed member, also with a stale updated_at', async () => {
+      const stale = await create(service, sample, 'whole');
+      const item = `${path}/${stale.id}`;
+      const first = await service.patch(item, { ...stale, ...sample.change });
+      expect(first.status, first.text).toBe(200);
+      expect(first.body).toMatchObject({ ...sample.change, created_at: stale.created_at });
+      const second = await service.patch(item, stale);
+      expect(second.status, second.text).toBe(200);
+      expect(second.body).toEqual({ ...stale, updated_at: second.body.updated_at });
+      expect(String(second.body.updated_at) > String(first.body.updated_at)).toBe(true);
+    });
+
+    test('400 for the whole resource with another id or created_at, and nothing changes', async () => {
+      const whole = await create(service, sample, 'not-whole');
+      const { id, created_at, ...others } = whole;
+      for (const body of [
+        { ...whole, id: UNKNOWN_ID },
+        { ...whole, id: null },
+        { ...whole, created_at: '2026-01-31T12:00:00.000000' },
+        { ...others, id },
+        { ...others, created_at },
+      ]) {
+        const problems = problemsOf(
+          await service.patch(`${path}/${id}`, { ...body, ...sample.change }),
+        );
+        expect(problems).toContain('links: readOnly');
+      }
+      expect((await service.get(`${path}/${id}`)).body).toEqual(whole);
+      expect(problemsOf(await service.post(path, whole))).toContain('id: readOnly');
+    });
   });
 
   describe('update', () => {
@@ -303,5 +336,40 @@ describe.each(SAMPLES)('$collection', (sample) => {
         ['junk: additionalProperties'],
       );
     });
+  });
+});
+
+describe('a whole resource of another type', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    ['pools', { name: 'p1' }, { description: 'changed' }],
+    ['zones', primary('whole.example.'), { ttl: 60 }],
+
+    [
+      'nameservers',
+      {
+        name: 'ns1',
+        pool_id: POOL_ID,
+        driver: 'bind',
+        address: '127.0.0.1:53',
+        rights: ['transfer'],
+        delivery: 'service',
+        paused: true,
+      },
+      { description: 'changed' },
+    ],
+  ])('200 or 202 for %s with a changed member', async (collection, body, change) => {
+    const created = await service.post(`/v2/${collection}`, body);
+    expect(created.status, created.text).toBe(201);
+    const path = `/v2/${collection}/${created.body.id}`;
+    const { body: whole } = await service.get(path);
+    const changed = await service.patch(path, { ...whole, ...change });
+    expect(changed.status, changed.text).toBe(collection === 'pools' ? 202 : 200);
+    expect(changed.body).toMatchObject({ id: whole.id, ...change });
   });
 });

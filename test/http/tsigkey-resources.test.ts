@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectError, itemsOf, POOL_ID, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
+import {
+  expectError,
+  itemsOf,
+  KEY_MEMBERS,
+  POOL_ID,
+  SECRET,
+  TSIGKEYS,
+  UNKNOWN_ID,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { createZone, primary } from '../harness/zones.ts';
 
@@ -209,6 +217,29 @@ describe('without tsigkeys.requireResource', () => {
       expect((await service.get(`/v2/tsigkeys/${before.id}`)).body).toEqual(before);
     for (const { id } of keys)
       expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
+  });
+
+  test('200 with the keys that no name server can use for unusable=true, also after updates', async () => {
+    const unusable = async () =>
+      itemsOf(await service.get('/v2/tsigkeys?unusable=true'), TSIGKEYS).map(({ name }) => name);
+    const body = (name: string, secret?: string) => ({ ...KEY_MEMBERS, name, secret });
+    const made = async (given: object) =>
+      (await service.post('/v2/tsigkeys', given)).body.id as string;
+    await made(body('usable'));
+    const named = await made(body('Example key'));
+    const odd = await made(body('odd', 'SomeSecretKey'));
+    expect(await unusable()).toEqual(['Example key', 'odd']);
+    await service.patch(`/v2/tsigkeys/${named}`, { name: 'example-key' });
+    await service.patch(`/v2/tsigkeys/${odd}`, { algorithm: 'hmac-sha512' });
+    expect(await unusable()).toEqual(['odd']);
+    await service.patch(`/v2/tsigkeys/${odd}`, { secret: SECRET });
+    expect(await unusable()).toEqual([]);
+    expect(
+      itemsOf(await service.get('/v2/tsigkeys?unusable=false&name=odd'), TSIGKEYS),
+    ).toHaveLength(1);
+    for (const name of ['usable', 'example-key', 'odd'])
+      for (const { id } of itemsOf(await service.get(`/v2/tsigkeys?name=${name}`), TSIGKEYS))
+        await service.delete(`/v2/tsigkeys/${id}`);
   });
 
   test.each(['true', 'false'])(

@@ -123,8 +123,9 @@ describe('a key with an unreadable secret', () => {
     expect(shown.body.secret).toEqual(expect.any(String));
   });
 
-  test('200 for the filters name and orphaned, because they need no secret', async () => {
-    expect((await service.get('/v2/tsigkeys?orphaned=true')).status).toBe(200);
+  test('200 for the filters name, orphaned and unusable, because their responses need no secret', async () => {
+    for (const filter of ['orphaned', 'unusable'])
+      expect((await service.get(`/v2/tsigkeys?${filter}=true`)).status).toBe(200);
     expect(
       (await service.get('/v2/tsigkeys?name=three&orphaned=false')).body.tsigkeys,
     ).toHaveLength(1);

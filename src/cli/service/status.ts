@@ -18,6 +18,13 @@ export interface ServiceStatus {
   readonly warnings: readonly string[];
 }
 
+/** The computed filters whose resources an operator should look at, and their meaning. */
+const NOTEWORTHY: readonly (readonly [ResourceType, filter: string, meaning: string])[] = [
+  [tsigkey, 'orphaned', 'keys without an existing pool or zone'],
+  [tsigkey, 'unusable', 'keys that no name server can use'],
+  [zone, 'outside_tlds', 'zones outside the TLD entries'],
+];
+
 /** The number of resources, `20000 or more`, or why the resources were not counted. */
 type Count = number | string;
 
@@ -43,16 +50,13 @@ export async function readStatus(connection: Connection): Promise<ServiceStatus>
   const counts: Record<string, Count> = {};
   for (const type of RESOURCE_TYPES)
     counts[type.collection] = await countAll(connection, type, warnings);
-  const orphaned = await countOf(connection, tsigkey, 'orphaned');
-  if (orphaned !== 0 && orphaned !== NOT_PERMITTED)
-    warnings.push(
-      `keys without an existing pool or zone: ${orphaned}. Run 'tsigil tsigkey list --orphaned'.`,
-    );
-  const outside = await countOf(inAllProjects(connection), zone, 'outside_tlds');
-  if (outside !== 0 && outside !== NOT_PERMITTED)
-    warnings.push(
-      `zones outside the TLD entries: ${outside}. Run 'tsigil zone list --outside-tlds'.`,
-    );
+  for (const [type, filter, meaning] of NOTEWORTHY) {
+    const scope = type.owner === undefined ? connection : inAllProjects(connection);
+    const count = await countOf(scope, type, filter);
+    const flag = filter.replace('_', '-');
+    if (count !== 0 && count !== NOT_PERMITTED)
+      warnings.push(`${meaning}: ${count}. Run 'tsigil ${type.noun} list --${flag}'.`);
+  }
   return { item: { ...known, database: 'available', ...counts }, warnings };
 }
 

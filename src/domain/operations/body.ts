@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
-import { isObject } from '../model/field.ts';
+import { isObject, normaliseUuid } from '../model/field.ts';
 import {
   givenFields,
   isReadOnly,
@@ -95,7 +95,9 @@ function readMembers(
     }
     members.delete(name);
   }
-  for (const name of members.keys()) problems.push(unexpectedMember(type, name));
+  const ignored = isWrittenBack(members, current);
+  for (const name of members.keys())
+    if (!ignored || !isReadOnly(type, name)) problems.push(unexpectedMember(type, name, current));
   for (const problem of type.problems?.(given, settings, current) ?? []) {
     problems.push({ ...problem, message: `'${problem.path.join('.')}' ${problem.message}` });
   }
@@ -143,11 +145,35 @@ const defaults = perType((type): Readonly<Record<string, unknown>> =>
   ),
 );
 
-function unexpectedMember(type: ResourceType, name: string): Problem {
+/**
+ * Returns whether a body is a whole resource that a client read, changed and writes back. The
+ * members that only the service sets may be older than the resource, so they are ignored.
+ */
+function isWrittenBack(
+  members: ReadonlyMap<string, unknown>,
+  current: Resource | undefined,
+): boolean {
+  const id = members.get('id');
+  return (
+    current !== undefined &&
+    typeof id === 'string' &&
+    normaliseUuid(id) === current.id &&
+    members.get('created_at') === current.created_at
+  );
+}
+
+function unexpectedMember(
+  type: ResourceType,
+  name: string,
+  current: Resource | undefined,
+): Problem {
   return isReadOnly(type, name)
     ? {
         path: [name],
-        message: `'${name}' is set by the service and cannot be given`,
+        message:
+          current === undefined
+            ? `'${name}' is set by the service and cannot be given`
+            : `'${name}' is set by the service. Omit '${name}', or send the whole resource with its own 'id' and 'created_at'`,
         validator: 'readOnly',
       }
     : {

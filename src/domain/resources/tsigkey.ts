@@ -1,6 +1,6 @@
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
-import { enumeration, uuid } from '../model/field.ts';
+import { boolean, enumeration, uuid } from '../model/field.ts';
 import { keyVersion, line } from './shared-fields.ts';
 import { pool } from './pool.ts';
 import {
@@ -128,6 +128,13 @@ const fields = defineFields({
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: 'required',
   },
+  secret_usable: {
+    ...boolean(),
+    description: 'Whether the secret is base64. Lists use it instead of the encrypted secret.',
+    example: true,
+    onCreate: { default: true },
+    set: 'hidden',
+  },
   version: keyVersion,
 });
 
@@ -149,6 +156,12 @@ export const tsigkey = defineResource({
     orphaned: {
       description: 'Whether the pool or zone that the key applies to does not exist.',
       evaluate: areOrphaned,
+    },
+    unusable: {
+      description:
+        'Whether no name server can use the key, because the name is not a domain name or the secret is not base64.',
+      evaluate: async (keys) =>
+        keys.map(({ name, secret_usable: usable }) => !usable || wireProblems({ name }).length > 0),
     },
   },
   references: {

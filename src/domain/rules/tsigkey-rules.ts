@@ -2,7 +2,13 @@ import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
-import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/tsigkey.ts';
+import {
+  generateSecret,
+  SCOPES,
+  wireProblems,
+  type Target,
+  type tsigkey,
+} from '../resources/tsigkey.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
@@ -34,9 +40,18 @@ export async function admitTsigkey(
     resource: {
       ...resource,
       secret: resource.secret ?? generateSecret(resource.algorithm, randomBytes),
+      secret_usable: isSecretUsable(change),
       version: versionOf(change),
     },
   };
+}
+
+/** Does not read the stored secret, because it may be unreadable. */
+function isSecretUsable(change: Change<TsigkeyFields>): boolean {
+  const { secret, secret_usable: before } = change.resource;
+  const isNew =
+    change.operation === 'create' || (change.operation === 'update' && 'secret' in change.given);
+  return isNew ? wireProblems({ secret }).length === 0 : before;
 }
 
 /** The members of a key that name servers need. */

@@ -85,6 +85,7 @@ function resources(text: string, now: string): string[] {
       algorithm ${text} NOT NULL,
       secret ${text} NOT NULL,
       secret_key INTEGER REFERENCES data_keys (number),
+      secret_usable INTEGER NOT NULL,
       scope ${text} NOT NULL,
       resource_id ${text} NOT NULL,
       version INTEGER NOT NULL DEFAULT 1,

@@ -78,7 +78,7 @@ export async function resetSecrets({
       const secret = generateSecret(algorithm, randomBytes);
       const { text, keyNumber } = cipher.encrypt(id, secret);
       await sql.run(
-        `UPDATE ${PLACE.table} SET secret = ?, secret_key = ?, updated_at = ? WHERE id = ?`,
+        `UPDATE ${PLACE.table} SET secret = ?, secret_key = ?, secret_usable = 1, updated_at = ? WHERE id = ?`,
         [text, keyNumber, now, id],
       );
       await mark(sql, { id, digest: digestOf(secret), lostAt: now });
