@@ -1,7 +1,12 @@
 import { revealRight, secretFields } from '../../domain/model/response.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
-import { timestampsOf, type Operation, type ResourceType } from '../../domain/model/resource.ts';
+import {
+  isReadOnly,
+  timestampsOf,
+  type Operation,
+  type ResourceType,
+} from '../../domain/model/resource.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import {
   CREATED_AT,
@@ -167,9 +172,13 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
     ),
     [`${title}Update`]: {
       type: 'object',
-      description: `The changes to a ${title}. Omitted members do not change.`,
+      description: `The changes to a ${title}. Omitted members do not change. The members that only the service sets are ignored if \`id\` and \`created_at\` are those of the resource, so that a client can change one member and send the whole resource. Otherwise, they are refused.`,
       additionalProperties: false,
-      properties: { ...changeable, ...referenceMembers(type, 'update') },
+      properties: {
+        ...changeable,
+        ...referenceMembers(type, 'update'),
+        ...Object.fromEntries(Object.entries(members).filter(([name]) => isReadOnly(type, name))),
+      },
     },
     [`${title}List`]: page(type),
   };
