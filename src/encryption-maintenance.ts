@@ -2,18 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Ask } from './cli/commands/local-commands.ts';
+import { plainText } from './cli/output/plain-text.ts';
 import { createClock } from './clock.ts';
 import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import type { AuditEntry } from './domain/audit/record.ts';
+import type { Resource } from './domain/model/resource.ts';
+import { token } from './domain/resources/token.ts';
 import { tsigkey } from './domain/resources/tsigkey.ts';
 import { withoutTokens } from './domain/text/token-form.ts';
 import { withoutPassword } from './domain/text/database-url.ts';
-import { openKeyring, type OpenedKeyring } from './encryption.ts';
+import { openKeyring, prepareSecrets, type OpenedKeyring } from './encryption.ts';
 import { parseDatabase } from './store/databases.ts';
 import { assertSchema, migrate, NEWEST_SCHEMA } from './store/migrate.ts';
 import { localEntry, recordLocally } from './store/audit/local.ts';
 import { countUnder } from './store/secrets/encryption.ts';
+import { checkCredentials, signCredentials } from './store/secrets/credentials.ts';
 import { liveProcesses } from './store/secrets/processes.ts';
 import { SECRET_PLACES } from './store/secrets/re-encrypt.ts';
 import { planReset, resetSecrets, type ResetPlan } from './store/secrets/reset.ts';
@@ -24,7 +28,10 @@ import type { Database } from './store/sql/sql.ts';
 /** The time limit of a statement, which may rewrite a table. */
 const STATEMENT_TIMEOUT_SECONDS = 3600;
 
-/** The maximum number of names in the record of a reset. */
+const NO_MASTER_KEY =
+  'No master key is configured. Create one with: tsigil encryption new-master-key --file FILE. Then set encryption.masterKeyFile';
+
+/** The maximum number of names in one record of the audit trail. */
 const MAX_NAMES = 100;
 
 /**
@@ -69,10 +76,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
     const { keyring, createMasterKey, problem, file } = secrets;
     if (problem !== undefined) throw new ServiceError('bad_request', problem);
     if (keyring.masterKeys.length === 0 && createMasterKey === undefined)
-      throw new ServiceError(
-        'bad_request',
-        'No master key is configured. Create one with: tsigil encryption new-master-key --file FILE. Then set encryption.masterKeyFile',
-      );
+      throw new ServiceError('bad_request', NO_MASTER_KEY);
     const clock = createClock();
     await migrate(database, clock());
     const [process] = database.exclusive ? [] : await liveProcesses(database.reads);
@@ -102,9 +106,50 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
       ...(hadKey ? [] : [`Created master key ${wrapping?.id} in '${file}'`]),
       ...done.keys.map(({ name, id }) => `New random secret: ${name} (${id})`),
       `${done.keys.length} secrets replaced. Restore the former secrets with: tsigil tsigkey import --update`,
+      ...(dataKeys.some(({ purpose }) => purpose === 'mac')
+        ? [
+            'The service refuses every token that was stored before. Accept the tokens that you know with: tsigil encryption sign-tokens',
+          ]
+        : []),
       '',
     ].join('\n');
   });
+}
+
+/**
+ * Signs the tokens whose MAC is missing or does not match, after `ask` shows them: tokens stored
+ * before a master key was configured, and all tokens after the MAC key was lost. Returns the text to
+ * print. Throws `bad_request` without a master key.
+ */
+export function signTokensIn(config: Config, ask: Ask): Promise<string> {
+  return withDatabase(config, async (database, secrets) => {
+    const clock = createClock();
+    const { keyring } = secrets;
+    await prepareSecrets(database, secrets, () => migrate(database, clock()), clock);
+    if (keyring.masterKeys.length === 0) throw new ServiceError('bad_request', NO_MASTER_KEY);
+    const { forged } = await checkCredentials(database, keyring);
+    if (forged.length === 0) return 'The service accepts every token. Nothing was changed.\n';
+    const lines = forged.map(({ resource }) => plainText(describeToken(resource))).join('\n');
+    await ask(
+      `${lines}\nThe service refuses these ${forged.length} tokens, because it cannot tell who stored them. Whoever has one of them gets its roles. Accept all of them?`,
+    );
+    const names = forged
+      .slice(0, MAX_NAMES)
+      .map(({ resource }) => withoutTokens(String(resource.name)));
+    const detail = { counts: { update: forged.length }, names };
+    await database.migrate(async (sql) => {
+      await signCredentials(sql, keyring, forged);
+      const entry = { at: clock(), action: 'encryption:sign-tokens', type: token, detail };
+      await insertRecord(sql, localEntry(entry));
+    });
+    return `${lines}\n${forged.length} tokens signed\n`;
+  });
+}
+
+function describeToken(stored: Resource): string {
+  const { name, id, roles, project_id: project, created_by: by } = stored;
+  const owner = typeof project === 'string' ? project : 'none';
+  return `${withoutTokens(String(name))} (${id}): roles ${[roles].flat().join(' ')}, project ${owner}, created ${stored.created_at} by ${String(by)}`;
 }
 
 /** Returns the audit entry for a reset. */

@@ -129,7 +129,7 @@ export async function prepareSecrets(
 export function logSecrets(
   log: Log,
   { keyring, file, isReadable, otherOwner }: OpenedKeyring,
-  { createdMasterKey, encrypted }: EncryptionReport,
+  { createdMasterKey, encrypted, unsigned }: EncryptionReport,
 ): void {
   if (createdMasterKey !== undefined)
     log.info(
@@ -138,6 +138,11 @@ export function logSecrets(
     );
   if (encrypted > 0)
     log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear text');
+  if (unsigned > 0)
+    log.warn(
+      { tokens: unsigned },
+      'Tokens that were stored without a master key are refused. Check and accept them: tsigil encryption sign-tokens',
+    );
   if (keyring.masterKeys.length === 0)
     log.warn(
       {},

@@ -46,6 +46,7 @@ process.exitCode = await runCommand(
     newMasterKey,
     scrub,
     resetSecrets,
+    signTokens,
   },
   {
     environment: process.env,
@@ -199,6 +200,12 @@ async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<s
   return forOperator(() => resetDatabase(configFrom(configPath), ask));
 }
 
+/** Signs the tokens that the service refuses, after `ask` shows them. */
+async function signTokens(configPath: string | undefined, ask: Ask): Promise<string> {
+  const { signTokensIn } = await import('./encryption-maintenance.ts');
+  return forOperator(() => signTokensIn(configFrom(configPath), ask));
+}
+
 /** Updates the schema of the configured database, and prints the applied steps. */
 async function migrateDatabase(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
@@ -275,6 +282,10 @@ async function copyDatabase(
         if (secrets.keyring.masterKeys.length === 0)
           process.stderr.write(
             'Warning: the target stores secrets in clear text, because no master key is configured. Set encryption.masterKeyFile.\n',
+          );
+        else if (!source.hasDataKeys)
+          process.stderr.write(
+            'Warning: the source is not encrypted, so nothing proves that its service stored its tokens. Check them in the target: tsigil token list\n',
           );
         const counts = await copyResources(source.reader, target);
         await opened.copyLostSecrets(source.lostSecrets);

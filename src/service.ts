@@ -70,6 +70,9 @@ export interface ServiceDependencies {
 const FEW_FILES =
   'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
 
+const FORGED =
+  'Refused a token that another program stored or changed in the database. List all such tokens: tsigil encryption verify';
+
 /**
  * Opens the database that `setting` names, updates its schema, and returns the store. Throws
  * `ServiceError` `unavailable` if the database cannot be used.
@@ -182,6 +185,10 @@ export async function startService(config: Config, given: ServiceDependencies): 
       store,
       clock: given.clock ?? systemTime,
       revokedTokens,
+      forgedToken(id) {
+        metrics.countForgedCredential();
+        log.error({ token: id }, FORGED);
+      },
       tokenUses: { log, intervalMs: given.tokenUseIntervalMs },
       keystone: config.auth.keystone,
       keystoneObserver: {

@@ -16,6 +16,8 @@ export interface AuthDependencies {
    * them.
    */
   readonly revokedTokens: ReadonlySet<string>;
+  /** Reports a request with a token that another program stored or changed. */
+  readonly forgedToken: (id: string) => void;
   readonly tokenUses: Omit<TokenUseSettings, 'store'>;
   readonly keystone: KeystoneSettings;
   readonly keystoneObserver: KeystoneObserver;
@@ -26,8 +28,8 @@ export interface AuthDependencies {
  * token authenticates its caller.
  */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
-  tokens: ({ store, clock, revokedTokens }) =>
-    ownTokens(store, clock, () => performance.now() / 1000, revokedTokens),
+  tokens: ({ store, clock, revokedTokens, forgedToken }) =>
+    ownTokens(store, clock, () => performance.now() / 1000, revokedTokens, forgedToken),
   keystone: ({ keystone, keystoneObserver }) => keystoneTokens(keystone, keystoneObserver),
 };
 

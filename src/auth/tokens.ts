@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../domain/model/ports.ts';
 import { ADMIN, ADMIN_PROJECT, CONFIGURED_ID, type Caller } from '../domain/model/caller.ts';
 import { limitsOf } from '../domain/resources/limits.ts';
-import { hashToken, token as tokenType } from '../domain/resources/token.ts';
+import { hashToken, isGenuine, token as tokenType } from '../domain/resources/token.ts';
 import { networksOf } from '../domain/text/networks.ts';
 import { looksLikeToken } from '../domain/text/token-form.ts';
 import { createCache } from './cache.ts';
@@ -41,15 +41,17 @@ const MAX_AGE_SECONDS = 0.5;
 /**
  * Authenticates callers by the service's own tokens. Refuses an expired or deleted token
  * immediately, or within 0.5 s if another process deleted the token. Also refuses tokens whose id
- * is in `refused`. `seconds` is a monotonic clock.
+ * is in `refused`, and tokens that another program stored or changed, which it reports to `forged`.
+ * `seconds` is a monotonic clock.
  */
 export function ownTokens(
   store: Store,
   clock: Clock,
   seconds: () => number,
   refused: ReadonlySet<string> = new Set(),
+  forged: (id: string) => void = () => undefined,
 ): Method {
-  const { cached, find } = cacheUnchanged(store, seconds);
+  const { cached, find } = cacheUnchanged(store, seconds, forged);
   const ifValid = (caller: Caller | undefined) => {
     if (caller === undefined || refused.has(caller.id)) return undefined;
     const { expiresAt = null } = caller;
@@ -78,7 +80,7 @@ interface Search {
  * other processes may change tokens. Within these limits, concurrent requests with the same token
  * share a query. The address limit also counts them as one request.
  */
-function cacheUnchanged(store: Store, seconds: () => number) {
+function cacheUnchanged(store: Store, seconds: () => number, forged: (id: string) => void) {
   let cache = createCache<Caller>(MAX_CACHED_TOKENS, seconds);
   let asOf = store.changes(tokenType);
   const cached = (hash: string): Caller | undefined => {
@@ -89,7 +91,7 @@ function cacheUnchanged(store: Store, seconds: () => number) {
   };
   const searches = new Map<string, Search>();
   const search = async (hash: string, changes: number, until: number) => {
-    const found = await findToken(store, hash);
+    const found = await findToken(store, hash, forged);
     if (found !== undefined && changes === store.changes(tokenType)) cache.set(hash, found, until);
     return found;
   };
@@ -110,9 +112,18 @@ function cacheUnchanged(store: Store, seconds: () => number) {
   return { cached, find };
 }
 
-async function findToken(store: Store, hash: string): Promise<Caller | undefined> {
+async function findToken(
+  store: Store,
+  hash: string,
+  forged: (id: string) => void,
+): Promise<Caller | undefined> {
   const [row] = await store.find(tokenType, 'hash', [hash]);
-  if (row === undefined || !equalHashes(hash, row.hash)) return undefined;
+  if (row === undefined) return undefined;
+  if (!isGenuine(row)) {
+    forged(row.id);
+    return undefined;
+  }
+  if (!equalHashes(hash, row.hash)) return undefined;
   const { id, name, roles, project_id: projectId, expires_at: expiresAt, addresses } = row;
   const limits = limitsOf(row);
   return {

@@ -23,6 +23,8 @@ const WRAP_LABEL = 'tsigil data key wrap 1';
 /** An unwrapped data key. */
 interface OpenKey extends WrappedKey {
   readonly key: Buffer;
+  /** The keys that a MAC key yields, one for each use. */
+  readonly macs: { readonly audit: Buffer; readonly credentials: Buffer };
 }
 
 /**
@@ -33,7 +35,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
   let masterKeys = given;
   let loaded = new Map<number, OpenKey | undefined>();
   let active: OpenKey | undefined;
-  let audit: AuditKey | undefined;
+  let mac: OpenKey | undefined;
   let acceptsClearText = true;
   const unreadable = new Set<string>();
 
@@ -41,7 +43,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
     const masterKey = using.find(({ id }) => id === key.wrappedBy);
     if (masterKey === undefined) return undefined;
     try {
-      return { ...key, key: open(wrappingKey(masterKey), contextOf(key), key.wrapped) };
+      return openKey(key, open(wrappingKey(masterKey), contextOf(key), key.wrapped));
     } catch {
       return undefined; // the row was changed, or belongs to another master key with this id
     }
@@ -107,7 +109,12 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
 
   return {
     cipherOf,
-    auditKey: (number) => (number === undefined ? audit : auditKeyOf(loaded.get(number))),
+    auditKey: (number) => auditKeyOf(number === undefined ? mac : loaded.get(number)),
+    credentialMac(table, members) {
+      if (masterKeys.length === 0) return null;
+      const signed = JSON.stringify([table, ...members.filter(([, value]) => value !== null)]);
+      return mac && hmac(mac.macs.credentials, signed);
+    },
     isLoaded: (number) => loaded.has(number),
     lacking: (keys, using) => keys.filter((key) => unwrap(key, using) === undefined),
     load(keys) {
@@ -119,11 +126,11 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
         if (opened === undefined) missing.push(key);
         // A number always identifies the same data key.
         const known = former.get(key.number);
-        loaded.set(key.number, opened ?? (known && { ...key, key: known.key }));
+        loaded.set(key.number, opened ?? (known && { ...known, ...key }));
       }
       const open = [...loaded.values()].filter((key) => key !== undefined);
       active = open.findLast(({ state, purpose }) => state === 'active' && purpose === 'secrets');
-      audit = auditKeyOf(open.findLast(({ purpose }) => purpose === 'audit'));
+      mac = open.findLast(({ purpose }) => purpose === 'mac');
       return missing;
     },
     get masterKeys() {
@@ -148,16 +155,31 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
 }
 
 function auditKeyOf(key: OpenKey | undefined): AuditKey | undefined {
-  if (key?.purpose !== 'audit') return undefined;
-  return {
-    number: key.number,
-    hmac: (text) => createHmac('sha256', key.key).update(text).digest('base64url'),
-  };
+  if (key?.purpose !== 'mac') return undefined;
+  return { number: key.number, hmac: (text) => hmac(key.macs.audit, text) };
 }
 
-/** Derives the key that wraps data keys (RFC 5869). The master key itself encrypts nothing. */
+function openKey(wrapped: WrappedKey, key: Buffer): OpenKey {
+  const macs = {
+    audit: derive(key, 'tsigil audit mac 1'),
+    credentials: derive(key, 'tsigil credential mac 1'),
+  };
+  return { ...wrapped, key, macs };
+}
+
+/** Returns the HMAC-SHA-256 of a text in base64url. */
+function hmac(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url');
+}
+
+/** Derives a key for one use from another key (RFC 5869). */
+function derive(key: Buffer, use: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', use, KEY_OCTETS));
+}
+
+/** Returns the key that wraps data keys. The master key itself encrypts nothing. */
 function wrappingKey({ key }: MasterKey): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, '', WRAP_LABEL, KEY_OCTETS));
+  return derive(key, WRAP_LABEL);
 }
 
 function contextOf({ number, purpose }: { number: number; purpose: KeyPurpose }): string {

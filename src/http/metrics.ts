@@ -27,6 +27,8 @@ export interface Metrics {
   /** `outcome` is `valid`, `refused` or `unavailable`. */
   observeKeystone(outcome: string, seconds: number): void;
   countKeystoneCacheHit(outcome: string): void;
+  /** Counts a request with a credential that another program stored or changed. */
+  countForgedCredential(): void;
 }
 
 /**
@@ -89,6 +91,11 @@ export function createMetrics(version: string): Metrics {
     labelNames: ['outcome'] as const,
     registers,
   });
+  const forged = new Counter({
+    name: 'tsigil_forged_credentials_total',
+    help: 'Requests with a token that another program stored or changed in the database.',
+    registers,
+  });
   return {
     registry,
     observeRequest(method, route, status, seconds) {
@@ -101,6 +108,7 @@ export function createMetrics(version: string): Metrics {
     },
     observeKeystone: (outcome, seconds) => keystone.observe({ outcome }, seconds),
     countKeystoneCacheHit: (outcome) => keystoneHits.inc({ outcome }),
+    countForgedCredential: () => forged.inc(),
   };
 }
 

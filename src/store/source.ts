@@ -6,12 +6,15 @@ import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
 import { readLostSecrets, type LostSecret } from './secrets/reset.ts';
 import { assertMasterKey, type MasterKeySource } from './secrets/start.ts';
+import { readDataKeys } from './sql/data-keys.ts';
 import type { DatabaseSettings } from './sql/sql.ts';
 import { createReader } from './store.ts';
 
 /** A database to copy from. */
 export interface Source {
   readonly reader: Reader;
+  /** Whether the secrets and tokens of the database are under data keys. */
+  readonly hasDataKeys: boolean;
   /** The marks of keys whose secret was lost. */
   readonly lostSecrets: readonly LostSecret[];
   close(): Promise<void>;
@@ -32,9 +35,12 @@ export async function openSource(
   try {
     assertSchema(withoutPassword(setting), await schemaOf(snapshot));
     await assertMasterKey(snapshot, secrets.keyring, secrets);
+    const hasDataKeys = (await readDataKeys(snapshot.reads)).length > 0;
+    // The configured master keys are those of the target. A source without data keys has none.
+    if (!hasDataKeys) secrets.keyring.useMasterKeys([]);
     const lostSecrets = await readLostSecrets(snapshot.reads);
     const reader = createReader(snapshot, secrets.keyring);
-    return { reader, lostSecrets, close: () => snapshot.close() };
+    return { reader, hasDataKeys, lostSecrets, close: () => snapshot.close() };
   } catch (error) {
     await snapshot.close();
     throw error;

@@ -19,6 +19,7 @@ const PROGRAM = await createProgram(
     agent: async () => {},
     scrub: async () => '',
     resetSecrets: async () => '',
+    signTokens: async () => '',
     copyDatabase: noCommand,
   },
   {

@@ -36,6 +36,7 @@ export const NO_LOCAL_COMMANDS: LocalCommands = {
   agent: refuse,
   scrub: refuse,
   resetSecrets: refuse,
+  signTokens: refuse,
   copyDatabase: refuse,
 };
 

@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
+import { formatMasterKey, masterKeyOf } from '../../src/domain/encryption/master-key.ts';
 import { startService, type ServiceDependencies } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
@@ -35,6 +36,20 @@ export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'tsigil-'));
 }
 
+/** The master key of services on PostgreSQL. */
+export const TEST_MASTER_KEY = formatMasterKey(masterKeyOf(randomBytes(32)));
+
+/**
+ * Returns a master key for a service on PostgreSQL, unless the test sets one. An embedded database
+ * creates its own.
+ */
+function encryptionOf(variables: Record<string, string>): Record<string, string> {
+  const isSet = Object.keys(variables).some((name) => name.startsWith('TSIGIL_ENCRYPTION_'));
+  return isSet || variables.TSIGIL_DATABASE_URL?.startsWith('postgres') !== true
+    ? {}
+    : { TSIGIL_ENCRYPTION_MASTER_KEY: TEST_MASTER_KEY };
+}
+
 /**
  * Starts a service inside this process. `variables` are its environment variables. With the
  * `folder` of an earlier service, the service uses the same database.
@@ -45,9 +60,11 @@ export async function startTestService(
 ): Promise<TestService> {
   const { folder = temporaryFolder(), ...dependencies } = options;
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
+  const database = variables.TSIGIL_DATABASE_URL ?? (await testDatabase(folder));
   const config = readConfig(undefined, {
     TSIGIL_LISTEN: '127.0.0.1:0',
-    TSIGIL_DATABASE_URL: variables.TSIGIL_DATABASE_URL ?? (await testDatabase(folder)),
+    TSIGIL_DATABASE_URL: database,
+    ...encryptionOf({ ...variables, TSIGIL_DATABASE_URL: database }),
     TSIGIL_ADMIN_TOKEN: adminToken,
     // Suites send many invalid tokens from one address.
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
@@ -107,6 +124,7 @@ export async function startServiceProcess(
   const environment = cleanEnvironment({
     TSIGIL_LISTEN: '127.0.0.1:0',
     TSIGIL_ADMIN_TOKEN: adminToken,
+    ...encryptionOf(variables),
     ...variables,
   });
   const serve = [process.execPath, PROGRAM, 'serve'];

@@ -70,6 +70,7 @@ async function start(exclusive: boolean): Promise<Counted> {
     store,
     clock,
     revokedTokens: new Set(),
+    forgedToken: () => undefined,
     tokenUses: { log: { warn: () => undefined } },
     keystone: config.auth.keystone,
     keystoneObserver: { validated: () => undefined, cacheHit: () => undefined },

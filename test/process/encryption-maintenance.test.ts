@@ -114,6 +114,82 @@ describe('encryption reset', () => {
   });
 });
 
+describe('encryption sign-tokens', () => {
+  /** Issues a token, and removes its MAC as a service without a master key would store it. */
+  async function issueUnsigned(): Promise<{ id: string; token: string }> {
+    const members = { name: 'ci-job', roles: ['reader'], project_id: 'web' };
+    const { body } = await service.post('/v2/tokens', members);
+    await service.stop('SIGTERM');
+    const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
+    database.exec('UPDATE tokens SET mac = NULL');
+    database.close();
+    return body;
+  }
+
+  const whoami = async (bearer: string) => (await service.with(bearer).get('/v2/whoami')).status;
+
+  test('shows the tokens that the service refuses, and accepts them after a confirmation', async () => {
+    const { id, token } = await issueUnsigned();
+    service = await startServiceProcess(folder);
+    expect(await whoami(token)).toBe(401);
+    expect(service.output()).toContain('"tokens":1');
+    await service.stop('SIGTERM');
+    const refused = run('sign-tokens');
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('Use --yes')]);
+    const { status, stdout, stderr } = run('sign-tokens', '--yes');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`ci-job (${id}): roles reader, project web, created `);
+    expect(run('sign-tokens', '--yes').stdout).toContain('Nothing was changed');
+    service = await startServiceProcess(folder);
+    expect(await whoami(token)).toBe(200);
+    const { body } = await service.get('/v2/audit?action=encryption:sign-tokens');
+    expect(body.records).toMatchObject([{ actor_kind: 'local', detail: { names: ['ci-job'] } }]);
+  });
+
+  test('accepts tokens again after the MAC key was lost with the master key', async () => {
+    const { token } = (await service.post('/v2/tokens', { name: 'a', roles: ['reader'] })).body;
+    await service.stop('SIGTERM');
+    rmSync(join(folder, 'var/master.key'));
+    expect(run('reset', '--yes').stdout).toContain('tsigil encryption sign-tokens');
+    service = await startServiceProcess(folder);
+    expect(await whoami(token)).toBe(401);
+    await service.stop('SIGTERM');
+    expect(run('sign-tokens', '--yes').status).toBe(0);
+    service = await startServiceProcess(folder);
+    expect(await whoami(token)).toBe(200);
+  });
+
+  test('no copy of the database makes a refused token valid', async () => {
+    const { id, token } = await issueUnsigned();
+    const copy = [
+      'copy-database',
+      '--from',
+      'sqlite:var/tsigil.db',
+      '--to',
+      'sqlite:copy/tsigil.db',
+    ];
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...copy], {
+      cwd: folder,
+      env: cleanEnvironment(),
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`the token '${id}'`)]);
+    service = await startServiceProcess(folder);
+    expect(await whoami(token)).toBe(401);
+  });
+
+  test('no rotation of keys makes a refused token valid', async () => {
+    const { id, token } = await issueUnsigned();
+    service = await startServiceProcess(folder);
+    await service.post('/v2/encryption/rotate-data-key', undefined);
+    expect(run('new-master-key', '--file', 'var/master.key').status).toBe(0);
+    expect((await service.post('/v2/encryption/rotate-master-key', undefined)).status).toBe(200);
+    expect(await whoami(token)).toBe(401);
+    const { body } = await service.post('/v2/encryption/verify', undefined);
+    expect(body.forged).toEqual([{ collection: 'tokens', id }]);
+  });
+});
+
 test('a service keeps its master key if the file is removed, and refuses to rotate the key', async () => {
   const before = await keys();
   rmSync(join(folder, 'var/master.key'));

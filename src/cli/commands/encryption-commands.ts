@@ -45,19 +45,37 @@ export function addEncryptionCommands(
   }
   const verify = parent
     .command('verify')
-    .description('decrypt every secret; exit with 1 if a secret cannot be decrypted');
+    .description(
+      'decrypt every secret, and check that the service stored every token; exit with 1 otherwise',
+    );
   verify.action(async (flags: ConnectionFlags) => {
     const connection = await connect(flags, terminal);
     const result = await callFor(SECRET_VERIFICATION, connection, 'POST', '/v2/encryption/verify');
-    const { checked, unreadable, unreadable_count: count } = result;
-    for (const { collection, id } of unreadable)
-      terminal.out.write(`${plainText(`${collection} ${id}: cannot be decrypted`)}\n`);
-    terminal.out.write(`${checked} secrets checked, ${count} unreadable\n`);
+    const {
+      checked,
+      unreadable,
+      unreadable_count: count,
+      forged,
+      forged_count: forgeries,
+    } = result;
+    const lines = [
+      ...unreadable.map(({ collection, id }) => `${collection} ${id}: cannot be decrypted`),
+      ...forged.map(({ collection, id }) => `${collection} ${id}: changed by another program`),
+      `${checked} secrets checked, ${count} unreadable`,
+      `${result.credentials_checked} tokens checked, ${forgeries} refused`,
+    ];
+    terminal.out.write(`${lines.map(plainText).join('\n')}\n`);
     if (count > 0)
       throw new CommandError(
         EXIT.refused,
         `${count} secrets cannot be decrypted`,
         'Restore a backup, or set new secrets.',
+      );
+    if (forgeries > 0)
+      throw new CommandError(
+        EXIT.refused,
+        `The service refuses ${forgeries} tokens, because another program stored or changed them in the database`,
+        'Delete each token that you do not know. Then run: tsigil encryption sign-tokens',
       );
   });
   addExamples(withConnectionFlags(verify), ['tsigil encryption verify']);
@@ -84,6 +102,14 @@ export function addEncryptionCommands(
     'replace unreadable secrets with random ones if the master key is lost; stop the service first',
     'when a secret is unreadable',
     (config, ask) => local.resetSecrets(config, ask),
+    terminal,
+  );
+  addMaintenance(
+    parent,
+    'sign-tokens',
+    'accept the tokens that were stored without this master key, after you have checked them',
+    'when there is such a token',
+    (config, ask) => local.signTokens(config, ask),
     terminal,
   );
 }

@@ -26,6 +26,11 @@ export interface LocalCommands {
    * Replaces unreadable secrets with random ones, after `ask` confirms. Returns the text to print.
    */
   resetSecrets(config: string | undefined, ask: Ask): Promise<string>;
+  /**
+   * Signs the tokens whose MAC is missing or does not match, after `ask` shows them. Returns the
+   * text to print.
+   */
+  signTokens(config: string | undefined, ask: Ask): Promise<string>;
   copyDatabase(
     config: string | undefined,
     from: string,

@@ -19,7 +19,7 @@ import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { hostName } from '../resources/shared-fields.ts';
-import { token } from '../resources/token.ts';
+import { isGenuine, token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
 
@@ -296,5 +296,6 @@ async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<
   const { id, identity, expiresAt } = caller;
   if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;
   if (identity !== undefined || id === CONFIGURED_ID) return true;
-  return (await store.get(token, id)) !== undefined;
+  const stored = await store.get(token, id);
+  return stored !== undefined && isGenuine(stored);
 }

@@ -89,9 +89,9 @@ export const ENCRYPTION_ACTIONS = [
     method: 'POST',
     right: ENCRYPTION_RIGHTS.get,
     operationId: 'verify_secrets',
-    summary: 'Decrypt every secret',
+    summary: 'Check every secret and every token',
     description:
-      'Decrypts every secret, and returns the first 100 resources whose secrets cannot be decrypted.',
+      'Decrypts every secret, and checks the MAC of every token. Returns the first 100 resources whose secrets cannot be decrypted, and the first 100 tokens that another program stored or changed in the database.',
     type: tsigkey,
     response: {
       kind: SECRET_VERIFICATION,
@@ -99,8 +99,15 @@ export const ENCRYPTION_ACTIONS = [
       description: 'The result of the check.',
       examples: {
         one: {
-          summary: 'Every secret is readable.',
-          value: { checked: 12, unreadable_count: 0, unreadable: [] },
+          summary: 'Every secret is readable, and every token is genuine.',
+          value: {
+            checked: 12,
+            unreadable_count: 0,
+            unreadable: [],
+            credentials_checked: 3,
+            forged_count: 0,
+            forged: [],
+          },
         },
       },
     },

@@ -9,10 +9,11 @@ export const secretFields = perType((type): readonly string[] =>
 );
 
 /**
- * The purpose of a data key: to encrypt secrets, or to mark values and seal batches of the audit
- * trail.
+ * The purpose of a data key: to encrypt secrets, or to derive the keys of all MACs. The MAC key is
+ * never replaced while a master key unwraps it, because what it signed cannot be signed again
+ * unseen.
  */
-export type KeyPurpose = 'secrets' | 'audit';
+export type KeyPurpose = 'secrets' | 'mac';
 
 /**
  * The states of data keys. The active key encrypts new secrets. A draining key still encrypts
@@ -56,7 +57,7 @@ export interface SecretCipher {
   decrypt(id: string, stored: StoredSecret): string;
 }
 
-/** The data key of the audit trail. */
+/** The key of the audit trail, derived from the MAC key. */
 export interface AuditKey {
   readonly number: number;
   /** Returns the HMAC-SHA-256 of a text in base64url. */
@@ -71,10 +72,19 @@ export interface Keyring {
    */
   cipherOf(table: string, column: string): SecretCipher;
   /**
-   * Returns the audit data key with this number, by default the active key. Returns undefined if no
-   * such key exists, or if no master key unwraps it.
+   * Returns the audit key derived from the MAC key with this number, by default the newest. Returns
+   * undefined if no such key exists, or if no master key unwraps it.
    */
   auditKey(number?: number): AuditKey | undefined;
+  /**
+   * Returns the MAC of a row that stands for a credential, over its table and all given members
+   * except null ones. Returns null if no master key is configured, and undefined if a master key is
+   * configured, but no MAC key is available.
+   */
+  credentialMac(
+    table: string,
+    members: readonly (readonly [name: string, value: unknown])[],
+  ): string | null | undefined;
   /** Returns whether the data key with this number was loaded, even if it cannot be unwrapped. */
   isLoaded(number: number): boolean;
   /** Returns the data keys that none of these master keys unwraps. */

@@ -55,7 +55,7 @@ export const ENCRYPTION_STATUS = responseObject({
 
 export type EncryptionStatus = ValueOf<typeof ENCRYPTION_STATUS>;
 
-/** The result of decrypting every secret, in the format of responses. */
+/** The result of checking every secret and every token, in the format of responses. */
 export const SECRET_VERIFICATION = responseObject({
   checked: described(integer(0), 'The number of checked secrets.'),
   unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
@@ -68,6 +68,20 @@ export const SECRET_VERIFICATION = responseObject({
     ),
     'The first 100 resources whose secret is unreadable.',
   ),
+  credentials_checked: described(integer(0), 'The number of checked tokens.'),
+  forged_count: described(
+    integer(0),
+    'The number of tokens that the service refuses, because another program stored or changed them in the database.',
+  ),
+  forged: described(
+    list(
+      responseObject({
+        collection: described(anyText(), 'The collection of the resource.'),
+        id: described(anyText(), 'The id of the resource.'),
+      }),
+    ),
+    'The first 100 of these tokens.',
+  ),
 });
 
 export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;
@@ -79,7 +93,7 @@ export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;
  */
 export interface Encryption {
   status(): Promise<EncryptionStatus>;
-  /** Decrypts every secret. */
+  /** Decrypts every secret, and checks the MAC of every token. */
   verify(): Promise<SecretVerification>;
   /**
    * Creates a data key for new secrets. The service encrypts all other secrets with this key in the

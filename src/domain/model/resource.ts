@@ -222,6 +222,15 @@ export interface ResourceType<F extends Fields = Fields> {
    * its own token in a list.
    */
   readonly identifiesCaller?: boolean;
+  /**
+   * Set if a resource is a credential: who knows what `proof` stands for may sign in with it. Each row
+   * carries a MAC over the id and every field except `unsigned`, so that a row that another program
+   * wrote or changed proves nothing. In such a row, the store returns an empty `proof`.
+   */
+  readonly credential?: {
+    readonly proof: keyof F & string;
+    readonly unsigned: readonly (keyof F & string)[];
+  };
   /** The errors that the rules in `rules.ts` throw for each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
   /**

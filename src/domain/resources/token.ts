@@ -55,8 +55,8 @@ const network: Kind<string> = {
 };
 
 const hash = {
-  ...text({ min: 64, max: 64 }),
-  description: 'The SHA-256 of the token.',
+  ...text({ min: 0, max: 64 }),
+  description: 'The SHA-256 of the token. Empty if the MAC of the stored token does not match.',
   example: '',
   onCreate: { default: undefined },
   set: 'hidden',
@@ -120,6 +120,11 @@ const fields = defineFields({
 /** A stored token: the hash and the rights of a token, but not the token itself. */
 export type Token = ResourceOf<typeof fields>;
 
+/** Returns whether the service itself stored a token, so that it may authenticate a caller. */
+export function isGenuine({ hash }: Pick<Token, 'hash'>): boolean {
+  return hash !== '';
+}
+
 /**
  * A bearer token of the service. The token itself appears only in the response to its creation.
  */
@@ -159,5 +164,6 @@ export const token = defineResource({
     },
   },
   identifiesCaller: true,
+  credential: { proof: 'hash', unsigned: ['last_used_at'] },
   refusals: { create: ['invalid_operation'], delete: ['last_administrator'] },
 });

@@ -5,7 +5,7 @@ import type { Admission, Admitted, Change, LockContext } from '../model/resource
 import { MAX_LIMIT } from '../model/settings.ts';
 import { TOKEN_PREFIX } from '../text/token-form.ts';
 import { limitsOf, typeOfLimit } from '../resources/limits.ts';
-import { hashToken, token, type Token } from '../resources/token.ts';
+import { hashToken, isGenuine, token, type Token } from '../resources/token.ts';
 import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
 
 type TokenFields = (typeof token)['fields'];
@@ -96,8 +96,8 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
     };
   }
   const creator = await transaction.get(token, caller.id);
-  if (creator === undefined) {
-    // A token that was revoked meanwhile must not create another token.
+  if (creator === undefined || !isGenuine(creator)) {
+    // A token that was revoked or forged meanwhile must not create another token.
     if (caller.id !== CONFIGURED_ID) throw new ServiceError('unauthenticated');
     return { createdBy: CONFIGURED_ID, expires: null };
   }
@@ -155,6 +155,7 @@ async function assertAdministratorLeft(
 function isAdministrator(candidate: Token, now: string): boolean {
   const { roles, expires_at: expiresAt } = candidate;
   return (
+    isGenuine(candidate) &&
     limitsOf(candidate) === undefined &&
     (expiresAt === null || expiresAt > now) &&
     roles.some((role) => role.toLowerCase() === ADMIN)

@@ -65,7 +65,7 @@ function secretKeys(text: string): string[] {
  * form one range of the index. `secret_key` is the data key of the secret, or null for a secret in
  * clear text; its foreign key prevents the deletion of a data key with secrets. The `version` of a
  * key increases with every change that must be delivered. The limits of a token are JSON lists, or
- * null for no limit.
+ * null for no limit. `mac` is null without a master key.
  */
 function resources(text: string, now: string): string[] {
   return [
@@ -110,6 +110,7 @@ function resources(text: string, now: string): string[] {
       hash ${text} NOT NULL,
       created_by ${text},
       last_used_at ${text},
+      mac ${text},
       ${changedAt(text)}
     )`,
     `CREATE UNIQUE INDEX unique_token_name ON tokens (name_key)`,

@@ -10,6 +10,7 @@ import { readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { removeProcess, reportProcess } from './processes.ts';
 import { masterKeyFollower, NO_KEYS, problemWith, type ReadMasterKeys } from './master-keys.ts';
+import { checkCredentials } from './credentials.ts';
 import { lostKeys } from './reset.ts';
 import { insertDataKey, isActive } from './start.ts';
 import { isKey, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
@@ -131,7 +132,7 @@ export function runEncryption({
   const status = async (): Promise<EncryptionStatus> => {
     const dataKeys = [];
     for (const { number, purpose, state, ...key } of await readDataKeys(database.reads)) {
-      if (purpose === 'audit') continue;
+      if (purpose === 'mac') continue;
       const secrets = await countUnder(database.reads, number);
       const { wrappedBy: master_key, createdAt: created_at } = key;
       dataKeys.push({ number, state, master_key, created_at, secrets });
@@ -221,7 +222,7 @@ export function runEncryption({
       await database.migrate(async (sql) => {
         const deleted: number[] = [];
         for (const { number, state, purpose } of await readDataKeys(sql)) {
-          if (purpose === 'audit' || state !== 'retired') continue;
+          if (purpose === 'mac' || state !== 'retired') continue;
           if ((await countUnder(sql, number)) > 0) continue;
           await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
           deleted.push(number);
@@ -261,8 +262,8 @@ export async function countUnder(sql: Sql, number: number | null): Promise<numbe
 }
 
 /**
- * Decrypts every secret of a database. Returns the number of checked secrets, and the unreadable
- * secrets.
+ * Decrypts every secret of a database, and checks the MAC of every credential. Returns what is
+ * unreadable or forged.
  */
 export async function verifySecrets(
   database: Database,
@@ -282,5 +283,16 @@ export async function verifySecrets(
         if (unreadable.length < MAX_LISTED) unreadable.push({ collection, id });
       }
   }
-  return { checked, unreadable_count: count, unreadable };
+  const credentials = await checkCredentials(database, keyring);
+  return {
+    checked,
+    unreadable_count: count,
+    unreadable,
+    credentials_checked: credentials.checked,
+    forged_count: credentials.forged.length,
+    forged: credentials.forged.slice(0, MAX_LISTED).map(({ type: { collection }, resource }) => ({
+      collection,
+      id: resource.id,
+    })),
+  };
 }

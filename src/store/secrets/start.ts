@@ -6,6 +6,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
+import { countUnsigned } from './credentials.ts';
 import { reEncrypt } from './re-encrypt.ts';
 
 /** The source of the master keys of a keyring. */
@@ -40,6 +41,8 @@ export interface EncryptionReport {
   readonly createdMasterKey?: MasterKey;
   /** The number of secrets in clear text that `startEncryption` encrypted. */
   readonly encrypted: number;
+  /** The number of tokens that the service refuses because they have no MAC. */
+  readonly unsigned: number;
 }
 
 const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains this key';
@@ -79,7 +82,7 @@ export async function startEncryption(
   const keys = await readDataKeys(database.reads);
   if (keys.length === 0) {
     if (keyring.masterKeys.length === 0 && createMasterKey === undefined) {
-      if (!required) return { encrypted: 0 };
+      if (!required) return { encrypted: 0, unsigned: 0 };
       throw new ServiceError(
         'unavailable',
         'encryption.required is set, but no master key is configured. Create one with: tsigil encryption new-master-key --file FILE',
@@ -109,7 +112,8 @@ export async function startEncryption(
     });
   }
   if (isMandatory) keyring.requireEncryption();
-  return { encrypted, ...(created === undefined ? {} : { createdMasterKey: created }) };
+  const unsigned = keyring.masterKeys.length === 0 ? 0 : await countUnsigned(database.reads);
+  return { encrypted, unsigned, ...(created === undefined ? {} : { createdMasterKey: created }) };
 }
 
 /**
@@ -139,7 +143,7 @@ export function isActive({ purpose, state }: WrappedKey): boolean {
 }
 
 function isAuditKey({ purpose }: WrappedKey): boolean {
-  return purpose === 'audit';
+  return purpose === 'mac';
 }
 
 /** Creates the data key of the audit trail, unless another process has created it. */
@@ -147,7 +151,7 @@ async function ensureAuditKey(sql: Sql, keyring: Keyring, now: string): Promise<
   const keys = await readDataKeys(sql);
   if (keys.some(isAuditKey)) return;
   const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
-  await insertDataKey(sql, keyring.newDataKey(number, 'audit', now));
+  await insertDataKey(sql, keyring.newDataKey(number, 'mac', now));
 }
 
 /** Stores a new data key. */

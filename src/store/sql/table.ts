@@ -9,6 +9,7 @@ import {
 } from '../../domain/model/resource.ts';
 import { columnOf, derivedColumn, lookupColumn, orderColumns, orderValues } from './columns.ts';
 import { conditionsText, whereText, type Decider } from './conditions.ts';
+import { credentialColumn, MAC_COLUMN } from './credentials.ts';
 import { loadDataKeys } from './data-keys.ts';
 import { isLookup } from './indexes.ts';
 import { inListOrder } from './order.ts';
@@ -81,9 +82,13 @@ export function tableOf<F extends Fields>(
 ): Table<F> {
   const members = ['id', ...Object.keys(type.fields), ...timestampsOf(type)];
   const secrets = secretColumns(type, keyring);
-  const keyColumns = secrets.map(({ keyColumn }) => keyColumn);
-  const addedColumns = keyColumns.toReversed();
-  const columns = [...members, ...keyColumns];
+  const credential = credentialColumn(type, keyring);
+  const added = [
+    ...secrets.map(({ keyColumn }) => keyColumn),
+    ...(credential === undefined ? [] : [MAC_COLUMN]),
+  ];
+  const addedColumns = added.toReversed();
+  const columns = [...members, ...added];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) =>
     isJson(field.schema.type) ? [name] : [],
   );
@@ -114,6 +119,7 @@ export function tableOf<F extends Fields>(
       values[members.indexOf(secret.field)] = text;
       values.push(keyNumber);
     }
+    if (credential !== undefined) values.push(credential.sign(resource));
     if (unique !== undefined) values.push(uniqueForm);
     for (const [, lookup] of derived) values.push(lookup.valueOf(resource, uniqueForm));
     return values;
@@ -144,6 +150,7 @@ export function tableOf<F extends Fields>(
       for (const column of jsonColumns) row[column] = JSON.parse(String(row[column]));
       for (const column of booleans) row[column] = row[column] === 1;
       for (const secret of secrets) row[secret.field] = readSecret(secret, row);
+      credential?.check(row);
       // Deleting the columns that were added last is faster than copying the other columns.
       for (const column of addedColumns) Reflect.deleteProperty(row, column);
       // The definition and the migrations agree, as tests show.

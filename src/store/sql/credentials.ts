@@ -1,0 +1,56 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Keyring } from '../../domain/encryption/keyring.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Fields, Resource, ResourceType } from '../../domain/model/resource.ts';
+import type { SqlRow, SqlValue } from './sql.ts';
+
+/** The column with the MAC of a row that stands for a credential. */
+export const MAC_COLUMN = 'mac';
+
+/** Signs and checks the rows of a type of credentials. */
+export interface CredentialColumn {
+  /**
+   * Returns the MAC to store with a resource; null without a master key. Throws `bad_request` for a
+   * resource that `check` found forged: copying it must not make it genuine.
+   */
+  sign(resource: Resource): SqlValue;
+  /** Empties the proof of a decoded row whose MAC does not match. */
+  check(row: SqlRow): void;
+}
+
+/**
+ * Returns the column with the MACs of a type; undefined for a type that is no credential. Without
+ * a keyring, as in the thread for scans, rows are neither signed nor checked.
+ */
+export function credentialColumn<F extends Fields>(
+  { collection, noun, fields, credential }: ResourceType<F>,
+  keyring: Keyring | undefined,
+): CredentialColumn | undefined {
+  if (credential === undefined) return undefined;
+  const { proof, unsigned } = credential;
+  const signed = ['id', ...Object.keys(fields)].filter((name) => !unsigned.includes(name));
+  const macOf = (row: Readonly<Record<string, unknown>>) =>
+    keyring?.credentialMac(
+      collection,
+      signed.map((name) => [name, row[name]]),
+    );
+  return {
+    sign(resource) {
+      if (resource[proof] === '')
+        throw new ServiceError(
+          'bad_request',
+          `Another program stored or changed the ${noun} '${resource.id}' in the database. Delete it, or run: tsigil encryption sign-tokens`,
+        );
+      const mac = macOf(resource);
+      if (keyring !== undefined && mac === undefined)
+        throw new ServiceError('unavailable', 'The MAC key of the database is not available');
+      return mac ?? null;
+    },
+    check(row) {
+      const wanted = keyring === undefined ? null : macOf(row);
+      if (wanted === null) return;
+      const [found, mac] = [Buffer.from(String(row[MAC_COLUMN])), Buffer.from(wanted ?? '')];
+      if (found.length !== mac.length || !timingSafeEqual(found, mac)) row[proof] = '';
+    },
+  };
+}
