@@ -79,6 +79,10 @@ export async function startService({
     ...Object.fromEntries(own),
     TSIGIL_LISTEN: `127.0.0.1:${port}`,
     TSIGIL_DATABASE_URL: setting,
+    // An embedded database creates its own master key.
+    ...(setting.startsWith('postgres')
+      ? { TSIGIL_ENCRYPTION_MASTER_KEY: `tsigilmk_${Buffer.alloc(32).toString('base64url')}` }
+      : {}),
     ...variables,
   };
   const began = performance.now();

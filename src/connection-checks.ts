@@ -13,6 +13,7 @@ import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { withoutPassword } from './domain/text/database-url.ts';
 import { describeFault, faultOf } from './net/faults.ts';
+import { assertKeys, openKeyring } from './encryption.ts';
 import { parseDatabase } from './store/databases.ts';
 import { assertSchema, NEWEST_SCHEMA } from './store/migrate.ts';
 
@@ -47,11 +48,15 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message;
 }
 
-async function checkDatabase({ database, databasePool }: Config): Promise<string> {
+async function checkDatabase({ database, databasePool, encryption }: Config): Promise<string> {
   const { kind, location } = parseDatabase(database);
   if (!kind.shared) return checkFile(resolve(location));
   const snapshot = await kind.openSnapshot(location, databasePool);
-  const schema = await assertSchema(snapshot).finally(() => snapshot.close());
+  const check = async () => {
+    await assertKeys(snapshot, openKeyring(database, encryption));
+    return assertSchema(snapshot);
+  };
+  const schema = await check().finally(() => snapshot.close());
   const state =
     schema === NEWEST_SCHEMA
       ? `has schema ${schema}`

@@ -20,7 +20,7 @@ import {
   type EncryptionReport,
   type MasterKeySource,
 } from './store/secrets/start.ts';
-import type { Database } from './store/sql/sql.ts';
+import type { Database, Snapshot } from './store/sql/sql.ts';
 
 /** The keyring of a database before its data keys are loaded. */
 export interface OpenedKeyring extends MasterKeySource {
@@ -104,6 +104,23 @@ function createAt(file: string): MasterKey {
 }
 
 /**
+ * Checks that the configured master keys fit a database. Changes nothing. Throws `unavailable` if a
+ * needed or required master key is missing, or if its file cannot be used.
+ */
+export async function assertKeys(
+  database: Pick<Snapshot, 'dialect' | 'reads'>,
+  opened: OpenedKeyring,
+): Promise<void> {
+  await assertMasterKey(database, opened.keyring, opened);
+  const { keyring, required, createMasterKey } = opened;
+  if (!required || keyring.masterKeys.length > 0 || createMasterKey !== undefined) return;
+  throw new ServiceError(
+    'unavailable',
+    'No master key is configured. Create one with: tsigil encryption new-master-key --file FILE. Then set encryption.masterKeyFile to this file in every process. To store secrets in clear text instead, set encryption.required to false',
+  );
+}
+
+/**
  * Prepares the secrets of an open database. Checks the schema and the master key, and then calls
  * `updateSchema`.
  * `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot be
@@ -116,7 +133,7 @@ export async function prepareSecrets(
   now: () => string,
 ): Promise<{ report: EncryptionReport; steps: readonly number[] }> {
   await assertSchema(database);
-  await assertMasterKey(database, opened.keyring, opened);
+  await assertKeys(database, opened);
   const steps = await updateSchema();
   const start = { ...opened, now: now() };
   return { report: await startEncryption(database, opened.keyring, start), steps };

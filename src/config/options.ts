@@ -91,9 +91,9 @@ export const TABLE = {
         'The master key file. If unset, the service uses the systemd credential `tsigil-master-key`. With an embedded database and no credential, the service uses `master.key` beside the database. The service creates this file at the first start.',
     }),
     required: option(boolean(), {
-      default: false,
+      default: true,
       meaning:
-        'Refuse to start without a master key, and refuse to read secrets that are not encrypted.',
+        'Refuse to start without a master key, and refuse to read secrets that are not encrypted. With `false` and no master key, a service on PostgreSQL stores secrets in clear text and accepts tokens that anyone inserts into the database. An embedded database is always encrypted.',
     }),
   },
   audit: {

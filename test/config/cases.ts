@@ -26,7 +26,7 @@ export const CASES: Readonly<
     'tsigilmk_short',
   ],
   'encryption.masterKeyFile': ['TSIGIL_ENCRYPTION_MASTER_KEY_FILE', 'master.key', ['master.key']],
-  'encryption.required': ['TSIGIL_ENCRYPTION_REQUIRED', true, 'yes'],
+  'encryption.required': ['TSIGIL_ENCRYPTION_REQUIRED', false, 'yes'],
   'audit.secretReads': ['TSIGIL_AUDIT_SECRET_READS', 'each', 'some'],
   'audit.retentionDays': ['TSIGIL_AUDIT_RETENTION_DAYS', 0, -1],
   'audit.toLog': ['TSIGIL_AUDIT_TO_LOG', true, 'maybe'],

@@ -12,9 +12,11 @@ import {
   PROGRAM,
   startServiceProcess,
   temporaryFolder,
+  TEST_MASTER_KEY,
   type ServiceProcess,
 } from '../harness/service.ts';
 
+const KEY = { TSIGIL_ENCRYPTION_MASTER_KEY: TEST_MASTER_KEY };
 const TOKEN = 'copy-token-0123456789-0123456789abcdef';
 const folder = temporaryFolder();
 const sqlite = `sqlite:${join(folder, 'source.db')}`;
@@ -89,7 +91,7 @@ function everything(database: string, variables?: Record<string, string>): Promi
 function copy(
   from: string,
   to: string,
-  variables?: Record<string, string>,
+  variables: Record<string, string> = KEY,
 ): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)(
     process.execPath,
@@ -134,7 +136,7 @@ test('copies everything to PostgreSQL twice, and back to SQLite; tokens are vali
   const back = `sqlite:${join(folder, 'back.db')}`;
   const used = await everything(postgres); // includes the last use of the token
   await copy(postgres, back);
-  expect(await everything(back)).toEqual(used);
+  expect(await everything(back, KEY)).toEqual(used);
 });
 
 test('refuses a target with different content and does not change it', async () => {
@@ -161,17 +163,23 @@ test('refuses a source that a service is using', async () => {
   });
 });
 
-test('needs only read access to the tables of a PostgreSQL source, and creates nothing in it', async () => {
+test('needs only read access to the tables of a PostgreSQL source, and creates nothing in it; says that nothing proves the tokens of a source without a key', async () => {
   const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-read-only');
-  await copy(sqlite, source);
+  const { stderr } = await copy(sqlite, source, { TSIGIL_ENCRYPTION_REQUIRED: 'false' });
+  expect(stderr).toContain('stores secrets in clear text');
   const client = new pg.Client({ connectionString: source });
   await client.connect();
   await client.query('DROP ROLE IF EXISTS reader_of_copies');
   await client.query('CREATE ROLE reader_of_copies LOGIN');
   await client.query('GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_of_copies');
   const target = `sqlite:${join(folder, 'from-reader.db')}`;
-  expect((await copy(source.replace('postgres@', 'reader_of_copies@'), target)).stdout).toContain(
-    'tlds: 520 copied and compared',
+  const copied = await copy(source.replace('postgres@', 'reader_of_copies@'), target);
+  expect(copied.stdout).toContain('tlds: 520 copied and compared');
+  expect(copied.stderr).toContain('nothing proves that its service stored its tokens');
+  await withService(
+    target,
+    async (service) => expect((await service.with(ownToken).get('/v2/tlds')).status).toBe(200),
+    KEY,
   );
   await client.query('DROP OWNED BY reader_of_copies');
   await client.query('DROP ROLE reader_of_copies');

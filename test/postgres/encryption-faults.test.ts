@@ -75,18 +75,20 @@ test(
   { timeout: 240_000 },
   async () => {
     const count = sizeOf('keysUpgraded');
-    const wanted = await withService({}, async (service) => {
+    const clear = { TSIGIL_ENCRYPTION_REQUIRED: 'false' };
+    const wanted = await withService(clear, async (service) => {
       await create(service, count);
       return list(service);
     });
     await client.query('CREATE TABLE clear_keys AS SELECT * FROM tsigkeys');
     createMasterKeyFile(keyFile);
+    const withKey = { ...masterKey(), ...clear }; // encrypts in the background
     const rounds = sizeOf('killRounds');
     let partial = 0;
     for (let round = 0; round < rounds; round += 1) {
       const { process: child } = await startServiceProcess(folder, {
         TSIGIL_DATABASE_URL: url,
-        ...masterKey(),
+        ...withKey,
       });
       const ended = new Promise((resolve) => child.once('exit', resolve));
       // Each round kills the process after it has encrypted more secrets than in the last round.
@@ -96,14 +98,14 @@ test(
       await ended;
       const left = Number(await value(CLEAR));
       if (left > 0 && left < count) partial += 1;
-      expect(await withService({}, list).catch((error: unknown) => String(error))).toContain(
+      expect(await withService(clear, list).catch((error: unknown) => String(error))).toContain(
         'Secrets are encrypted with master key',
       );
-      expect(await withService(masterKey(), list)).toBe(wanted);
-      await withService(masterKey(), async () => {
+      expect(await withService(withKey, list)).toBe(wanted);
+      await withService(withKey, async () => {
         await expect.poll(() => value(CLEAR), { timeout: 20_000 }).toBe(0);
       });
-      expect(await withService(masterKey(), list)).toBe(wanted);
+      expect(await withService(withKey, list)).toBe(wanted);
       await client.query(
         'UPDATE tsigkeys k SET secret = c.secret, secret_key = NULL FROM clear_keys c WHERE c.id = k.id',
       );

@@ -1,5 +1,7 @@
 import pg from 'pg';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -39,18 +41,33 @@ async function start(variables: Record<string, string> = {}): Promise<TestServic
   return service;
 }
 
-async function query(text: string): Promise<Record<string, unknown>[]> {
+async function run(variables: Record<string, string>, ...words: string[]) {
+  const child = spawn(process.execPath, [PROGRAM, ...words], {
+    cwd: folder,
+    env: cleanEnvironment({ TSIGIL_DATABASE_URL: url, ...variables }),
+    timeout: 60_000,
+  });
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { status, stdout, stderr };
+}
+
+async function query(statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(text);
+  const { rows } = await client.query<Record<string, unknown>>(statement);
   await client.end();
   return rows;
 }
 
-test('a master key encrypts the secrets that were stored in clear text, and changes no response', async () => {
-  const before = await start();
+test('a master key encrypts the secrets that were stored in clear text, changes no response, and accepts former tokens once the operator signs them', async () => {
+  const before = await start({ TSIGIL_ENCRYPTION_REQUIRED: 'false' });
   for (let index = 0; index < 30; index += 1)
     await before.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `k${index}.example` });
+  const { body } = await before.post('/v2/tokens', { name: 'r', roles: ['reader'] });
   const list = async (service: TestService) =>
     (await service.get('/v2/tsigkeys')).text.replaceAll(service.url, '');
   const wanted = await list(before);
@@ -59,10 +76,19 @@ test('a master key encrypts the secrets that were stored in clear text, and chan
   await before.close();
   services = [];
   createMasterKeyFile(join(folder, 'own.key'));
-  const after = await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: join(folder, 'own.key') });
-  await expect
-    .poll(async () => (await after.get('/v2/encryption')).body.clear_text, { timeout: 20_000 })
-    .toBe(0);
+  const variables = { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: join(folder, 'own.key') };
+  const after = await start(variables);
+  expect((await after.get('/v2/encryption')).body.clear_text).toBe(0);
+  expect(
+    await run({ ...variables, TSIGIL_URL: after.url, TSIGIL_TOKEN: ADMIN }, 'encryption', 'status'),
+  ).toMatchObject({ status: 0, stderr: '' });
+  const own = after.with(body.token as string);
+  expect((await own.get('/v2/whoami')).status).toBe(401); // nothing proves who stored the token
+  expect(await run(variables, 'encryption', 'sign-tokens', '--yes')).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('reader'),
+  });
+  expect((await own.get('/v2/whoami')).status).toBe(200);
   expect(await list(after)).toBe(wanted);
   const secrets = (JSON.parse(wanted) as { tsigkeys: { secret: string }[] }).tsigkeys;
   const stored = JSON.stringify(await query('SELECT secret, secret_key FROM tsigkeys'));
@@ -135,18 +161,17 @@ test('409 for a rotation to a master key that another process lacks, and 200 onc
     .toBe(200);
 });
 
-test('with encryption.required, a service without a master key exits with 1', () => {
-  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'serve'], {
-    cwd: folder,
-    env: cleanEnvironment({
-      TSIGIL_LISTEN: '127.0.0.1:0',
-      TSIGIL_DATABASE_URL: url,
-      TSIGIL_ENCRYPTION_REQUIRED: 'true',
-    }),
-    encoding: 'utf8',
-    timeout: 30_000,
-  });
-  expect([status, stderr]).toEqual([1, expect.stringContaining('no master key is configured')]);
+test('without a master key, the service and check-config exit with 1 and change nothing, unless encryption.required is false', async () => {
+  for (const words of [['serve'], ['check-config', '--connect']]) {
+    const { status, stderr } = await run({ TSIGIL_LISTEN: '127.0.0.1:0' }, ...words);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('No master key is configured')]);
+    expect(stderr).toContain('encryption.required to false');
+  }
+  expect(await query("SELECT 1 FROM pg_tables WHERE tablename = 'tsigkeys'")).toEqual([]);
+  const service = await start({ TSIGIL_ENCRYPTION_REQUIRED: 'false' });
+  const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: ADMIN };
+  const { status, stderr } = await run(variables, 'encryption', 'status');
+  expect([status, stderr]).toEqual([1, expect.stringContaining('in clear text')]);
 });
 
 test.runIf(IS_LONG)(
@@ -154,7 +179,7 @@ test.runIf(IS_LONG)(
   { timeout: 240_000 },
   async () => {
     const clear: string[] = [];
-    const before = await start();
+    const before = await start({ TSIGIL_ENCRYPTION_REQUIRED: 'false' });
     for (let index = 0; index < 300; index += 1) {
       const { body } = await before.post('/v2/tsigkeys', {
         ...KEY_MEMBERS,
@@ -193,16 +218,7 @@ test.runIf(IS_LONG)(
         (secret) => content.includes(secret) || content.includes(Buffer.from(secret, 'base64')),
       );
     expect(found(await filesBelow(String(own?.path)), clear)).not.toEqual([]);
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [PROGRAM, 'encryption', 'scrub', '--yes'],
-      {
-        cwd: folder,
-        env: cleanEnvironment({ TSIGIL_DATABASE_URL: url, ...variables }),
-        encoding: 'utf8',
-        timeout: 60_000,
-      },
-    );
+    const { status, stderr } = await run(variables, 'encryption', 'scrub', '--yes');
     expect([status, stderr]).toEqual([0, '']);
     expect(found(await filesBelow(String(own?.path)), clear)).toEqual([]);
     for (const path of [String(own?.path), 'pg_wal'])

@@ -16,7 +16,8 @@ import type { Ask, LocalCommands } from './local-commands.ts';
 
 /** The commands that send one request and print the encryption status. */
 const REQUESTS = {
-  status: 'print the keys that encrypt secrets, and how many secrets each encrypts',
+  status:
+    'print the keys that encrypt secrets, and how many secrets each encrypts; exit with 1 if secrets are in clear text',
   'rotate-data-key': 'create a data key, and encrypt all secrets with it in the background',
   'rotate-master-key': 'encrypt the data keys with the first key in the master key file',
   prune: 'delete data keys that no longer encrypt a secret',
@@ -40,6 +41,7 @@ export function addEncryptionCommands(
       const connection = await connect(flags, terminal);
       const status = await callFor(ENCRYPTION_STATUS, connection, method, path);
       terminal.out.write(`${describeStatus(status).map(plainText).join('\n')}\n`);
+      if (name === 'status') assertEncrypted(status);
     });
     addExamples(withConnectionFlags(command), [`tsigil encryption ${name}`]);
   }
@@ -133,6 +135,22 @@ function addMaintenance(
     terminal.out.write(done);
   });
   addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
+}
+
+/** Throws `CommandError` if secrets are, or will be, stored in clear text. */
+function assertEncrypted({ master_keys: keys, clear_text: count }: EncryptionStatus): void {
+  if (keys.length === 0)
+    throw new CommandError(
+      EXIT.refused,
+      'Secrets are stored in clear text, because no master key is configured',
+      'Create a key with: tsigil encryption new-master-key --file FILE. Then set encryption.masterKeyFile, and restart the service.',
+    );
+  if (count > 0)
+    throw new CommandError(
+      EXIT.refused,
+      `${count} secrets are stored in clear text`,
+      'Give every process the same master key. The service then encrypts the secrets within a minute.',
+    );
 }
 
 function describeStatus(status: EncryptionStatus): string[] {

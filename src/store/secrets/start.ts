@@ -71,7 +71,7 @@ export async function assertMasterKey(
 
 /**
  * Creates the first data key of a database with the current schema, and encrypts secrets that are
- * not encrypted. Throws `unavailable` if a required master key is missing.
+ * not encrypted. Does neither without a master key.
  */
 export async function startEncryption(
   database: Database,
@@ -81,13 +81,8 @@ export async function startEncryption(
   let created: MasterKey | undefined;
   const keys = await readDataKeys(database.reads);
   if (keys.length === 0) {
-    if (keyring.masterKeys.length === 0 && createMasterKey === undefined) {
-      if (!required) return { encrypted: 0, unsigned: 0 };
-      throw new ServiceError(
-        'unavailable',
-        'encryption.required is set, but no master key is configured. Create one with: tsigil encryption new-master-key --file FILE',
-      );
-    }
+    if (keyring.masterKeys.length === 0 && createMasterKey === undefined)
+      return { encrypted: 0, unsigned: 0 };
     await database.migrate(async (sql) => {
       created = await createFirstKey(sql, keyring, createMasterKey, now);
     });
