@@ -1,9 +1,8 @@
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import { addAuditCommands } from './commands/audit/audit-commands.ts';
 import { addKeyStatus, addReconcile, addServerCheck } from './commands/delivery-commands.ts';
 import { addEncryptionCommands } from './commands/encryption-commands.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
-import { addNameList } from './commands/name-list.ts';
 import { addOnboarding } from './commands/nameserver/onboard.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { addSessionCommands } from './commands/session-commands.ts';
@@ -12,11 +11,10 @@ import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyExport } from './commands/tsigkey/tsigkey-export.ts';
 import { addKeyImport } from './commands/tsigkey/tsigkey-import.ts';
 import { addKeyVerify } from './commands/tsigkey/tsigkey-verify.ts';
-import { completionScript, SHELLS, type Shell } from './completion.ts';
+import { addCompletion } from './completion.ts';
 import { acceptConnectionFlagsFirst } from './flags/flags.ts';
-import { addExamples } from './flags/help.ts';
 import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
-import type { Stream, Terminal } from './output/terminal.ts';
+import type { Terminal } from './output/terminal.ts';
 import { addHelpCommand, COMMAND_GROUPS } from './root-help.ts';
 
 /** Adds all commands to the program, in the order of its help. */
@@ -38,8 +36,7 @@ export function addAllCommands(program: Command, local: LocalCommands, terminal:
   addOnboarding(server, terminal);
   program.commandsGroup(COMMAND_GROUPS.client);
   addSessionCommands(program, terminal);
-  addCompletion(program, terminal.out);
-  addNameList(program, terminal);
+  addCompletion(program, terminal);
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);
   addLocalCommands(program, local);
@@ -52,22 +49,4 @@ export function addAllCommands(program: Command, local: LocalCommands, terminal:
 function describeVerbs(command: Command, plural: string): void {
   const verbs = command.commands.map((each) => each.name());
   command.summary(`${verbs.slice(0, -1).join(', ')} and ${verbs.at(-1)} ${plural}`);
-}
-
-/** Adds the command that prints a completion script. */
-function addCompletion(program: Command, out: Stream): void {
-  const completion = program
-    .command('completion')
-    .description('print a shell script that completes commands, flags and their values')
-    .summary('print a script that completes commands in a shell')
-    .addArgument(new Argument('<shell>', 'shell that runs the script').choices(SHELLS))
-    .action((shell: Shell) => void out.write(completionScript(program, shell)));
-  addExamples(completion, [
-    'tsigil completion bash > ~/.local/share/bash-completion/completions/tsigil',
-    {
-      command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil',
-      purpose: 'write to any folder in $fpath',
-    },
-    'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
-  ]);
 }

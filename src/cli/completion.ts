@@ -1,271 +1,250 @@
-import type { Command, Option } from 'commander';
-import { optionsOf } from './flags/help.ts';
+import { Argument, Command, type Option } from 'commander';
+import { connect, withConnectionFlags } from './flags/flags.ts';
+import { addExamples, optionsOf } from './flags/help.ts';
 import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
+import { plainText } from './output/plain-text.ts';
+import type { Terminal } from './output/terminal.ts';
+import { listItems, withoutSecrets } from './service/resource-requests.ts';
 
-/** The shells for which a completion script exists. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
+/** The time limit of a request for names. The limit is short, because the shell waits. */
+const TIMEOUT_SECONDS = 2;
+/** The maximum number of names that a shell offers. */
+const MAX_NAMES = 200;
 
-/** A word that can follow a command, with its description. */
-interface Word {
-  readonly word: string;
-  readonly description: string;
-}
-
-/** The nouns of the types whose names a script reads from the service. */
-const NOUNS: readonly string[] = RESOURCE_COMMANDS.map(({ type }) => type.noun);
+/** A word that a shell offers, with its description. */
+type Word = readonly [word: string, description?: string];
 
 /**
- * The possible values of a flag: a list, files, or names of resources. Undefined allows any text.
+ * The scripts only pass the command line to `tsigil complete`, so they fit every version. It prints
+ * `words` and a word with its description on each line, or `files`.
  */
-type Choices = readonly string[] | 'files' | { readonly namesOf: string } | undefined;
-
-/** A command in the tree of completions. */
-interface Node {
-  /** The full command, such as `tsigil tld create`. */
-  readonly path: string;
-  readonly words: readonly Word[];
-  /** The noun of the resources to which the arguments of the command refer. */
-  readonly namesOf: string | undefined;
-  /** Flags with a value. */
-  readonly values: readonly { readonly flags: readonly string[]; readonly choices: Choices }[];
-}
-
-/**
- * Returns the script with which `shell` completes commands, flags, the values of flags and the
- * names of resources. The script contains the commands of this version, and runs the program to get
- * names.
- */
-export function completionScript(program: Command, shell: Shell): string {
-  const name = program.name();
-  const nodes = [nodeOf(name, program), ...helpNodes(program), ...nodesBelow(program, name)];
-  return `${{ bash: bashScript, zsh: zshScript, fish: fishScript }[shell](name, nodes)}\n`;
-}
-
-/** Returns a node for each command below `command`, and for each of its aliases. */
-function nodesBelow(command: Command, path: string): Node[] {
-  const visible = command.createHelp().visibleCommands(command);
-  return command.commands
-    .filter((child) => visible.includes(child))
-    .flatMap((child) =>
-      [child.name(), ...child.aliases()].flatMap((word) => [
-        nodeOf(`${path} ${word}`, child),
-        ...nodesBelow(child, `${path} ${word}`),
-      ]),
-    );
-}
-
-/** Returns the nodes for `help`, whose argument is the name of a command. */
-function helpNodes(program: Command): Node[] {
-  return [program, ...program.commands.filter(({ commands }) => commands.length > 0)].map(
-    (command) => ({
-      path: `${program.name()} help${command === program ? '' : ` ${command.name()}`}`,
-      words: commandWords(command),
-      namesOf: undefined,
-      values: [],
-    }),
-  );
-}
-
-function commandWords(command: Command): Word[] {
-  const visible = command.createHelp().visibleCommands(command);
-  return command.commands
-    .filter((child) => visible.includes(child))
-    .map((child) => ({ word: child.name(), description: child.summary() || child.description() }));
-}
-
-function nodeOf(path: string, command: Command): Node {
-  const options = optionsOf(command);
-  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
-    argChoices.map((word) => ({ word, description })),
-  );
-  return {
-    path,
-    words: [
-      ...commandWords(command),
-      ...choices,
-      ...options.map(({ long, short, description }) => ({
-        word: long ?? short ?? '',
-        description,
-      })),
-    ],
-    namesOf: command.registeredArguments
-      .map((argument) => argument.name())
-      .find((argument) => NOUNS.includes(argument)),
-    values: options
-      .filter(takesValue)
-      .map((option) => ({ flags: flagsOf(option), choices: choicesOf(option) })),
-  };
-}
-
-function takesValue({ required, optional }: Option): boolean {
-  return required || optional;
-}
-
-function flagsOf({ short, long }: Option): string[] {
-  return [short, long].filter((flag) => flag !== undefined);
-}
-
-function choicesOf({ argChoices, flags }: Option): Choices {
-  const [, placeholder = ''] = /<([\w-]+)(?:\.\.\.)?>/.exec(flags) ?? [];
-  if (argChoices !== undefined) return argChoices;
-  if (placeholder === 'file' || placeholder === 'folder') return 'files';
-  if (placeholder === '-') return ['-'];
-  return NOUNS.includes(placeholder) ? { namesOf: placeholder } : undefined;
-}
-
-/** Quotes text with single quotes, for bash and zsh. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/**
- * Returns the `case` pattern of all commands. The scripts use this pattern to find the command in a
- * command line.
- */
-function pathPatterns(nodes: readonly Node[]): string {
-  return nodes
-    .slice(1)
-    .map(({ path }) => quote(path))
-    .join(' | ');
-}
-
-/**
- * Returns a `case` line for each set of flags with the same values. `act` returns the shell
- * commands for these values.
- */
-function valueCases(nodes: readonly Node[], act: (choices: Choices) => string): string[] {
-  const patterns = new Map<string, string[]>();
-  for (const { path, values } of nodes) {
-    for (const { flags, choices } of values) {
-      const action = act(choices);
-      patterns.set(action, [
-        ...(patterns.get(action) ?? []),
-        ...flags.map((flag) => quote(`${path} ${flag}`)),
-      ]);
-    }
-  }
-  return [...patterns].map(([action, list]) => `    ${list.join(' | ')}) ${action} ;;`);
-}
-
-function bashScript(name: string, nodes: readonly Node[]): string {
-  const reply = (words: readonly string[]) =>
-    `COMPREPLY=($(compgen -W ${quote(words.join(' '))} -- "$word"))`;
-  const names = (noun: string) => `_${name}_names ${noun}`;
-  const values = valueCases(nodes, (choices) => {
-    if (choices === 'files')
-      return 'compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word")); return';
-    if (choices === undefined) return 'return';
-    return 'namesOf' in choices ? `${names(choices.namesOf)}; return` : `${reply(choices)}; return`;
-  });
-  const words = nodes.map(({ path, namesOf, words: offered }) => {
-    const flags = reply(offered.map(({ word }) => word));
-    const first = namesOf === undefined ? '' : `${names(namesOf)}; ((\${#COMPREPLY[@]})) || `;
-    return `    ${quote(path)}) ${first}${flags} ;;`;
-  });
-  return `# Completion of ${name} for bash, generated by '${name} completion bash'.
-_${name}_names() {
-  local name quoted
-  [[ $word == -* ]] && return
-  while IFS= read -r name; do
-    printf -v quoted %q "$name"
-    [[ $name == "$word"* || $quoted == "$word"* ]] && COMPREPLY+=("$quoted")
-  done < <(${name} names "$1" --prefix="$word" --line="\${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null)
-}
-_${name}() {
-  local IFS=$' \\t\\n' word=\${COMP_WORDS[COMP_CWORD]} command=${name} i
+const SCRIPTS = {
+  // Bash replaces only the part of a word after `=` or `:`.
+  bash: `_tsigil() {
+  local line=\${COMP_LINE:0:COMP_POINT} IFS=$'\\n' kind word _
+  local cut=\${line##*[[:space:]]}
+  [[ $cut == *[=:]* ]] && cut=\${cut%"\${cut##*[=:]}"} || cut=
   COMPREPLY=()
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "$command \${COMP_WORDS[i]}" in
-      ${pathPatterns(nodes)}) command="$command \${COMP_WORDS[i]}" ;;
-    esac
+  {
+    read -r kind
+    if [[ $kind == files ]]; then
+      compopt -o filenames 2>/dev/null
+      COMPREPLY=($(compgen -f -- "\${COMP_WORDS[COMP_CWORD]#=}"))
+    fi
+    while IFS=$'\\t' read -r word _; do
+      printf -v word %q "$word"
+      COMPREPLY+=("\${word#"$cut"}")
+    done
+  } < <(tsigil complete -- "$line" 2>/dev/null </dev/null)
+}
+complete -F _tsigil tsigil
+`,
+  // _describe reads a word up to its first unescaped colon.
+  zsh: `#compdef tsigil
+_tsigil() {
+  local line word
+  local -a lines items
+  lines=("\${(@f)$(tsigil complete -- "\${(j: :)words[1,CURRENT-1]} $PREFIX" 2>/dev/null </dev/null)}")
+  if [[ $lines[1] == files ]]; then
+    _files
+    return
+  fi
+  for line in "\${(@)lines[2,-1]}"; do
+    word=\${line%%$'\\t'*}
+    items+=("\${\${word//\\\\/\\\\\\\\}//:/\\\\:}\${\${line#$word}/$'\\t'/:}")
   done
-  case "$command \${COMP_WORDS[COMP_CWORD - 1]}" in
-${values.join('\n')}
-  esac
-  case "$command" in
-${words.join('\n')}
-  esac
+  _describe tsigil items
 }
-complete -F _${name} ${name}`;
-}
-
-function zshScript(name: string, nodes: readonly Node[]): string {
-  const values = valueCases(nodes, (choices) => {
-    if (choices === 'files') return '_files; return';
-    if (choices === undefined) return "_message 'value'; return";
-    return 'namesOf' in choices
-      ? `_${name}_names ${choices.namesOf}; return`
-      : `compadd -- ${choices.map(quote).join(' ')}; return`;
-  });
-  // _describe splits each argument at its first unescaped colon.
-  const describe = ({ word, description }: Word) =>
-    quote(`${word.replaceAll(':', '\\:')}:${description}`);
-  const words = nodes.map(({ path, namesOf, words: offered }) => {
-    const first = namesOf === undefined ? '' : `_${name}_names ${namesOf} && return; `;
-    return `    ${quote(path)}) ${first}words_here=(${offered.map(describe).join(' ')}) ;;`;
-  });
-  return `#compdef ${name}
-# Completion of ${name} for zsh, generated by '${name} completion zsh'.
-_${name}_names() {
-  local -a names
-  [[ $PREFIX == -* ]] && return 1
-  names=(\${(f)"$(${name} names $1 --prefix="\${(Q)PREFIX}" --line="\${words[*]}" 2>/dev/null </dev/null)"})
-  (( $#names )) && compadd -a names
-}
-_${name}() {
-  local command=${name} i
-  local -a words_here
-  for ((i = 2; i < CURRENT; i++)); do
-    case "$command \${words[i]}" in
-      ${pathPatterns(nodes)}) command="$command \${words[i]}" ;;
-    esac
-  done
-  case "$command \${words[CURRENT - 1]}" in
-${values.join('\n')}
-  esac
-  case "$command" in
-${words.join('\n')}
-  esac
-  _describe '${name}' words_here
-}
-if [ "\${funcstack[1]}" = _${name} ]; then _${name} "$@"; else compdef _${name} ${name}; fi`;
-}
-
-function fishScript(name: string, nodes: readonly Node[]): string {
-  const quoteFish = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const names = (noun: string) =>
-    `'(${name} names ${noun} --prefix=(commandline -ct) --line=(commandline -cp) 2>/dev/null)'`;
-  const lines = nodes.flatMap(({ path, words, values, namesOf }) => {
-    const when = `complete -c ${name} -n ${quoteFish(`__${name}_at '${path}'`)}`;
-    const first = namesOf === undefined ? [] : [`${when} -f -a ${names(namesOf)}`];
-    const others = words.map(({ word, description }) => {
-      const about = `-d ${quoteFish(description)}`;
-      if (!word.startsWith('--')) return `${when} -f -a ${quoteFish(word)} ${about}`;
-      const flag = values.find(({ flags }) => flags.includes(word));
-      const shorts = (flag?.flags ?? [])
-        .filter((each) => /^-\w$/.test(each))
-        .map((each) => ` -s ${each.slice(1)}`);
-      return `${when}${shorts.join('')} -l ${word.slice(2)} ${flag === undefined ? '-f' : fishValue(flag.choices, names)} ${about}`;
-    });
-    return [...first, ...others];
-  });
-  const paths = nodes.slice(1).map(({ path }) => quoteFish(path));
-  return `# Completion of ${name} for fish, generated by '${name} completion fish'.
-function __${name}_at
-    set -l command ${name}
-    for word in (commandline -opc)[2..]
-        contains -- "$command $word" ${paths.join(' ')}; and set command "$command $word"
+if [ "\${funcstack[1]}" = _tsigil ]; then _tsigil "$@"; else compdef _tsigil tsigil; fi
+`,
+  fish: `function __tsigil_complete
+    set -l lines (tsigil complete -- (commandline -cp) 2>/dev/null </dev/null)
+    if test "$lines[1]" = files
+        __fish_complete_path (commandline -ct)
+        return
     end
-    test "$command" = $argv[1]
+    set -e lines[1]
+    for line in $lines
+        printf '%s\\n' $line
+    end
 end
-complete -c ${name} -f
-${lines.join('\n')}`;
+complete -c tsigil -f -a '(__tsigil_complete)'
+`,
+} as const;
+
+/** Adds the command that prints a completion script, and the hidden command that the script runs. */
+export function addCompletion(program: Command, terminal: Terminal): void {
+  const completion = program
+    .command('completion')
+    .description('print a shell script that completes commands, flags and their values')
+    .summary('print a script that completes commands in a shell')
+    .addArgument(
+      new Argument('<shell>', 'shell that runs the script').choices(Object.keys(SCRIPTS)),
+    )
+    .action((shell: keyof typeof SCRIPTS) => void terminal.out.write(SCRIPTS[shell]));
+  addExamples(completion, [
+    'tsigil completion bash > ~/.local/share/bash-completion/completions/tsigil',
+    {
+      command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil',
+      purpose: 'write to any folder in $fpath',
+    },
+    'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
+  ]);
+  program
+    .command('complete', { hidden: true })
+    .argument('<line>')
+    .action(async (line: string) => {
+      const words = await completionsOf(program, wordsOf(line), terminal);
+      const lines =
+        words === 'files' ? [words] : ['words', ...words.map((word) => word.join('\t'))];
+      terminal.out.write(lines.map((each) => `${each}\n`).join(''));
+    });
 }
 
-/** Returns the arguments of fish's `complete` for the values of a flag. */
-function fishValue(choices: Choices, names: (noun: string) => string): string {
-  if (choices === 'files') return '-r -F';
-  if (choices === undefined) return '-x';
-  return `-x -a ${'namesOf' in choices ? names(choices.namesOf) : `'${choices.join(' ')}'`}`;
+/**
+ * Returns the words of a command line up to the cursor, without the quotes of the shell. The last
+ * word is the word to complete, which may be empty.
+ */
+function wordsOf(line: string): string[] {
+  const words = [''];
+  const part = /\\(.)|'([^']*)'?|"((?:\\.|[^"])*)"?|(\s+)|([^\s'"\\]+)/gsu;
+  for (const [, escaped, single, double, space, plain] of line.matchAll(part)) {
+    if (space !== undefined) words.push('');
+    else
+      words.push(
+        `${words.pop()}${escaped ?? single ?? double?.replaceAll(/\\(.)/gs, '$1') ?? plain ?? ''}`,
+      );
+  }
+  return words;
+}
+
+/** Returns the words that can replace the last of `words`. The first is the name of the program. */
+async function completionsOf(
+  program: Command,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<readonly Word[] | 'files'> {
+  const last = words.at(-1) ?? '';
+  let command = program;
+  let flag: Option | undefined;
+  let isHelp = false;
+  for (const word of words.slice(1, -1)) {
+    const isValue = flag !== undefined;
+    flag = isValue ? undefined : valueFlag(command, word);
+    if (isValue) continue;
+    const child = command.commands.find(
+      (each) => each.name() === word || each.aliases().includes(word),
+    );
+    if (child?.name() === 'help') isHelp = true;
+    else if (child !== undefined) command = child;
+  }
+  const [inline = '', value] = last.startsWith('--') ? last.split(/=(.*)/s) : [];
+  if (value !== undefined) {
+    flag = valueFlag(command, inline);
+    const offered = flag === undefined ? [] : await valuesOf(flag, value, words, terminal);
+    return offered === 'files'
+      ? offered
+      : offered.map(([word, ...about]) => [`${inline}=${word}`, ...about]);
+  }
+  if (flag !== undefined) return valuesOf(flag, last, words, terminal);
+  const names = last.startsWith('-') || isHelp ? [] : await argumentNames(command, words, terminal);
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((choice): Word => [choice, description]),
+  );
+  const commands = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((child): Word => [child.name(), child.summary() || child.description()]);
+  const flags = optionsOf(command).map(({ long, short, description }): Word => [
+    long ?? short ?? '',
+    description,
+  ]);
+  if (names.length > 0) return names;
+  return beginning(last, isHelp ? commands : [...commands, ...choices, ...flags]);
+}
+
+function beginning(prefix: string, words: readonly Word[]): readonly Word[] {
+  return words
+    .filter(([word]) => word.startsWith(prefix))
+    .map(([word, about = '']) => [word, about.replaceAll(/\s+/g, ' ')]);
+}
+
+/** Returns the option of `command` that `word` sets to the next word. */
+function valueFlag(command: Command, word: string): Option | undefined {
+  return command.options.find(
+    ({ long, short, required, optional }) =>
+      (required || optional) && (long === word || short === word),
+  );
+}
+
+async function valuesOf(
+  { argChoices, flags }: Option,
+  prefix: string,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<readonly Word[] | 'files'> {
+  const [, placeholder = ''] = /<([\w-]+)(?:\.\.\.)?>/.exec(flags) ?? [];
+  if (argChoices !== undefined)
+    return beginning(
+      prefix,
+      argChoices.map((choice): Word => [choice]),
+    );
+  if (placeholder === 'file' || placeholder === 'folder') return 'files';
+  if (placeholder === '-') return [['-']];
+  return readNames(placeholder, prefix, words, terminal);
+}
+
+async function argumentNames(
+  { registeredArguments }: Command,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<readonly Word[]> {
+  const nouns = registeredArguments.map((argument) => argument.name());
+  const noun = nouns.find((each) => RESOURCE_COMMANDS.some(({ type }) => type.noun === each));
+  return readNames(noun, words.at(-1) ?? '', words, terminal);
+}
+
+/**
+ * Returns the names of resources that begin with `prefix`. Returns no names if they cannot be read,
+ * because a message would disturb the command line.
+ */
+async function readNames(
+  noun: string | undefined,
+  prefix: string,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<readonly Word[]> {
+  const type = RESOURCE_COMMANDS.find((each) => each.type.noun === noun)?.type;
+  const field = type?.unique?.field;
+  if (type === undefined || field === undefined) return [];
+  const filter = prefix === '' ? [] : [[field, `${prefix}*`] as const];
+  try {
+    const items = await listItems(
+      {
+        ...withoutSecrets(await connect(connectionFlags(words), terminal)),
+        timeoutSeconds: TIMEOUT_SECONDS,
+      },
+      type,
+      [...filter, ['sort_key', field]],
+      MAX_NAMES,
+    );
+    // A shell reads one name per line.
+    return items
+      .map((item) => String(item[field]))
+      .filter((name) => plainText(name) === name)
+      .map((name): Word => [name]);
+  } catch {
+    return [];
+  }
+}
+
+/** Returns the connection flags in an incomplete command line. */
+function connectionFlags(words: readonly string[]): Record<string, string> {
+  const command = withConnectionFlags(new Command());
+  const flags = words.slice(1, -1).flatMap((word, index) => {
+    const [name = '', value = words[index + 2]] = word.split(/=(.*)/s);
+    const flag = valueFlag(command, name);
+    return flag === undefined || value === undefined ? [] : [[flag.attributeName(), value]];
+  });
+  return Object.fromEntries(flags) as Record<string, string>;
 }

@@ -41,32 +41,38 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const names = async (given: Record<string, string>, ...argv: string[]) =>
-  runInside({ variables: given }, 'names', ...argv);
+/** A line for which no word but a name is offered. */
+const LINE = 'tsigil tld show o';
 
-describe('tsigil names', () => {
+/** Completes a command line, and returns the offered names. */
+async function names(given: Record<string, string>, line: string) {
+  const { status, out, err } = await runInside({ variables: given }, 'complete', '--', line);
+  return { status, out: out.replace(/^words\n/, ''), err };
+}
+
+describe('tsigil complete', () => {
   test('lists the names that begin with the prefix, one per line', async () => {
-    expect(await names(variables, 'tsigkey', '--prefix=trans')).toEqual({
+    expect(await names(variables, 'tsigil tsigkey show trans')).toEqual({
       status: 0,
       out: 'transfer-one\ntransfer-two\n',
       err: '',
     });
-    expect((await names(variables, 'zone')).out).toBe('one.example.org.\n');
-    expect((await names(variables, 'pool')).out).toBe('default\n');
+    expect((await names(variables, 'tsigil zone show o')).out).toBe('one.example.org.\n');
+    expect((await names(variables, 'tsigil pool show d')).out).toBe('default\n');
   });
 
   test('queries the service that the flags in the command line select', async () => {
     writeFileSync(join(folder, 'other.token'), service.token);
-    const line = `tsigil tld show --url ${service.url} --token-file '${join(folder, 'other.token')}' `;
-    expect((await names({}, 'tld', `--line=${line}`)).out).toBe('org\n');
+    const line = `tsigil tld show --url ${service.url} --token-file '${join(folder, 'other.token')}' o`;
+    expect((await names({}, line)).out).toBe('org\n');
   });
 
   test('lists nothing, without an error, if the service cannot be queried', async () => {
     const nothing = { status: 0, out: '', err: '' };
-    expect(await names({}, 'tld')).toEqual(nothing);
-    expect(await names({ ...variables, TSIGIL_URL: 'http://127.0.0.1:1' }, 'tld')).toEqual(nothing);
-    expect(await names({ ...variables, TSIGIL_TOKEN: 'wrong' }, 'tld')).toEqual(nothing);
-    expect(await names(variables, 'nosuch')).toEqual(nothing);
+    expect(await names({}, LINE)).toEqual(nothing);
+    expect(await names({ ...variables, TSIGIL_URL: 'http://127.0.0.1:1' }, LINE)).toEqual(nothing);
+    expect(await names({ ...variables, TSIGIL_TOKEN: 'wrong' }, LINE)).toEqual(nothing);
+    expect(await names(variables, 'tsigil nosuch show o')).toEqual(nothing);
   });
 
   test('lists nothing, after 2 s, if the service does not respond', async () => {
@@ -75,7 +81,7 @@ describe('tsigil names', () => {
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
-    expect(await names({ ...variables, TSIGIL_URL: url }, 'tld')).toEqual({
+    expect(await names({ ...variables, TSIGIL_URL: url }, LINE)).toEqual({
       status: 0,
       out: '',
       err: '',

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openScreen } from '../harness/screen.ts';
-import { cleanEnvironment, temporaryFolder } from '../harness/service.ts';
+import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { runInside } from './session.ts';
 
@@ -16,7 +16,10 @@ beforeAll(async () => {
   }
   writeFileSync(join(folder, 'a-file.pem'), '');
   mkdirSync(join(folder, 'bin'));
-  writeFileSync(join(folder, 'bin/tsigil'), '#!/bin/sh\n');
+  writeFileSync(
+    join(folder, 'bin/tsigil'),
+    `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`,
+  );
   chmodSync(join(folder, 'bin/tsigil'), 0o755);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,7 +50,9 @@ const CASES: readonly (readonly [
   ],
   ['tsigil tsigkey create --al', ['--algorithm'], ['--name', '--all-projects']],
   ['tsigil zone ls --al', ['--all-projects'], ['--name']],
-  ['tsigil help tsig', ['tsigkey'], ['tld', 'names']],
+  ['tsigil help tsig', ['tsigkey'], ['tld']],
+  ['tsigil comp', ['completion'], ['complete']],
+  ['tsigil --url http://localhost tld cr', ['create'], ['serve']],
   ['tsigil help tsigkey ver', ['verify'], ['create']],
   [
     'tsigil tsigkey create --algorithm ',
@@ -68,7 +73,7 @@ function runShell(...command: [string, ...string[]]): string[] {
   const { status, stdout, stderr } = spawnSync(program, parameters, {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...cleanEnvironment(), HOME: folder },
+    env: { ...cleanEnvironment(), HOME: folder, PATH: `${folder}/bin:${process.env.PATH}` },
   });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout.split('\n').filter(Boolean);
@@ -89,6 +94,7 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
     const script = `. ./tsigil.bash
       complete -p tsigil > /dev/null || exit 1
       COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
+      COMP_LINE='${line}'; COMP_POINT=${line.length}
       _tsigil; printf '%s\\n' "\${COMPREPLY[@]}"`;
     expectOffers(runShell('bash', '--norc', '-c', script), offered, not);
   });
