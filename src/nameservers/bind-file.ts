@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import {
-  RIGHTS,
-  type DesiredKey,
-  type DesiredState,
-  type Right,
-} from '../domain/delivery/desired-state.ts';
+import { listsOf, RIGHTS, type DesiredState } from '../domain/delivery/desired-state.ts';
 import type { Key } from '../domain/key-formats/key.ts';
+import { comparisonForm } from '../domain/text/dns-name.ts';
+import type { AccessLists } from './file-server.ts';
 
 /** The file that BIND includes: keys and named access lists. */
 
@@ -16,21 +13,27 @@ import type { Key } from '../domain/key-formats/key.ts';
 export const ZONE_LISTS = ['all', 'transfer', 'keys'] as const;
 
 /**
- * The marker key: a key with a random secret, in no access list. Its name changes with the content
- * of the file, so it shows which content BIND has loaded. The name begins with a digit, so that
- * BIND lists it first.
+ * The marker key: a key with a random secret, in no access list. Its name has the stamp of the
+ * delivery, so it shows which content BIND has loaded. The name begins with a digit, so that BIND
+ * lists it first.
  */
 export const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
 
-/**
- * Returns the content with a marker key. Reuses the marker key of `former` if nothing else differs.
- */
-export function mark(content: string, former: string): string {
-  const [line = ''] = MARKER.exec(former) ?? [];
-  if (former.endsWith(`\n${line}${content}`) && line !== '') return `${line}${content}`;
-  const name = `0-tsigil-${randomBytes(8).toString('hex')}`;
+/** Returns the line with the marker key of a stamp. */
+export function marker(stamp: string): string {
   const secret = randomBytes(32).toString('base64');
-  return `${clause({ name, algorithm: 'hmac-sha256', secret })}${content}`;
+  return clause({ name: `0-tsigil-${stamp}`, algorithm: 'hmac-sha256', secret });
+}
+
+/** Returns the access lists in the content of a file. */
+export function listsIn(content: string): AccessLists {
+  const lists = content.matchAll(/^acl "(tsigil-[a-z0-9._-]+)" \{(.*)\};$/gm);
+  return new Map(
+    [...lists].map(([, name = '', elements = '']) => [
+      name,
+      [...elements.matchAll(/key "([^"]+)"/g)].map(([, key = '']) => comparisonForm(key)),
+    ]),
+  );
 }
 
 /**
@@ -41,34 +44,34 @@ export function mark(content: string, former: string): string {
  */
 export function* render(
   { zones, keys }: DesiredState,
-  former: string,
+  others: readonly Key[],
+  present: AccessLists,
   zoneLists: (typeof ZONE_LISTS)[number],
 ): Iterable<string> {
-  const lists = new Map<string, DesiredKey[]>();
-  const listOf = (right: Right, zone?: string): DesiredKey[] => {
-    const name = zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
+  const lists = new Map<string, string[]>();
+  const membersOf = (name: string): string[] => {
     const members = lists.get(name) ?? [];
     lists.set(name, members);
     return members;
   };
-  for (const right of RIGHTS) listOf(right);
+  for (const name of listsOf({ rights: RIGHTS, zones: 'all' })) membersOf(name);
   const always = { all: RIGHTS, transfer: ['transfer'] as const, keys: [] }[zoneLists];
   const named = [...zones, ...keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones))];
-  for (const right of always) for (const zone of named) listOf(right, zone);
+  for (const name of listsOf({ rights: always, zones: named })) membersOf(name);
   for (const key of keys) {
-    for (const right of key.rights)
-      for (const zone of key.zones === 'all' ? [undefined] : key.zones)
-        listOf(right, zone).push(key);
+    for (const name of listsOf(key)) membersOf(name).push(key.name);
     yield clause(key);
   }
-  for (const [, name = ''] of former.matchAll(/^acl "(tsigil-[a-z0-9._-]+)"/gm))
-    if (!lists.has(name)) lists.set(name, []);
+  for (const other of others) yield clause(other);
+  const kept = new Set(others.map(({ name }) => name));
+  for (const [name, members] of present)
+    membersOf(name).push(...members.filter((member) => kept.has(member)));
   const all = [...lists];
-  const [shared, others] = [all.slice(0, RIGHTS.length), all.slice(RIGHTS.length)];
-  const used = others.filter(([, members]) => members.length > 0);
-  const unused = others.filter(([, members]) => members.length === 0);
+  const [shared, further] = [all.slice(0, RIGHTS.length), all.slice(RIGHTS.length)];
+  const used = further.filter(([, members]) => members.length > 0);
+  const unused = further.filter(([, members]) => members.length === 0);
   for (const [name, members] of [...shared, ...used, ...unused]) {
-    const elements = members.map((key) => `key "${key.name}";`);
+    const elements = members.map((key) => `key "${key}";`);
     yield `acl "${name}" { ${elements.length === 0 ? 'none;' : elements.join(' ')} };\n`;
   }
 }

@@ -8,7 +8,7 @@ import { enumeration, integer } from '../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../domain/model/object.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
 import { describeFault } from '../net/faults.ts';
-import { mark, MARKER, render, ZONE_LISTS } from './bind-file.ts';
+import { listsIn, MARKER, marker, render, ZONE_LISTS } from './bind-file.ts';
 import { driverErrors } from './control.ts';
 import { defineDriver, DriverError, DuplicateKeyError } from './driver.ts';
 import { createFileDriver } from './file-driver.ts';
@@ -68,8 +68,9 @@ export const bind = defineDriver({
       program: 'BIND',
       keyStart: 'key "',
       readKeys: (content) => readBindKeys(content.replace(MARKER, '')),
-      render: (state, former) => render(state, former, given.zoneLists),
-      mark,
+      render: (state, others, lists) => render(state, others, lists, given.zoneLists),
+      lists: listsIn,
+      stampLine: marker,
       async load(signal) {
         const { code, text } = await run('reconfig', signal);
         if (code === 0) return;

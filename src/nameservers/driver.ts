@@ -12,7 +12,8 @@ export interface Driver {
    * Tsigil may have put on the server before. Keys on the server with other names are not Tsigil's,
    * and the driver never changes or removes them. If a key of `state` has such a name, the driver
    * leaves the key out and reports it in `Applied.problems`. The driver applies the other keys. A
-   * key of `state.kept` that the server has from Tsigil keeps its algorithm and its secret. After a
+   * key of `state.kept` that the server has from Tsigil keeps its algorithm and its secret. With
+   * `state.isHeld`, Tsigil's other keys on the server stay, except those that are owned. After a
    * failure, the server has its former keys. Exception: a PowerDNS server may have some of the
    * changes. The call ends when the signal aborts. Throws `DriverError`, and what `intend` throws.
    */
@@ -31,6 +32,17 @@ export interface Driver {
     owned: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<readonly Difference[]>;
+  /**
+   * Returns the stamp that the last delivery wrote on the server, or undefined if the server has no
+   * stamp. Throws `DriverError`.
+   */
+  stamp(signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * Returns the names of keys on the server that are neither Tsigil's nor the server's own, in
+   * comparison form. Drivers have this function if Tsigil's keys on the server can only be told
+   * from other keys by the database. Throws `DriverError`.
+   */
+  unknownKeys?(owned: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]>;
   /** Checks all requirements of the driver on this server. Throws only `signal.reason`. */
   check(signal: AbortSignal): Promise<readonly Requirement[]>;
 }

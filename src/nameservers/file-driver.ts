@@ -1,5 +1,11 @@
-import { createHash } from 'node:crypto';
-import { withKept, type DesiredKey, type DesiredState } from '../domain/delivery/desired-state.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  byMember,
+  isSameSet,
+  withKept,
+  type DesiredKey,
+  type DesiredState,
+} from '../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
@@ -18,11 +24,19 @@ import { newSlicer } from './slices.ts';
 /** The time limits for a server to show what it has loaded, and to load its configuration. */
 const [INSPECT_MS, LOAD_MS] = [5000, 10_000];
 
+/**
+ * The line with the stamp of the last delivery. For BIND, the stamp is the name of a key, so that
+ * `rndc tsig-list` shows it.
+ */
+const STAMP_LINE = /^(?:# Stamp: |key "0-tsigil-)([0-9a-f]{16})\b.*\n/m;
+
 /** The file that `apply` would write. */
 interface Plan {
   readonly former: string | undefined;
   readonly content: string;
   readonly keys: readonly DesiredKey[];
+  /** Tsigil's keys that stay in the file although the state does not have them. */
+  readonly others: readonly Key[];
   /** Keys that were left out, because other keys on the server have their names. */
   readonly taken: readonly DesiredKey[];
   readonly loaded: Loaded;
@@ -92,17 +106,31 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const taken = wanted.filter(isTaken);
     const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
     await nextIfOver(slicer);
-    const content = await render({ ...state, keys }, former ?? '', slicer);
-    return { former, content, keys, taken, loaded, ours };
+    const names = new Set(wanted.map(({ name }) => name));
+    const isOther = ({ name }: Key) => !names.has(name) && !owned.has(name) && !refused.has(name);
+    const others = state.isHeld === true ? [...ours.values()].filter(isOther) : [];
+    const content = await render({ ...state, keys }, others, former ?? '', slicer);
+    return { former, content, keys, others, taken, loaded, ours };
   };
 
-  const render = async (state: DesiredState, former: string, slicer: Slicer): Promise<string> => {
+  const render = async (
+    state: DesiredState,
+    others: readonly Key[],
+    former: string,
+    slicer: Slicer,
+  ): Promise<string> => {
     const parts: string[] = [];
-    await eachInSlices(slicer, server.render(state, former), (part) => parts.push(part));
+    const rendered = server.render(state, others, server.lists(former));
+    await eachInSlices(slicer, rendered, (part) => parts.push(part));
     await nextIfOver(slicer);
     const content = parts.join('');
     await nextIfOver(slicer);
-    return `${file.header}\n${server.mark?.(content, former) ?? content}`;
+    const { stamps = [] } = state;
+    const [line = '', carried] = STAMP_LINE.exec(former) ?? [];
+    const isKnown = carried !== undefined && (stamps.includes(carried) || stamps[0] === undefined);
+    if (isKnown && former === `${file.header}\n${line}${content}`) return former;
+    const stamp = stamps[0] ?? randomBytes(8).toString('hex');
+    return `${file.header}\n${server.stampLine?.(stamp) ?? `# Stamp: ${stamp}\n`}${content}`;
   };
 
   const isLoaded = ({ former, content, loaded, ours }: Plan) =>
@@ -122,7 +150,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const { former, content } = planned;
     digest = undefined;
     if (content !== former) await file.replace(content);
-    const keys = byName(planned.keys);
+    const keys = byName([...planned.keys, ...planned.others]);
     last = { content, keys };
     try {
       await server.load(signal);
@@ -154,7 +182,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
    * begins with the keys that the server has, so that none of these is missing meanwhile.
    */
   const refusedOf = async (
-    { former, keys, ours }: Plan,
+    { former, keys, others, ours }: Plan,
     state: DesiredState,
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> => {
@@ -163,7 +191,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const add = async (some: readonly DesiredKey[]): Promise<void> => {
       if (some.length === 0) return;
       const more = { ...state, keys: [...accepted, ...some] };
-      await file.replace(await render(more, former ?? '', newSlicer()));
+      await file.replace(await render(more, others, former ?? '', newSlicer()));
       try {
         await server.load(signal);
         accepted.push(...some);
@@ -204,14 +232,21 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     async compare(state, owned, signal) {
       await recheckRefused(signal, refused);
       const planned = await plan(state, owned, signal);
-      const { former, content, keys, loaded, ours: present } = planned;
+      const { former, content, keys, others, loaded, ours: present } = planned;
       const slicer = newSlicer();
       const differences: Difference[] = [];
+      const hasOtherLists =
+        former === content ? () => false : comparingLists(former ?? '', content);
+      await nextIfOver(slicer);
       await eachInSlices(slicer, keys, (key) => {
         const isLoadedKey = loaded.names?.has(key.name) ?? true;
-        differences.push(...differenceOf(key, present.get(key.name), isLoadedKey));
+        const found = differenceOf(key, present.get(key.name), isLoadedKey);
+        differences.push(...found);
+        if (found.length > 0 || !hasOtherLists(key.name)) return;
+        const message = `'${options.file}' has the key with other rights or zones.`;
+        differences.push({ kind: 'changed', key: key.name, message });
       });
-      const names = new Set(keys.map(({ name }) => name));
+      const names = new Set([...keys, ...others].map(({ name }) => name));
       for (const name of present.keys()) {
         const message = `'${options.file}' still has the key.`;
         if (!names.has(name)) differences.push({ kind: 'extra', key: name, message });
@@ -229,6 +264,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
         : [{ kind: 'other', message: `${program} may not have loaded '${options.file}'.` }];
     },
 
+    async stamp() {
+      return STAMP_LINE.exec((await file.read()) ?? '')?.[1];
+    },
+
     async check(signal) {
       const replaceable = await file.check();
       const requirement = `The control channel of ${program} accepts commands.`;
@@ -244,6 +283,12 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       }
     },
   };
+
+  /** Returns a function that returns whether two contents have a key in different lists. */
+  function comparingLists(former: string, content: string): (name: string) => boolean {
+    const [before, after] = [former, content].map((each) => byMember(server.lists(each)));
+    return (name) => !isSameSet(before?.get(name), after?.get(name));
+  }
 
   function differenceOf(key: DesiredKey, present: Key | undefined, isLoaded: boolean) {
     const difference = (kind: 'missing' | 'changed', message: string): Difference[] => [

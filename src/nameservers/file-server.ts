@@ -15,16 +15,15 @@ export interface FileServer {
    */
   readKeys(content: string): readonly Entry[];
   /**
-   * Returns the new content of the file after the header, in many parts. `former` is the current
-   * content. The new content must define all names in `former` to which the configuration may
-   * refer.
+   * Returns the new content of the file after the stamp, in many parts. `others` are further keys.
+   * `lists` are the access lists of the current content. The new content must define all of them,
+   * because the configuration may refer to them, with those of `others` that they have.
    */
-  render(state: DesiredState, former: string): Iterable<string>;
-  /**
-   * Adds a mark to the content. Returns the content of `former` if it has a mark and nothing else
-   * differs. Without this function, the content has no mark.
-   */
-  mark?(content: string, former: string): string;
+  render(state: DesiredState, others: readonly Key[], lists: AccessLists): Iterable<string>;
+  /** Returns the access lists in the content, with the names of their keys in comparison form. */
+  lists(content: string): AccessLists;
+  /** Returns the line with the stamp. By default, the line is a comment. */
+  stampLine?(stamp: string): string;
   /**
    * Makes the server read its configuration again. Throws `DriverError`, and `DuplicateKeyError` if
    * the server keeps its former configuration.
@@ -47,6 +46,9 @@ export interface FileServer {
   /** Checks further requirements. Throws only `signal.reason`. */
   check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
+
+/** The access lists of a server, with the names of their keys in comparison form. */
+export type AccessLists = ReadonlyMap<string, readonly string[]>;
 
 /** What a running server has loaded. */
 export interface Loaded {

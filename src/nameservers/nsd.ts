@@ -1,16 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
-import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
+import { listsOf, type DesiredState } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { nsdSections } from '../domain/key-formats/read-nsd.ts';
 import { integer } from '../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../domain/model/object.ts';
+import { comparisonForm } from '../domain/text/dns-name.ts';
 import { withConnection, type Endpoint } from '../net/connection.ts';
 import { describeFault, NetError } from '../net/faults.ts';
 import { driverErrors } from './control.ts';
 import { defineDriver, DriverError, type Requirement } from './driver.ts';
 import { createFileDriver } from './file-driver.ts';
-import { hasKeys, type FileServer } from './file-server.ts';
+import { hasKeys, type AccessLists, type FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 
 /** The default port of the control channel. */
@@ -65,6 +66,7 @@ export const nsd = defineDriver({
       keyStart: 'key:',
       readKeys: (content) => nsdSections.read(content),
       render,
+      lists: listsIn,
       async load(signal) {
         const text = await run('reconfig', signal);
         if (!/^ok$/m.test(text) || /^error/m.test(text))
@@ -154,23 +156,40 @@ async function checkPlainPort(
   return { requirement, ok: false, problem, hint };
 }
 
+/** Returns the patterns in the content of a file. */
+function listsIn(content: string): AccessLists {
+  const lists = new Map<string, string[]>();
+  let members: string[] = [];
+  const lines = /^ {4}(?:name: "(tsigil-transfer[a-z0-9._-]*)"|provide-xfr: \S+ "([^"]+)")$/gm;
+  for (const [, list, key] of content.matchAll(lines))
+    if (list !== undefined) lists.set(list, (members = []));
+    else if (key !== undefined) members.push(comparisonForm(key));
+  return new Map([...lists].map(([list, keys]) => [list, [...new Set(keys)]]));
+}
+
 /** A pattern stays in the file when its zone is deleted, because a zone may still refer to it. */
-function* render({ zones, keys }: DesiredState, former: string): Iterable<string> {
-  const patterns = new Map<string, DesiredKey[]>([['tsigil-transfer', []]]);
-  const nameOf = (zone: string) => `tsigil-transfer-${zone}`;
+function* render(
+  { zones, keys }: DesiredState,
+  others: readonly Key[],
+  present: AccessLists,
+): Iterable<string> {
   const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
-  for (const zone of [...zones, ...named]) patterns.set(nameOf(zone), []);
-  for (const [, name = ''] of former.matchAll(/^ {4}name: "(tsigil-transfer-[a-z0-9._-]+)"/gm))
-    patterns.set(name, []);
-  for (const key of keys.filter(({ rights }) => rights.includes('transfer'))) {
-    const names = key.zones === 'all' ? ['tsigil-transfer'] : key.zones.map(nameOf);
-    for (const name of names) patterns.get(name)?.push(key);
-  }
-  for (const { name, algorithm, secret } of keys)
+  const rights = ['transfer'] as const;
+  const patterns = new Map<string, string[]>();
+  for (const scope of ['all', [...zones, ...named]] as const)
+    for (const name of listsOf({ rights, zones: scope })) patterns.set(name, []);
+  const kept = new Set(others.map(({ name }) => name));
+  for (const [name, members] of present)
+    patterns.set(
+      name,
+      members.filter((member) => kept.has(member)),
+    );
+  for (const key of keys) for (const name of listsOf(key)) patterns.get(name)?.push(key.name);
+  for (const { name, algorithm, secret } of [...keys, ...others])
     yield `key:\n    name: "${name}"\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`;
   for (const [name, members] of patterns) {
     const grants = members.flatMap((key) =>
-      ['0.0.0.0/0', '::/0'].map((network) => `    provide-xfr: ${network} "${key.name}"\n`),
+      ['0.0.0.0/0', '::/0'].map((network) => `    provide-xfr: ${network} "${key}"\n`),
     );
     yield `pattern:\n    name: "${name}"\n${grants.join('')}`;
   }

@@ -98,7 +98,7 @@ test('an agent that fails reports the new keys that it has not begun to deliver'
       deliveries: [{ ...pending, keyId: key.id }],
     });
     await store.claim(id, 'host-1', 1000);
-    if (hasBegun) await store.begin(id, 'host-1', 1, [{ ...pending, keyId: begun }]);
+    if (hasBegun) await store.begin(id, 'host-1', 1, [{ ...pending, keyId: begun }], []);
     await store.fail(id, 'host-1', 1, {
       state: 'failed',
       error: { code: 'timeout', message: 'No response.' },

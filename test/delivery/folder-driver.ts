@@ -1,4 +1,12 @@
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey, DesiredState } from '../../src/domain/delivery/desired-state.ts';
@@ -36,21 +44,30 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
         .filter((name) => name.endsWith('.key'))
         .map((name) => [name.slice(0, -4), readFileSync(join(folder, name), 'utf8')]),
     );
-  const wantedBy = ({ keys, kept = [] }: DesiredState) => {
+  const carried = () => {
+    const file = join(folder, 'stamp');
+    return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  };
+  const isStamped = ({ stamps = [] }: DesiredState) =>
+    stamps.length === 0 || stamps.includes(carried() ?? '');
+  const wantedBy = ({ keys, kept = [], isHeld }: DesiredState, owned: ReadonlySet<string>) => {
     const wanted = new Map(keys.map((key) => [key.name, contentOf(key)]));
     for (const { name } of kept) {
       const present = read().get(name);
       if (present !== undefined) wanted.set(name, present);
     }
+    if (isHeld === true)
+      for (const [name, content] of read())
+        if (!wanted.has(name) && !owned.has(name)) wanted.set(name, content);
     return wanted;
   };
   const driver: Driver = {
-    async apply(state, _owned, signal, intend) {
+    async apply(state, owned, signal, intend) {
       if (failure === undefined) await intend?.(state.keys);
       await before();
       if (failure !== undefined) throw failure;
       if (applyMs > 0) await pause(applyMs, undefined, { signal });
-      const wanted = wantedBy(state);
+      const wanted = wantedBy(state, owned);
       const present = read();
       let changed = false;
       for (const [name, content] of wanted)
@@ -65,19 +82,26 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
           changed = true;
         }
       if (changed) applies += 1;
+      const [stamp] = state.stamps ?? [];
+      if (stamp !== undefined && (changed || !isStamped(state)))
+        writeFileSync(join(folder, 'stamp'), stamp);
       return { changed, problems: [] };
     },
-    compare(state) {
+    compare(state, owned) {
       if (failure !== undefined) return Promise.reject(failure);
-      const wanted = wantedBy(state);
+      const wanted = wantedBy(state, owned);
       const present = read();
       const names = new Set([...wanted.keys(), ...present.keys()]);
-      return Promise.resolve(
-        [...names]
-          .filter((name) => wanted.get(name) !== present.get(name))
-          .map((key) => ({ kind: 'changed' as const, key, message: `The key '${key}' differs.` })),
-      );
+      const differences = [...names]
+        .filter((name) => wanted.get(name) !== present.get(name))
+        .map((key) => {
+          const kind = !present.has(key) ? 'missing' : wanted.has(key) ? 'changed' : 'extra';
+          return { kind, key, message: `The key '${key}' differs.` } as const;
+        });
+      const other = { kind: 'other', message: 'The stamp differs.' } as const;
+      return Promise.resolve(isStamped(state) ? differences : [...differences, other]);
     },
+    stamp: () => (failure === undefined ? Promise.resolve(carried()) : Promise.reject(failure)),
     check: () => Promise.resolve([{ requirement: 'The folder exists.', ok: true }]),
   };
   const verify: Verify = (_server, _zones, { accepted, refused }) => {

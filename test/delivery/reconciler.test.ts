@@ -342,16 +342,47 @@ describe('a pass', () => {
     expect(rows.map(({ keyId, state }) => [keyId, state])).toEqual([[key, 'delivered']]);
   });
 
-  test('removes more than ten keys and more than half of all keys only after an operator confirms', async () => {
+  test.each(['deleted', 'moved to another pool', 'left without a zone'])(
+    'removes any number of keys that were %s, without a confirmation',
+    async (how) => {
+      const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
+      const other = await opened.create('pools', { name: 'other' });
+      const scope =
+        how === 'left without a zone' ? { scope: 'ZONE', resource_id: zone } : { scope: 'POOL' };
+      const ids = [];
+      for (let index = 0; index < 13; index += 1)
+        ids.push(await opened.create('tsigkeys', { ...opened.key(`k${index}`), ...scope }));
+      await pass();
+      folder.onApply(async () => {
+        folder.onApply(() => Promise.resolve());
+        // The pass records keys as delivered that were removed meanwhile.
+        if (how === 'deleted') for (const id of ids) await opened.remove('tsigkeys', id);
+        else if (how === 'left without a zone') await opened.remove('zones', zone);
+        else for (const id of ids) await opened.update('tsigkeys', id, { resource_id: other });
+      });
+      for (const id of ids) await opened.update('tsigkeys', id, { secret: 'bmV3IHNlY3JldA==' });
+      await pass();
+      expect(Object.keys(folder.keys())).toHaveLength(13);
+      const rows = await dependencies().store.deliveries(server);
+      expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['removing']));
+      expect(await pass()).toMatchObject({ outcome: 'changed', error: null });
+      expect([folder.keys(), await dependencies().store.deliveries(server)]).toEqual([{}, []]);
+    },
+  );
+
+  test('removes more than ten keys and more than half of all keys after a change of the pool only once an operator confirms', async () => {
     await dependencies().store.seen([server]);
-    const ids = [];
+    const other = await opened.create('pools', { name: 'other' });
     for (let index = 0; index < 20; index += 1)
-      ids.push(await opened.create('tsigkeys', opened.key(`k${index}`)));
+      await opened.create('tsigkeys', {
+        ...opened.key(`k${index}`),
+        ...(index < 9 ? { resource_id: other } : {}),
+      });
     await pass();
-    for (const id of ids.slice(0, 11)) await opened.remove('tsigkeys', id);
+    await opened.update('nameservers', server, { pool_id: other });
     expect(await pass()).toMatchObject({ outcome: 'failed', error: { code: 'blocked_removal' } });
     expect([Object.keys(folder.keys()).length, (await shownServer()).state]).toEqual([
-      20,
+      11,
       'blocked',
     ]);
     await dependencies().store.request(server, true);

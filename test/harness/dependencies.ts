@@ -71,6 +71,8 @@ export function serverDependenciesOn(
       ofKey: absent,
       removing: absent,
       request: absent,
+      resume: absent,
+      removeKey: absent,
       check: absent,
       milliseconds: () => 0,
       changed: absent,

@@ -6,7 +6,10 @@ import { zone } from '../resources/zone.ts';
 
 /** Returns an empty set of affected name servers. */
 export function noneAffected(): Affected {
-  return { pools: new Set(), zones: new Set(), servers: new Set(), deletedServers: new Set() };
+  return {
+    ...{ pools: new Set(), zones: new Set(), servers: new Set(), deletedServers: new Set() },
+    ...{ movedKeys: new Set(), deletedZones: new Set() },
+  };
 }
 
 /** Returns whether no name server is affected. */
@@ -21,17 +24,20 @@ const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange)
 >([
   [
     tsigkey,
-    ({ pools, zones }, { current, resource }) => {
+    ({ pools, zones, movedKeys }, { operation, current, resource }) => {
       if (current !== undefined && current.version === resource.version) return;
+      const isMoved = current !== undefined && current.resource_id !== resource.resource_id;
+      if (isMoved || operation === 'delete') movedKeys.add(resource.id);
       for (const each of current === undefined ? [resource] : [current, resource])
         (each.scope === 'POOL' ? pools : zones).add(String(each.resource_id));
     },
   ],
   [
     zone,
-    ({ pools }, { operation, resource }) => {
+    ({ pools, deletedZones }, { operation, resource }) => {
       // The pool and the name of a zone never change.
       if (operation !== 'update') pools.add(String(resource.pool_id));
+      if (operation === 'delete') deletedZones.add(resource.id);
     },
   ],
   [

@@ -18,6 +18,8 @@ const SERVER_EXAMPLE: NameServer = {
   applied_at: null,
   verified_at: null,
   pending_since: null,
+  held: null,
+  unknown_keys: [],
   attempts: 0,
   next_attempt_at: null,
   error_code: null,
@@ -36,6 +38,7 @@ export const DESIRED_EXAMPLE: DesiredForAgent = {
   probes: 'none',
   is_confirmed: false,
   refusals: 0,
+  stamps: [],
   changes: [CHANGE_ID],
   zones: ['example.org'],
   keys: [

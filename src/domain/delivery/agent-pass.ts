@@ -39,6 +39,7 @@ export function writeDesired(
     probes: claim.probes,
     is_confirmed: claim.isConfirmed,
     refusals: claim.refusals,
+    stamps: claim.stamps,
     changes: changes.slice(0, MAX_AT_ONCE),
     zones: state.zones,
     keys: state.keys.map(({ id, name, algorithm, secret, version, zones }) => ({
@@ -132,6 +133,8 @@ export function readDesired(
       probes: given.probes,
       isConfirmed: given.is_confirmed,
       refusals: given.refusals,
+      stamps: given.stamps ?? [],
+      isAgent: true,
     },
     etag,
     changes,

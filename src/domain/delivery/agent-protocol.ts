@@ -32,7 +32,7 @@ export const MAX_ITEMS = 100_000;
  */
 export const MAX_AT_ONCE = 3000;
 
-const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing'] as const;
+const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing', 'held'] as const;
 /** The key states that agents report. */
 const REPORTED = ['delivered', 'failed', 'undeliverable', 'removing'] as const;
 const OUTCOMES = ['unchanged', 'changed', 'drifted', 'failed'] as const;
@@ -81,6 +81,12 @@ export const DESIRED = responseObject({
     'Whether an operator confirmed the removal of any number of keys.',
   ),
   refusals: described(integer(0), 'How many times in a row the name server refused its keys.'),
+  stamps: optional(
+    described(
+      items(anyText()),
+      'The stamps that the name server may have. The agent writes the first one with each change.',
+    ),
+  ),
   changes: described(items(anyText()), 'The ids of the changes that this state includes.'),
   zones: described(items(anyText()), 'The names of the zones of the pool.'),
   keys: described(

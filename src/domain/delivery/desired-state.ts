@@ -40,6 +40,36 @@ export interface DesiredState {
   readonly keys: readonly DesiredKey[];
   /** The keys to leave unchanged on the name server. Their names are not in `keys`. */
   readonly kept?: readonly KeptKey[];
+  /**
+   * The stamps of this database for the name server. The driver writes the first stamp with each
+   * change. A name server with none of them differs from the state. If absent, the driver leaves
+   * the stamp of the name server unchanged.
+   */
+  readonly stamps?: readonly string[];
+  /**
+   * Whether delivery is held. Tsigil's keys on the name server that are not in the state and whose
+   * names are not owned then stay as they are, with their rights and zones.
+   */
+  readonly isHeld?: boolean;
+}
+
+/** Returns the names of the access lists that contain a key on a name server. */
+export function listsOf({ rights, zones }: Pick<DesiredKey, 'rights' | 'zones'>): string[] {
+  const ends = zones === 'all' ? [''] : zones.map((zone) => `-${zone}`);
+  return rights.flatMap((right) => ends.map((end) => `tsigil-${right}${end}`));
+}
+
+/** Returns the lists in which `lists` has each member. */
+export function byMember(
+  lists: ReadonlyMap<string, Iterable<string>>,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const [list, members] of lists)
+    for (const member of members) {
+      const own = found.get(member) ?? new Set();
+      found.set(member, own.add(list));
+    }
+  return found;
 }
 
 /**
@@ -57,6 +87,13 @@ export function withKept(
       : [{ ...key, algorithm: copy.algorithm, secret: copy.secret } satisfies DesiredKey];
   });
   return copies.length === 0 ? keys : [...keys, ...copies].toSorted(byName);
+}
+
+const EMPTY: ReadonlySet<string> = new Set();
+
+/** Returns whether two sets have the same members. Absent sets are empty. */
+export function isSameSet(one = EMPTY, other = EMPTY): boolean {
+  return one.size === other.size && [...one].every((member) => other.has(member));
 }
 
 /** Compares keys by name. */

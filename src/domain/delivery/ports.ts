@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../audit/record.ts';
 import type { FoundState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
@@ -40,10 +41,10 @@ export interface Delivery {
   readonly keyId: string;
   /** The name of the key in comparison form. */
   readonly keyName: string;
-  readonly state: 'pending' | 'delivered' | 'failed' | 'undeliverable' | 'removing';
+  readonly state: 'pending' | 'delivered' | 'failed' | 'undeliverable' | 'removing' | 'held';
   /**
    * The version on the name server, or 0 if the name server lacks the key. For `undeliverable`, the
-   * checked version.
+   * checked version. For `held`, the version that is not delivered until delivery resumes.
    */
   readonly deliveredVersion: number;
   /** For `undeliverable`, set if the name server keeps an earlier version. */
@@ -65,6 +66,21 @@ export interface Claim {
   readonly isConfirmed: boolean;
   /** How many times in a row the name server refused its keys. */
   readonly refusals: number;
+  /** The stamps of this database for the name server, the newest first. */
+  readonly stamps: readonly string[];
+  /** Whether an agent makes the pass. It writes the first stamp, and never holds delivery. */
+  readonly isAgent?: boolean;
+}
+
+/** The start of a hold: a name server has a stamp that its row lacks. */
+export interface Hold {
+  /** The stamps to store. They include the stamp of the name server. */
+  readonly stamps: readonly string[];
+  readonly held: NonNullable<NameServer['held']>;
+  /** The deliveries to hold. */
+  readonly rows: readonly Delivery[];
+  /** Keys that were created or changed since this time are not held. */
+  readonly since: string;
 }
 
 /** The record of a successful pass. */
@@ -86,6 +102,10 @@ export interface PassRecord {
   readonly removed: readonly string[];
   /** Whether another program had changed the name server. */
   readonly foundDrift: boolean;
+  /** What a hold leaves undelivered. Absent or null if delivery is not held. */
+  readonly held?: NameServer['held'];
+  /** The names of keys on the name server that the database lacks. Undefined if not checked. */
+  readonly unknownKeys?: readonly string[] | undefined;
   /** Whether a key was not verified. The pass then counts as a failed attempt. */
   readonly failed: boolean;
   readonly nextCheckMs: number;
@@ -154,16 +174,27 @@ export interface DeliveryStore {
   /**
    * Writes deliveries before the first change of an apply. If the process ends during the apply,
    * new keys still count as Tsigil's. The next pass then applies its state without a comparison.
-   * Throws `LeaseLostError`.
+   * Stores the stamps that the name server may have from now on. Throws `LeaseLostError`.
    */
-  begin(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
+  begin(
+    id: string,
+    holder: string,
+    fence: number,
+    rows: readonly Delivery[],
+    stamps: readonly string[],
+  ): Promise<void>;
+  /**
+   * Holds the delivery to a name server. Returns the deliveries that are held. Throws
+   * `LeaseLostError`.
+   */
+  hold(id: string, holder: string, fence: number, hold: Hold): Promise<readonly Delivery[]>;
   /** Writes deliveries before an agent gets the keys. Throws `LeaseLostError`. */
   intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /**
    * Records keys that an apply without a lease may have left on a name server. Makes the name
    * server due. The next pass applies its state without a comparison.
    */
-  leave(id: string, keys: readonly Delivery[]): Promise<void>;
+  leave(id: string, keys: readonly Delivery[], stamp: string): Promise<void>;
   /**
    * Makes these name servers due at once. Releases their claims if no other process can hold a
    * claim.
@@ -242,6 +273,13 @@ export interface DeliveryStatus {
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;
   request(id: string, confirm: boolean): Promise<void>;
+  /**
+   * Ends the hold of these name servers, or of all. Records the audit entry in the same
+   * transaction. Returns the names of the name servers whose delivery was held.
+   */
+  resume(id: string | undefined, entry: AuditEntry): Promise<readonly string[]>;
+  /** Makes the next pass remove a key that `unknown_keys` lists. Returns false if it does not. */
+  removeKey(id: string, name: string, entry: AuditEntry): Promise<boolean>;
   /** Returns the milliseconds of a monotonic clock. */
   milliseconds(): number;
   /** Checks the requirements of a name server that this process serves. Changes nothing. */

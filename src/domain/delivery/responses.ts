@@ -14,6 +14,7 @@ export const DELIVERY_STATES = [
   'delivered',
   'removing',
   'pending',
+  'held',
   'undeliverable',
   'failed',
 ] as const;

@@ -41,6 +41,8 @@ export function withStatus(server: NameServer, status: ServerStatus | undefined)
 function stateOf(server: NameServer, isServed: boolean, pendingSince: string | null): ServerState {
   if (server.paused) return 'paused';
   if (!isServed) return 'failed';
+  // Delivery was resumed, and its first pass has not ended.
+  if (server.state === 'held' && server.held === null) return 'pending';
   return server.state === 'live' && pendingSince !== null ? 'pending' : server.state;
 }
 
@@ -68,7 +70,10 @@ function shown(
   return {
     name_server: server.name,
     state,
-    delivered_version: delivery?.state === 'undeliverable' ? 0 : (delivery?.deliveredVersion ?? 0),
+    delivered_version:
+      delivery?.state === 'undeliverable' || delivery?.state === 'held'
+        ? 0
+        : (delivery?.deliveredVersion ?? 0),
     applied_at: delivery?.appliedAt ?? null,
     verified_at: delivery?.verifiedAt ?? null,
     attempts: server.attempts,
@@ -89,6 +94,8 @@ function keyStateOf(
   if (!isWanted || delivery?.state === 'removing') return ['removing', ofServer];
   if (delivery?.state === 'undeliverable' && delivery.deliveredVersion === version)
     return ['undeliverable', delivery.error];
+  if (server.held !== null && delivery?.state === 'held' && delivery.deliveredVersion === version)
+    return ['held', ofServer];
   if (server.state === 'open') return ['failed', ofServer];
   if (delivery?.state === 'delivered' && delivery.deliveredVersion === version)
     return ['delivered', null];

@@ -46,6 +46,10 @@ export interface Affected {
   readonly servers: Set<string>;
   /** The ids of name servers that were deleted. */
   readonly deletedServers: Set<string>;
+  /** The ids of keys that were deleted or whose scope was changed. */
+  readonly movedKeys: Set<string>;
+  /** The ids of zones that were deleted. */
+  readonly deletedZones: Set<string>;
 }
 
 /** A transaction that reads and changes resources. */

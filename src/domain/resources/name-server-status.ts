@@ -1,4 +1,5 @@
-import { enumeration, integer, nullable, text } from '../model/field.ts';
+import { anyText, enumeration, integer, list, nullable, text } from '../model/field.ts';
+import { described, responseObject } from '../model/object.ts';
 import { defineFields } from '../model/resource.ts';
 import { serviceField, serviceTime } from './shared-fields.ts';
 
@@ -10,6 +11,7 @@ export const SERVER_STATES = [
   'drifted',
   'failed',
   'blocked',
+  'held',
   'open',
 ] as const;
 
@@ -17,7 +19,9 @@ export const SERVER_STATES = [
 export type ServerState = (typeof SERVER_STATES)[number];
 
 /** The states that a pass finds. */
-export const FOUND_STATES = ['live', 'drifted', 'failed', 'blocked', 'open'] as const;
+export const FOUND_STATES = ['live', 'drifted', 'failed', 'blocked', 'held', 'open'] as const;
+
+const NAMES = list(anyText(), 0, 1000);
 
 /** A state that a pass finds. */
 export type FoundState = (typeof FOUND_STATES)[number];
@@ -27,7 +31,7 @@ export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),
     'pending',
-    '`live`: every key was verified. `pending`: changes are not delivered yet. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed. `blocked`: an operator must confirm the removal of more than 10 keys and more than half of all keys. `open`: the name server accepted an unsigned transfer or update.',
+    '`live`: every key was verified. `pending`: changes are not delivered yet. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed. `blocked`: an operator must confirm a change of the name server that removes more than 10 keys and more than half of all keys. `held`: another or a newer database delivered the keys last, for example before a backup was restored, so only new changes are delivered until an operator resumes delivery. `open`: the name server accepted an unsigned transfer or update.',
     'live',
   ),
   keys_wanted: serviceField(
@@ -48,6 +52,30 @@ export const statusFields = defineFields({
   next_attempt_at: serviceTime(
     'The time of the next attempt after a failure.',
     '2030-01-31T12:00:05.000000',
+  ),
+  held: serviceField(
+    nullable(
+      responseObject({
+        added: described(integer(0), 'The number of keys that the name server lacks.'),
+        removed: described(integer(0), 'The number of keys that only the name server has.'),
+        changed: described(
+          integer(0),
+          'The number of keys that the name server has with another secret, algorithm, right or zone.',
+        ),
+        added_keys: described(NAMES, 'The names of these keys, at most 100.'),
+        removed_keys: described(NAMES, 'The names of these keys, at most 100.'),
+        changed_keys: described(NAMES, 'The names of these keys, at most 100.'),
+      }),
+    ),
+    null,
+    'What resumed delivery would change on the name server. Null if delivery is not held.',
+    null,
+  ),
+  unknown_keys: serviceField(
+    NAMES,
+    [],
+    'The names of keys on a PowerDNS server that the database lacks, at most 1,000.',
+    ['former-key'],
   ),
   error_code: serviceField(
     nullable(text({ min: 1, max: 64 })),

@@ -74,6 +74,7 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
     clock,
     random,
     holder: agent,
+    since: clock(),
     onDrift,
     concurrency: 1,
     observe(result) {

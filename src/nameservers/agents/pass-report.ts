@@ -33,7 +33,7 @@ export function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result 
     probed_all: isComplete(record),
     found_drift: record.foundDrift,
     deliveries: changed.flatMap(({ keyId, state: of, deliveredVersion, error: failure }) =>
-      of === 'pending' // only the service writes this state
+      of === 'pending' || of === 'held' // only the service writes these states
         ? []
         : [
             {

@@ -173,6 +173,7 @@ export function createRemoteStore({
       if (!(await holds())) throw new LeaseLostError();
       pass.begun = new Set(rows.map(({ keyId }) => keyId));
     },
+    hold: () => Promise.resolve([]), // only the service holds delivery
     intend: () => Promise.resolve(),
     leave: () => Promise.resolve(), // the service accepts no report without a lease
     checkNow: () => Promise.resolve(),

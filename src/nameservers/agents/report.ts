@@ -78,6 +78,7 @@ export function readReport(
       foundDrift: report.found_drift,
       keysWanted: report.keys_wanted,
       keysLive: report.keys_live,
+      held: null,
     },
   };
 }

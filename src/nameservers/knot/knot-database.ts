@@ -1,5 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  byMember,
+  isSameSet,
+  listsOf,
   RIGHTS,
   withKept,
   type DesiredKey,
@@ -24,7 +27,12 @@ interface Rule {
   readonly keys: ReadonlySet<string>;
   readonly addresses: readonly string[];
   readonly denies: boolean;
+  readonly comment: string;
 }
+
+/** The rule whose comment has the stamp of the last delivery. */
+const STAMPED = 'tsigil-transfer';
+const STAMP = /^Tsigil stamp ([0-9a-f]{16})$/;
 
 /** The differences between the server and a desired state, and the commands that resolve them. */
 interface Plan {
@@ -97,6 +105,13 @@ export function createKnotDatabase(controlSocket: string): Driver {
 
     compare: async (state, owned, signal) => (await plan(state, owned, signal)).differences,
 
+    stamp: (signal) =>
+      connected(signal, async (connection) => {
+        const unit = { command: 'conf-read', section: 'acl', id: STAMPED, item: 'comment' };
+        const [found] = await connection.run(unit);
+        return STAMP.exec(found?.data ?? '')?.[1];
+      }),
+
     async check(signal) {
       const requirement = 'The control channel of Knot DNS accepts commands.';
       try {
@@ -136,17 +151,27 @@ function planOf(
   const isTaken = ({ name }: DesiredKey) => present.has(name) && !ours.has(name);
   const keys = all.filter((key) => !isTaken(key));
   const names = new Set(keys.map(({ name }) => name));
+  const others = new Set(
+    state.isHeld ? [...ours].filter((name) => !owned.has(name) && !names.has(name)) : [],
+  );
+  const wanted = wantedRules(keys, rules, others);
+  const [before, after] = [rules, wanted].map((each) =>
+    byMember(new Map([...each].map(([id, { keys: members }]) => [id, members]))),
+  );
   const differences: Difference[] = [];
-  const before: KnotUnit[] = [];
+  const first: KnotUnit[] = [];
   for (const key of keys) {
-    const { kind, commands } = keyChange(key, present.get(key.name));
-    before.push(...commands);
-    if (kind !== undefined) differences.push({ kind, key: key.name, message: MESSAGES[kind] });
+    const { kind = 'changed', commands } = keyChange(key, present.get(key.name));
+    first.push(...commands);
+    if (commands.length > 0 || !isSameSet(before?.get(key.name), after?.get(key.name)))
+      differences.push({ kind, key: key.name, message: MESSAGES[kind] });
   }
-  const extra = [...present.keys()].filter((name) => ours.has(name) && !names.has(name));
+  const extra = [...present.keys()].filter(
+    (name) => ours.has(name) && !names.has(name) && !others.has(name),
+  );
   for (const key of extra) differences.push({ kind: 'extra', key, message: MESSAGES.extra });
   const changes: KnotUnit[] = [];
-  for (const [id, { right, keys: members }] of wantedRules(keys, rules)) {
+  for (const [id, { right, keys: members }] of wanted) {
     const commands = ruleCommands(id, right, members, rules.get(id));
     changes.push(...commands);
     if (commands.length > 0)
@@ -156,18 +181,24 @@ function planOf(
       });
   }
   // A key must exist before a rule names it, and no rule may name a key that is removed.
-  const after = extra.map((name) => ({ command: 'conf-unset', section: 'key', id: `${name}.` }));
-  return {
-    keys,
-    taken: all.filter(isTaken),
-    differences,
-    commands: [...before, ...changes, ...after],
-  };
+  const last = extra.map((name) => ({ command: 'conf-unset', section: 'key', id: `${name}.` }));
+  const commands = [...first, ...changes, ...last];
+  const [next, ...known] = state.stamps ?? [];
+  const carried = STAMP.exec(rules.get(STAMPED)?.comment ?? '')?.[1] ?? '';
+  const isStamped = next === undefined || carried === next || known.includes(carried);
+  if (!isStamped)
+    differences.push({ kind: 'other', message: 'Knot DNS lacks the stamp of the last delivery.' });
+  if (next !== undefined && (commands.length > 0 || !isStamped))
+    commands.push({
+      ...{ command: 'conf-set', section: 'acl', id: STAMPED, item: 'comment' },
+      data: `Tsigil stamp ${next}`,
+    });
+  return { keys, taken: all.filter(isTaken), differences, commands };
 }
 
 const MESSAGES = {
   missing: 'Knot DNS lacks the key.',
-  changed: 'Knot DNS has the key with another algorithm or secret.',
+  changed: 'Knot DNS has the key with another algorithm, secret, right or zone.',
   extra: 'Knot DNS still has the key.',
 } as const;
 
@@ -186,22 +217,29 @@ function keyChange(
     : { kind: 'changed', commands: values };
 }
 
-/** Returns the rules with their keys: the rules that keys need, and the rules that exist. */
-function wantedRules(keys: readonly DesiredKey[], rules: ReadonlyMap<string, Rule>) {
+/**
+ * Returns the rules with their keys: the rules that keys need, and the rules that exist. Keys in
+ * `others` stay in their rules.
+ */
+function wantedRules(
+  keys: readonly DesiredKey[],
+  rules: ReadonlyMap<string, Rule>,
+  others: ReadonlySet<string>,
+) {
   const wanted = new Map<string, { readonly right: Right; readonly keys: Set<string> }>();
-  const ruleOf = (id: string, right: Right) => {
+  const ruleOf = (id: string) => {
+    const right: Right = id.startsWith('tsigil-update') ? 'update' : 'transfer';
     const rule = wanted.get(id) ?? { right, keys: new Set<string>() };
     wanted.set(id, rule);
     return rule;
   };
-  for (const right of RIGHTS) {
-    ruleOf(`tsigil-${right}`, right);
-    for (const id of rules.keys()) if (id.startsWith(`tsigil-${right}-`)) ruleOf(id, right);
-    for (const { name, rights, zones } of keys)
-      if (rights.includes(right))
-        for (const suffix of zones === 'all' ? [''] : zones.map((zone) => `-${zone}`))
-          ruleOf(`tsigil-${right}${suffix}`, right).keys.add(name);
+  for (const id of listsOf({ rights: RIGHTS, zones: 'all' })) ruleOf(id);
+  for (const [id, { keys: members }] of rules) {
+    if (!/^tsigil-(?:transfer|update)\b/.test(id)) continue;
+    const rule = ruleOf(id); // an existing rule stays, because a zone may refer to it
+    for (const name of members) if (others.has(name)) rule.keys.add(name);
   }
+  for (const key of keys) for (const id of listsOf(key)) ruleOf(id).keys.add(key.name);
   return wanted;
 }
 
@@ -226,7 +264,7 @@ function ruleCommands(
   const set = (item: string, data: string) => of('conf-set', item, data);
   const cleared = (item: string, present: string) =>
     present === '' ? [] : [of('conf-unset', item)];
-  const found: Rule = rule ?? { right: '', keys: new Set(), addresses: [], denies: false };
+  const found: Rule = rule ?? NO_RULE;
   const denies = wanted.size === 0;
   const addresses = denies ? [NO_ADDRESS] : [];
   return [
@@ -246,6 +284,8 @@ function ruleCommands(
   ];
 }
 
+const NO_RULE: Rule = { right: '', keys: new Set(), addresses: [], denies: false, comment: '' };
+
 /** Returns Tsigil's rules in the response to `conf-read acl`. */
 function rulesOf(units: readonly KnotUnit[]): ReadonlyMap<string, Rule> {
   const rules = new Map<string, Record<string, string[]>>();
@@ -259,13 +299,14 @@ function rulesOf(units: readonly KnotUnit[]): ReadonlyMap<string, Rule> {
     rules.set(place.id, items);
   }
   return new Map(
-    [...rules].map(([id, { key = [], address = [], action = [], deny = [] }]) => [
+    [...rules].map(([id, { key = [], address = [], action = [], deny = [], comment = [] }]) => [
       id,
       {
         right: action.join(),
         keys: new Set(key.map(comparisonForm)),
         addresses: address,
         denies: deny[0] === 'on',
+        comment: comment[0] ?? '',
       },
     ]),
   );

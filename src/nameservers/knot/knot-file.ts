@@ -1,13 +1,14 @@
 import {
+  listsOf,
   RIGHTS,
-  type DesiredKey,
   type DesiredState,
   type Right,
 } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { knotSections } from '../../domain/key-formats/read-knot.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
-import { hasKeys, type FileServer } from '../file-server.ts';
+import { hasKeys, type AccessLists, type FileServer } from '../file-server.ts';
 import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
 
 /** The beginning of a key or of an access rule in the file. */
@@ -30,6 +31,7 @@ export function knotFile(controlSocket: string): FileServer {
     readKeys: (content) =>
       knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content),
     render,
+    lists: listsIn,
     async load(signal) {
       const units = await run({ command: 'reload' }, signal);
       const error = units.find((unit) => unit.error !== undefined)?.error;
@@ -71,33 +73,47 @@ export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
 export const NO_ADDRESS = '0.0.0.0/32';
 const EMPTY = `address: ${NO_ADDRESS}\n    deny: on`;
 
+/** Returns the rules in the content of a file. */
+function listsIn(content: string): AccessLists {
+  const rules = content.matchAll(/^ {2}- id: "(tsigil-[a-z0-9._-]+)"\n {4}action: .*\n {4}(.*)$/gm);
+  return new Map(
+    [...rules].map(([, name = '', access = '']) => [
+      name,
+      access.startsWith('key:')
+        ? [...access.matchAll(/"([^"]+)"/g)].map(([, key = '']) => comparisonForm(key))
+        : [],
+    ]),
+  );
+}
+
 /**
  * Returns the keys and rules. A rule stays in the file when its zone is deleted, because a zone may
  * still refer to it.
  */
-function* render({ zones, keys }: DesiredState, former: string): Iterable<string> {
-  const rules = new Map<string, { readonly right: Right; readonly members: DesiredKey[] }>();
-  const nameOf = (right: Right, zone?: string) =>
-    zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
-  const define = (name: string, right: Right) => rules.set(name, { right, members: [] });
+function* render(
+  { zones, keys }: DesiredState,
+  others: readonly Key[],
+  present: AccessLists,
+): Iterable<string> {
+  const rules = new Map<string, string[]>();
   const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
-  for (const zone of [undefined, ...zones, ...named])
-    for (const right of RIGHTS) define(nameOf(right, zone), right);
-  for (const [, name = '', right] of former.matchAll(
-    /^ {2}- id: "(tsigil-(transfer|update)-[a-z0-9._-]+)"/gm,
-  ))
-    if (!rules.has(name)) define(name, right === 'update' ? 'update' : 'transfer');
-  for (const key of keys)
-    for (const right of key.rights)
-      for (const zone of key.zones === 'all' ? [undefined] : key.zones)
-        rules.get(nameOf(right, zone))?.members.push(key);
-  if (keys.length > 0) yield 'key:\n';
-  for (const { name, algorithm, secret } of keys)
+  for (const scope of ['all', ...[...zones, ...named].map((zone) => [zone])] as const)
+    for (const name of listsOf({ rights: RIGHTS, zones: scope })) rules.set(name, []);
+  const kept = new Set(others.map(({ name }) => name));
+  for (const [name, members] of present)
+    rules.set(
+      name,
+      members.filter((member) => kept.has(member)),
+    );
+  for (const key of keys) for (const name of listsOf(key)) rules.get(name)?.push(key.name);
+  if (keys.length + others.length > 0) yield 'key:\n';
+  for (const { name, algorithm, secret } of [...keys, ...others])
     yield `  - id: "${name}."\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`;
   yield 'acl:\n';
-  for (const [name, { right, members }] of rules) {
+  for (const [name, members] of rules) {
+    const right: Right = name.startsWith('tsigil-update') ? 'update' : 'transfer';
     const access =
-      members.length === 0 ? EMPTY : `key: [${members.map((key) => `"${key.name}."`).join(', ')}]`;
+      members.length === 0 ? EMPTY : `key: [${members.map((key) => `"${key}."`).join(', ')}]`;
     yield `  - id: "${name}"\n    action: ${right}\n    ${access}\n`;
   }
 }

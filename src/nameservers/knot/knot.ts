@@ -55,6 +55,7 @@ export const knot = defineDriver({
     return {
       apply: async (...given) => (await chosen()).apply(...given),
       compare: async (state, owned, signal) => (await chosen()).compare(state, owned, signal),
+      stamp: async (signal) => (await chosen()).stamp(signal),
       async check(signal) {
         try {
           return await (await chosen()).check(signal);

@@ -17,13 +17,35 @@ export function isSameKey(key: DesiredKey, found: ServerKey | undefined): boolea
  */
 export async function writeKey(
   api: PowerdnsApi,
-  key: DesiredKey,
+  key: Pick<DesiredKey, 'name' | 'algorithm' | 'secret'>,
   found: ServerKey | undefined,
 ): Promise<void> {
   if (found?.algorithm === key.algorithm) return api.changeSecret(key.name, key.secret);
   // A request to change the algorithm would add a second key with the same name.
   if (found !== undefined) await api.deleteKey(key.name);
   await api.createKey(key);
+}
+
+/** The name of the keys whose secrets are stamps, without the id of the name server. */
+export const STAMP_PREFIX = 'tsigil-stamp-';
+
+/** The beginning of a stamp's secret. The random octets after it are known to no one. */
+const STAMP_OCTETS = 24;
+
+/** Returns the key whose secret ends with a stamp. No zone accepts this key. */
+export function stampKey(id: string, stamp: string) {
+  const secret = Buffer.concat([randomBytes(STAMP_OCTETS), Buffer.from(stamp, 'hex')]);
+  return {
+    name: `${STAMP_PREFIX}${id}`,
+    algorithm: 'hmac-sha256',
+    secret: secret.toString('base64'),
+  };
+}
+
+/** Reads the stamp of the name server with this id. Throws `DriverError`. */
+export async function readStamp(api: PowerdnsApi, id: string): Promise<string | undefined> {
+  const found = await api.key(`${STAMP_PREFIX}${id}`);
+  return found && Buffer.from(found.secret, 'base64').subarray(STAMP_OCTETS).toString('hex');
 }
 
 /** The beginning of each random secret, in base64. */

@@ -78,42 +78,40 @@ export function differencesOf({
   wanted,
 }: Plan): readonly Difference[] {
   const desired = new Set(keys.map(({ name }) => name));
-  const differences = keys.flatMap((key): Difference[] => {
-    const found = known.keys.get(key.name);
-    if (found === undefined)
-      return [{ kind: 'missing', key: key.name, message: 'PowerDNS lacks the key.' }];
-    return isSameKey(key, found)
-      ? []
-      : [
-          {
-            kind: 'changed',
-            key: key.name,
-            message: 'PowerDNS has the key with another algorithm or secret.',
-          },
-        ];
-  });
+  const found = new Map<string, Difference>();
+  const others: Difference[] = [];
+  const note = (kind: 'missing' | 'changed' | 'extra', key: string, message: string) => {
+    if (!found.has(key)) found.set(key, { kind, key, message });
+  };
+  for (const key of keys) {
+    const { name } = key;
+    const present = known.keys.get(name);
+    if (present === undefined) note('missing', name, 'PowerDNS lacks the key.');
+    else if (!isSameKey(key, present))
+      note('changed', name, 'PowerDNS has the key with another algorithm or secret.');
+  }
   for (const name of present)
-    if (ours.has(name) && !desired.has(name))
-      differences.push({ kind: 'extra', key: name, message: 'PowerDNS still has the key.' });
+    if (ours.has(name) && !desired.has(name)) note('extra', name, 'PowerDNS still has the key.');
   for (const zone of zones) {
     const grants = known.grants.get(zone);
     if (grants === undefined) continue;
     const target = grown(shrunk(grants, ours, wanted(zone)), wanted(zone));
     for (const right of RIGHTS) {
-      const granted = new Set(grants[right]);
-      const isEqual =
-        target[right].length === grants[right].length &&
-        target[right].every((name) => granted.has(name));
-      const message = `The keys with the right '${right}' in the zone '${zone}' differ from the desired keys.`;
-      if (!isEqual) differences.push({ kind: 'other', message });
+      const [granted, targets] = [new Set(grants[right]), new Set(target[right])];
+      for (const name of new Set([...granted, ...targets])) {
+        if (granted.has(name) === targets.has(name)) continue;
+        const message = `The right '${right}' of the key in the zone '${zone}' differs from the desired right.`;
+        if (desired.has(name)) note('changed', name, message);
+        else others.push({ kind: 'other', message });
+      }
     }
     // A pass ended between its changes to the keys and to the networks.
     const hasKeys = grants.update.length > 0;
     if (hasKeys && grants.updateFrom.length === 0 && target.updateFrom.length > 0)
-      differences.push({
+      others.push({
         kind: 'other',
         message: `No network may update the zone '${zone}', although keys have the right 'update'.`,
       });
   }
-  return differences;
+  return [...found.values(), ...others];
 }

@@ -11,7 +11,16 @@ import { line } from '../include-file.ts';
 import { inParallel, limiter } from './parallel.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, writeGrants, type Grants } from './powerdns-grants.ts';
-import { disableKey, isDisabledKey, isSameKey, randomSecret, writeKey } from './powerdns-keys.ts';
+import {
+  disableKey,
+  isDisabledKey,
+  isSameKey,
+  randomSecret,
+  readStamp,
+  STAMP_PREFIX,
+  stampKey,
+  writeKey,
+} from './powerdns-keys.ts';
 import {
   differencesOf,
   grown,
@@ -46,7 +55,7 @@ const options = object({
 export const powerdns = defineDriver({
   options,
   rights: RIGHTS,
-  create(given): Driver {
+  create(given, id): Driver {
     const open = createPowerdnsApi(given);
     const { requests, zoneChanges } = given;
 
@@ -57,7 +66,8 @@ export const powerdns = defineDriver({
       owned: ReadonlySet<string>,
     ): Promise<Plan> => {
       const known: Known = { keys: new Map(), grants: new Map() };
-      const [zones, present] = await Promise.all([api.zones(), api.keys()]);
+      const [zones, all] = await Promise.all([api.zones(), api.keys()]);
+      const present = all.filter((name) => !name.startsWith(STAMP_PREFIX));
       const names = new Set(present);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
       const unread = [...state.keys, ...kept].filter(({ name }) => names.has(name));
@@ -70,12 +80,13 @@ export const powerdns = defineDriver({
         if (found === undefined || owned.has(key.name)) return false;
         return !isSameKey(key, found) && !isDisabledKey(found);
       };
-      const all = withKept({ ...state, kept }, known.keys);
-      const keys = all.filter((key) => !isTaken(key));
-      const taken = all.filter(isTaken);
+      const wanted = withKept({ ...state, kept }, known.keys);
+      const keys = wanted.filter((key) => !isTaken(key));
+      const taken = wanted.filter(isTaken);
       const ours = new Set([...owned, ...keys.map(({ name }) => name)]);
       for (const { name } of taken) ours.delete(name);
-      return { known, zones, present: names, keys, taken, ours, wanted: wantedGrants(state, keys) };
+      const grants = wantedGrants(state, keys);
+      return { known, zones, present: names, keys, taken, ours, wanted: grants };
     };
 
     return {
@@ -83,6 +94,12 @@ export const powerdns = defineDriver({
         const api = await open(signal);
         const { known, zones, keys, taken, present, ours, wanted } = await plan(api, state, owned);
         await intend?.(keys);
+        // The stamp comes first: a server with some of the changes does not have the former stamp.
+        const [stamp] = state.stamps ?? [];
+        if (stamp !== undefined) {
+          const key = stampKey(id, stamp);
+          await writeKey(api, key, await api.key(key.name));
+        }
         const desired = new Set(keys.map(({ name }) => name));
         const existing = new Set(present);
         const exists = (name: string) => existing.has(name);
@@ -130,7 +147,21 @@ export const powerdns = defineDriver({
           const grants = await readGrants(api, zone);
           if (grants !== undefined) known.grants.set(zone, grants);
         });
-        return differencesOf(planned);
+        const [next, ...stamps] = state.stamps ?? [];
+        const carried = next === undefined ? undefined : await readStamp(api, id);
+        const isStamped = next === carried || stamps.some((stamp) => stamp === carried);
+        const message = 'PowerDNS lacks the stamp of the last delivery.';
+        return [
+          ...differencesOf(planned),
+          ...(isStamped ? [] : [{ kind: 'other', message } as const]),
+        ];
+      },
+
+      stamp: async (signal) => readStamp(await open(signal), id),
+
+      async unknownKeys(owned, signal) {
+        const names = await (await open(signal)).keys();
+        return names.filter((name) => !owned.has(name) && !name.startsWith(STAMP_PREFIX));
       },
 
       check: (signal) => checkServer(open, signal),

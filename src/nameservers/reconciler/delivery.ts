@@ -18,7 +18,7 @@ export interface DeliveryOptions {
   readonly deliveries: DeliveryStore;
   readonly agents: AgentStore;
   readonly clock: Clock;
-  readonly status: Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'removing' | 'request'>;
+  readonly status: Omit<DeliveryStatus, 'milliseconds' | 'changed' | 'check'>;
   readonly nameServers: readonly ConfiguredNameServer[];
   readonly onDrift: 'repair' | 'report';
   readonly concurrency: number;
@@ -47,6 +47,7 @@ const CHECK_MS = 20_000;
 /** Prepares the delivery of keys to the name servers of this process. */
 export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   const { store, deliveries, status, nameServers, log } = options;
+  const since = options.clock();
   const waiters = new Set<() => void>();
   let reconciler: Reconciler | undefined;
   let isEnding = false;
@@ -72,6 +73,16 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       async request(id, confirm) {
         await status.request(id, confirm);
         store.announced();
+      },
+      async resume(id, entry) {
+        const names = await status.resume(id, entry);
+        store.announced();
+        return names;
+      },
+      async removeKey(id, name, entry) {
+        const found = await status.removeKey(id, name, entry);
+        store.announced();
+        return found;
       },
       changed(ms) {
         if (isEnding) return Promise.resolve(false);
@@ -129,6 +140,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         clock: dependencies.clock,
         random: Math.random,
         holder: randomUUID(),
+        since,
         onDrift: options.onDrift,
         concurrency: options.concurrency,
         observe: observed,

@@ -1,4 +1,4 @@
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey, DesiredState } from '../../domain/delivery/desired-state.ts';
 import { hashOf, intendedOf, isMassRemoval, leftoversOf } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
@@ -9,14 +9,16 @@ import {
   type Failure,
 } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { nextIfOver } from '../../domain/scheduling/slicer.ts';
 import type { Driver, KeyProblem } from '../driver.ts';
 import { newSlicer } from '../slices.ts';
 import { failureOf, PassError } from './failures.ts';
+import { heldOf, holdReason, nextStamps, rowsToHold, withoutHeld } from './hold.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
 import { redactor } from './redaction.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
-import { settle, type SettleDependencies } from './settle.ts';
+import { settle, type Decided, type SettleDependencies } from './settle.ts';
 
 /** The dependencies of a pass. */
 export interface PassDependencies extends SettleDependencies {
@@ -26,6 +28,8 @@ export interface PassDependencies extends SettleDependencies {
   readonly holder: string;
   /** Whether a pass repairs or only reports differences that another program made. */
   readonly onDrift: 'repair' | 'report';
+  /** The time since when callers can change this database. */
+  readonly since: string;
   /** Aborts when the service stops without waiting for the pass to end. */
   readonly signal: AbortSignal;
 }
@@ -48,6 +52,8 @@ export interface PassResult {
   readonly lagSeconds: number | undefined;
   readonly keysWanted: number;
   readonly keysLive: number;
+  /** What a hold leaves undelivered. Null if delivery is not held. */
+  readonly held: NameServer['held'];
 }
 
 /**
@@ -64,7 +70,7 @@ export async function makePass(
   const claim = await store.claim(id, holder, LEASE_MS);
   if (claim === undefined) return undefined;
   const lease = keepLease(store, id, holder, claim.fence, dependencies.signal);
-  const known: Known = { wanted: [], applying: undefined };
+  const known: Known = { wanted: [], applying: undefined, stamp: '' };
   try {
     return await reconcile(dependencies, claim, known, lease.signal);
   } catch (error) {
@@ -75,7 +81,7 @@ export async function makePass(
     // This pass may have replaced what a later holder applied, or added keys that the later holder
     // removed.
     if (result.outcome === 'lost' && known.applying !== undefined)
-      await store.leave(id, leftoversOf(known.applying));
+      await store.leave(id, leftoversOf(known.applying), known.stamp);
     return result;
   } finally {
     lease.stop();
@@ -87,6 +93,8 @@ interface Known {
   wanted: readonly DesiredKey[];
   /** The keys that the driver delivers. Undefined before its first change. */
   applying: readonly DesiredKey[] | undefined;
+  /** The stamp that the driver writes. */
+  stamp: string;
 }
 
 function lost({ server }: Claim): PassResult {
@@ -105,6 +113,7 @@ function nothing(server: NameServer): PassResult {
     lagSeconds: undefined,
     keysWanted: server.keys_wanted,
     keysLive: server.keys_live,
+    held: server.held,
   };
 }
 
@@ -146,31 +155,55 @@ async function reconcile(
   // its row remains.
   const outbox = await store.outbox(server.id);
   const desired = await store.desired(server);
-  const { state } = desired;
-  known.wanted = state.keys;
+  known.wanted = desired.state.keys;
   const slicer = newSlicer();
-  const former = await store.deliveries(server.id);
+  let former = await store.deliveries(server.id);
   await nextIfOver(slicer);
   const gone = goneOf(desired, former);
   await nextIfOver(slicer);
   const present = former.filter(isOnServer);
-  // Do not count keys that a former pass removed. A late apply added them again, or their removal
-  // was not verified.
-  const removals = gone.filter(({ state: of }) => of !== 'removing').length;
-  if (!claim.isConfirmed && isMassRemoval(removals, present.length))
-    throw new PassError(
-      'blocked',
-      'blocked_removal',
-      removalMessage(removals, present.length, server),
-    );
+  assertExplained(claim, gone, present.length);
+  const carried = await driver.stamp(signal);
+  const isForeign =
+    carried !== undefined && !claim.stamps.includes(carried) && claim.isAgent !== true;
+  const stamps = claim.isAgent === true ? claim.stamps : nextStamps(carried, claim.stamps);
+  [known.stamp = ''] = stamps;
+  const whole: DesiredState = { ...desired.state, stamps };
+  const namesOf = (rows: readonly Delivery[]) => new Set(rows.map(({ keyName }) => keyName));
+  let { held } = server;
+  if (isForeign) {
+    // Another or a newer database delivered the keys last.
+    const differences = await driver.compare(whole, namesOf(present), signal);
+    const found = heldOf(differences);
+    if (found !== null) {
+      held = found;
+      const rows = rowsToHold(whole, former, differences);
+      const hold = { stamps, held, rows, since: dependencies.since };
+      const begun = await store.hold(server.id, holder, fence, hold);
+      const ids = new Set(begun.map(({ keyId }) => keyId));
+      former = [...former.filter(({ keyId }) => !ids.has(keyId)), ...begun];
+    }
+  }
+  const { state, heldIds } =
+    held === null ? { state: whole, heldIds: new Set<string>() } : withoutHeld(whole, former);
+  // A removed key is verified with its secret. The name server may have another one of a held key.
   for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
+  for (const id of heldIds) memory.delete(id);
   await nextIfOver(slicer);
-  const owned = new Set(present.map(({ keyName }) => keyName));
+  const owned = namesOf(present.filter(({ keyId }) => !heldIds.has(keyId)));
   await nextIfOver(slicer);
+  const wanted = new Set(state.keys.map(({ id }) => id));
+  const revived = former.filter(({ keyId, state: of }) => of === 'removing' && wanted.has(keyId));
+  if (revived.length > 0)
+    await store.intend(
+      ...([server.id, holder, fence] as const),
+      revived.map((row) => ({ ...row, state: 'pending' })),
+    );
   const hash = hashOf(state);
   await nextIfOver(slicer);
   const isApplied =
     hash === claim.appliedHash &&
+    !isForeign &&
     former.every((each) => ['delivered', 'undeliverable'].includes(each.state));
   const differences = isApplied ? await driver.compare(state, owned, signal) : [];
   await nextIfOver(slicer);
@@ -193,6 +226,7 @@ async function reconcile(
       nextProbeMs: undefined,
       foundDrift,
       failed: false,
+      held,
     };
     await store.record(server.id, holder, fence, record);
     return { ...nothing(server), outcome: 'drifted', state: 'drifted', error, foundDrift };
@@ -202,7 +236,7 @@ async function reconcile(
   if (foundDrift || !isApplied) {
     // Before its first change, the driver may find that another program already uses a key's name.
     const applied = await driver.apply(state, owned, signal, async (keys) => {
-      await store.begin(server.id, holder, fence, intendedOf(keys, former));
+      await store.begin(server.id, holder, fence, intendedOf(keys, former), stamps);
       known.applying = keys;
     });
     problems = applied.problems;
@@ -211,7 +245,7 @@ async function reconcile(
   const settled = await settle({
     dependencies,
     claim,
-    desired,
+    desired: { ...desired, state },
     former,
     gone,
     problems,
@@ -220,18 +254,28 @@ async function reconcile(
     isInterrupted: () => store.isBehind(server.id, outbox),
   });
   const interval = checkInterval(server, clock(), random);
-  const { record } = settled;
+  const isStillHeld = held !== null;
+  if (isStillHeld) held = heldOf(await driver.compare(whole, namesOf(present), signal));
+  const record = heldRecord(settled.record, held, desired, server);
+  const unknownKeys =
+    hasApplied && !isStillHeld
+      ? undefined
+      : await driver.unknownKeys?.(namesIn(desired, former), signal);
   const lagSeconds = await store.record(server.id, holder, fence, {
     ...record,
     outbox,
     foundDrift,
-    appliedHash: hash,
+    held,
+    unknownKeys,
+    appliedHash: held === null ? hash : null,
     appliedAt: hasApplied ? clock() : undefined,
     nextCheckMs: record.failed
       ? retryMs(server.attempts + 1, 0, record.error?.code, random)
-      : settled.foundUnreadable
-        ? UNREADABLE_RETRY_MS
-        : interval,
+      : isStillHeld && held === null
+        ? 0 // nothing differs any more: deliver the keys that were held
+        : settled.foundUnreadable
+          ? UNREADABLE_RETRY_MS
+          : interval,
     nextProbeMs: { all: interval, interrupted: RESUME_MS, none: undefined }[settled.probed],
   });
   // Keys whose secret is unreadable stay on the name server, which may quote their secrets.
@@ -249,7 +293,44 @@ async function reconcile(
     lagSeconds,
     keysWanted: record.keysWanted,
     keysLive: record.keysLive,
+    held,
   };
+}
+
+/** Returns the record of a pass during a hold, which is not a failure. */
+function heldRecord(
+  record: Decided,
+  held: NameServer['held'],
+  { state }: Desire,
+  { name }: NameServer,
+): Decided {
+  if (held === null) return record;
+  const keysWanted = state.keys.length;
+  if (record.state !== 'live') return { ...record, keysWanted };
+  return { ...record, keysWanted, state: 'held', error: holdReason(held, name) };
+}
+
+/** Returns the names of all keys that the database has or had on a name server. */
+function namesIn({ state, undeliverable }: Desire, former: readonly Delivery[]): Set<string> {
+  return new Set([
+    ...[...state.keys, ...(state.kept ?? [])].map(({ name }) => name),
+    ...undeliverable.map(({ key }) => comparisonForm(key.name)),
+    ...former.map(({ keyName }) => keyName),
+  ]);
+}
+
+/**
+ * Throws `PassError` if a pass would remove most keys, and the database does not state why. Keys
+ * that were deleted or moved are `removing`.
+ */
+function assertExplained(
+  { server, isConfirmed }: Claim,
+  gone: readonly Delivery[],
+  present: number,
+): void {
+  const removals = gone.filter(({ state }) => state !== 'removing').length;
+  if (isConfirmed || !isMassRemoval(removals, present)) return;
+  throw new PassError('blocked', 'blocked_removal', removalMessage(removals, present, server));
 }
 
 /** Returns whether a name server may have a key. */

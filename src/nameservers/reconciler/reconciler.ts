@@ -29,6 +29,8 @@ export interface ReconcilerDependencies {
   readonly clock: Clock;
   random(): number;
   readonly holder: string;
+  /** The time since when callers can change this database. */
+  readonly since: string;
   readonly onDrift: 'repair' | 'report';
   /** The maximum number of concurrent passes. */
   readonly concurrency: number;

@@ -35,13 +35,13 @@ export async function readClaim(
   id: string,
 ): Promise<Claim | undefined> {
   const row = await sql.one(
-    `SELECT ${table.columns.join(', ')}, fence, applied_hash, confirmed, refusals,
+    `SELECT ${table.columns.join(', ')}, fence, applied_hash, confirmed, refusals, stamps,
       CASE WHEN probe_at = 0 THEN 'all' WHEN probe_at <= ${now} THEN 'due' ELSE 'none' END AS probes
       FROM nameservers WHERE id = ?`,
     [id],
   );
   if (row === undefined) return undefined;
-  const { fence, applied_hash: hash, confirmed, refusals, probes, ...rest } = row;
+  const { fence, applied_hash: hash, confirmed, refusals, stamps, probes, ...rest } = row;
   return {
     server: table.decode(rest),
     fence: Number(fence),
@@ -49,5 +49,6 @@ export async function readClaim(
     probes: probes === 'all' || probes === 'due' ? probes : 'none',
     isConfirmed: Number(confirmed) === 1,
     refusals: Number(refusals),
+    stamps: String(stamps).split(' ').filter(Boolean),
   };
 }

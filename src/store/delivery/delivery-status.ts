@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import type { DeliveryStatus, KeyOnServer, ServerStatus } from '../../domain/delivery/ports.ts';
 import { timestampOf } from '../../domain/text/timestamps.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Tsigkey } from '../../domain/resources/tsigkey.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
+import { insertRecord } from '../sql/audit-records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { createDeliveryStore, requestPass } from './delivery-store.ts';
-import { deliveryOf } from './pass-records.ts';
-import { places } from './outbox.ts';
+import { deliveryOf, putDeliveries } from './pass-records.ts';
+import { addRows, places } from './outbox.ts';
 
 /** How long a process counts as serving a name server after its last report, in milliseconds. */
 const SEEN_MS = 35_000;
@@ -31,7 +33,7 @@ export function openDelivery(database: Database, store: Store, clock: Clock) {
 export function createDeliveryStatus(
   database: Database,
   store: Store,
-): Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'removing' | 'request'> {
+): Omit<DeliveryStatus, 'milliseconds' | 'changed' | 'check'> {
   const { nowMs } = database.dialect;
   const statuses = async (ids: readonly string[]): Promise<Map<string, ServerStatus>> => {
     const found = new Map<string, ServerStatus>();
@@ -100,7 +102,51 @@ export function createDeliveryStatus(
       });
     },
     request: (id, confirm) => requestPass(database, id, confirm),
+    resume: (id, entry) =>
+      database.write(async (sql) => {
+        const condition = `held IS NOT NULL${id === undefined ? '' : ' AND id = ?'}`;
+        const parameters = id === undefined ? [] : [id];
+        const rows = await sql.all(
+          `SELECT id, name, held FROM nameservers WHERE ${condition} ORDER BY name`,
+          parameters,
+        );
+        const held = rows.map((row) => ({ name: String(row.name), ...readHeld(row) }));
+        await insertRecord(sql, { ...entry, detail: { ...entry.detail, name_servers: held } });
+        if (rows.length === 0) return [];
+        await sql.run(
+          `UPDATE deliveries SET state = 'pending' WHERE state = 'held' AND nameserver_id IN
+            (SELECT id FROM nameservers WHERE ${condition})`,
+          parameters,
+        );
+        await addRows(sql, nowMs, condition, parameters);
+        await sql.run(
+          `UPDATE nameservers SET held = NULL, applied_hash = NULL, check_at = 0, retry_at = 0
+            WHERE ${condition}`,
+          parameters,
+        );
+        return held.map(({ name }) => name);
+      }),
+    removeKey: (id, name, entry) =>
+      database.write(async (sql) => {
+        const row = await sql.one('SELECT unknown_keys FROM nameservers WHERE id = ?', [id]);
+        const unknown: unknown = JSON.parse(String(row?.unknown_keys ?? '[]'));
+        if (!Array.isArray(unknown) || !unknown.includes(name)) return false;
+        await insertRecord(sql, entry);
+        await putDeliveries(sql, id, [
+          {
+            ...({ keyId: randomUUID(), keyName: name, state: 'removing' } as const),
+            ...{ deliveredVersion: 1, appliedAt: null, verifiedAt: null, error: null },
+          },
+        ]);
+        await addRows(sql, nowMs, 'id = ?', [id]);
+        return true;
+      }),
   };
+}
+
+/** Returns the counts and the names of the keys that a hold leaves undelivered. */
+function readHeld({ held }: SqlRow): object {
+  return typeof held === 'string' ? (JSON.parse(held) as object) : {};
 }
 
 function statusOf({ served, pending }: SqlRow): ServerStatus {

@@ -122,14 +122,31 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       }),
     fail: (id, holder, fence, failure) =>
       database.write((sql) => recordFailure(sql, now, [id, holder, fence], failure, clock)),
-    begin: (id, holder, fence, rows) =>
+    begin: (id, holder, fence, rows, stamps) =>
       database.write(async (sql) => {
         const begun = await sql.run(
-          `UPDATE nameservers SET applied_hash = NULL WHERE ${owned} AND lease_until > ${now}`,
-          [id, holder, fence],
+          `UPDATE nameservers SET applied_hash = NULL, stamps = ?
+            WHERE ${owned} AND lease_until > ${now}`,
+          [stamps.join(' '), id, holder, fence],
         );
         if (begun === 0) throw new LeaseLostError();
         await putDeliveries(sql, id, rows);
+      }),
+    hold: (id, holder, fence, { stamps, held, rows, since }) =>
+      database.write(async (sql) => {
+        const begun = await sql.run(
+          `UPDATE nameservers SET stamps = ?, held = ? WHERE ${owned} AND lease_until > ${now}`,
+          [stamps.join(' '), JSON.stringify(held), id, holder, fence],
+        );
+        if (begun === 0) throw new LeaseLostError();
+        const changed = await sql.all(
+          'SELECT id FROM tsigkeys WHERE coalesce(updated_at, created_at) >= ?',
+          [since],
+        );
+        const ids = new Set(changed.map((row) => String(row.id)));
+        const kept = rows.filter(({ keyId }) => !ids.has(keyId));
+        await putDeliveries(sql, id, kept);
+        return kept;
       }),
     intend: (id, holder, fence, rows) =>
       database.write(async (sql) => {
@@ -141,7 +158,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
         if (row === undefined) throw new LeaseLostError();
         await putDeliveries(sql, id, rows);
       }),
-    leave: (id, keys) => database.write((sql) => recordLeftovers(sql, now, id, keys)),
+    leave: (id, keys, stamp) => database.write((sql) => recordLeftovers(sql, now, id, keys, stamp)),
     checkNow: (ids) =>
       database.write(async (sql) => {
         const release = database.exclusive ? ', holder = NULL, lease_until = 0' : '';

@@ -45,6 +45,7 @@ export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDepend
   const write = async (sql: Sql, affected: Affected): Promise<boolean> => {
     const before = serverChanges();
     await forget(sql, affected);
+    await markRemoved(sql, affected);
     const { texts, parameters } = conditions(affected);
     const added =
       texts.length === 0 ? 0 : await addRows(sql, dialect.nowMs, texts.join(' OR '), parameters);
@@ -112,6 +113,35 @@ async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<
       `UPDATE deliveries SET state = 'pending' WHERE nameserver_id = ? AND state = 'delivered'`,
       [id],
     );
+}
+
+/** The conditions on deliveries by sets of ids. */
+const MOVED = {
+  movedKeys: (ids: string) => `key_id IN (${ids})`,
+  deletedZones: (ids: string) =>
+    `key_id IN (SELECT id FROM tsigkeys WHERE scope = 'ZONE' AND resource_id IN (${ids}))`,
+};
+
+/**
+ * Sets the deliveries of deleted and moved keys to removing, on the name servers that should not
+ * have the keys any more. Removals that the database does not explain need a confirmation.
+ */
+async function markRemoved(sql: Sql, affected: Affected): Promise<void> {
+  for (const [set, condition] of Object.entries(MOVED)) {
+    const ids = [...affected[set as keyof typeof MOVED]];
+    for (let start = 0; start < ids.length; start += MAX_NAMED) {
+      const some = ids.slice(start, start + MAX_NAMED);
+      await sql.run(
+        `UPDATE deliveries SET state = 'removing' WHERE ${condition(places(some.length))}
+          AND (state <> 'undeliverable' OR applied_at IS NOT NULL) AND NOT EXISTS (
+            SELECT 1 FROM tsigkeys LEFT JOIN zones ON zones.id = tsigkeys.resource_id
+            JOIN nameservers ON nameservers.pool_id = CASE tsigkeys.scope WHEN 'POOL'
+              THEN tsigkeys.resource_id ELSE zones.pool_id END
+            WHERE tsigkeys.id = deliveries.key_id AND nameservers.id = deliveries.nameserver_id)`,
+        some,
+      );
+    }
+  }
 }
 
 /** Returns placeholders for `count` parameters. */

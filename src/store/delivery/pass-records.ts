@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   LeaseLostError,
   type Delivery,
@@ -36,10 +37,12 @@ export async function recordServer(
   pass: PassRecord,
 ): Promise<void> {
   const { state, error, keysWanted, keysLive, appliedHash, appliedAt, verifiedAt } = pass;
-  const { keepLeaseMs = 0 } = pass;
+  const { keepLeaseMs = 0, unknownKeys } = pass;
   const recorded = await sql.run(
     `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
       keys_wanted = ?, keys_live = ?, applied_hash = ?, applied_at = coalesce(?, applied_at),
+      held = CASE WHEN held IS NULL THEN NULL ELSE ? END,
+      unknown_keys = coalesce(?, unknown_keys),
       verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
       next_attempt_at = NULL, refusals = 0,
       retry_at = 0, failed_at = 0, failed_rows = 0, confirmed = 0,
@@ -47,13 +50,24 @@ export async function recordServer(
       WHERE ${owned}${mayKeep(keepLeaseMs)}`,
     [
       ...[state, error?.code ?? null, error?.message ?? null, keysWanted, keysLive, appliedHash],
-      ...[appliedAt ?? null, verifiedAt ?? null, pass.failed ? 1 : 0, pass.nextCheckMs],
+      ...[appliedAt ?? null, pass.held ? JSON.stringify(pass.held) : null],
+      ...[unknownKeys === undefined ? null : JSON.stringify(unknownKeys)],
+      ...[verifiedAt ?? null, pass.failed ? 1 : 0, pass.nextCheckMs],
       ...[pass.nextProbeMs ?? -1, pass.nextProbeMs ?? -1],
       ...lease,
     ],
   );
   if (recorded === 0) throw new LeaseLostError();
+  // An agent writes the first stamp with its next change.
+  if (keepLeaseMs > 0 && appliedAt !== undefined)
+    await sql.run(
+      `UPDATE nameservers SET stamps = substr(? || ' ' || stamps, 1, ${STAMPS_LENGTH}) WHERE ${owned}`,
+      [randomBytes(8).toString('hex'), ...lease],
+    );
 }
+
+/** The length of 64 stamps, separated by spaces. */
+const STAMPS_LENGTH = 64 * 17 - 1;
 
 /** Returns the SQL assignments that release a lease, or renew the lease for `keepMs`. */
 function leaseOf(now: string, keepMs: number): string {
@@ -120,10 +134,14 @@ export async function recordLeftovers(
   now: string,
   id: string,
   leftovers: readonly Delivery[],
+  stamp: string,
 ): Promise<void> {
   const added = await addRows(sql, now, "id = ? AND delivery = 'service'", [id]);
   if (added === 0) return;
-  await sql.run('UPDATE nameservers SET applied_hash = NULL WHERE id = ?', [id]);
+  await sql.run(
+    `UPDATE nameservers SET applied_hash = NULL, stamps = stamps || ' ' || ? WHERE id = ?`,
+    [stamp, id],
+  );
   await putDeliveries(sql, id, leftovers, 'keep');
 }
 
@@ -139,7 +157,10 @@ export async function putDeliveries(
 ): Promise<void> {
   const row = `(${places(COLUMNS.length)})`;
   const updates = COLUMNS.slice(2).map((column) => `${column} = excluded.${column}`);
-  const action = present === 'keep' ? 'NOTHING' : `UPDATE SET ${updates.join(', ')}`;
+  // A transaction that removes a key during a pass sets its delivery to removing.
+  const replace = `UPDATE SET ${updates.join(', ')}
+    WHERE deliveries.state <> 'removing' OR excluded.state IN ('removing', 'pending')`;
+  const action = present === 'keep' ? 'NOTHING' : replace;
   const slicer = newSlicer().forTransaction();
   for (const some of chunks(changed)) {
     await nextIfOver(slicer);
