@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
 import { addAuditCommands } from './commands/audit/audit-commands.ts';
-import { addKeyStatus, addReconcile, addServerCheck } from './commands/delivery-commands.ts';
+import {
+  addDeliveryCommands,
+  addKeyRemoval,
+  addKeyStatus,
+  addReconcile,
+  addServerCheck,
+} from './commands/delivery-commands.ts';
 import { addEncryptionCommands } from './commands/encryption-commands.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
 import { addOnboarding } from './commands/nameserver/onboard.ts';
@@ -33,7 +39,9 @@ export function addAllCommands(program: Command, local: LocalCommands, terminal:
   addKeyStatus(key, terminal);
   addServerCheck(server, terminal);
   addReconcile(server, terminal);
+  addKeyRemoval(server, terminal);
   addOnboarding(server, terminal);
+  addDeliveryCommands(program, terminal);
   program.commandsGroup(COMMAND_GROUPS.client);
   addSessionCommands(program, terminal);
   addCompletion(program, terminal);

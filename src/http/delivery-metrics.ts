@@ -123,6 +123,25 @@ function addStatusMetrics(
       (server) => server.keys_live,
     ),
     gauge(
+      'tsigil_delivery_unknown_keys',
+      'Keys on the name server that the database lacks. PowerDNS only.',
+      (server) => server.unknown_keys.length,
+    ),
+    {
+      name: 'tsigil_delivery_held_keys',
+      help: 'Keys that resumed delivery would change on a name server whose state is held.',
+      labelNames: ['name_server', 'change'],
+      valueOf: (servers) =>
+        servers.flatMap(({ name, held }) =>
+          (['added', 'removed', 'changed'] as const).map(
+            (change): [Record<string, string>, number] => [
+              { name_server: name, change },
+              held?.[change] ?? 0,
+            ],
+          ),
+        ),
+    },
+    gauge(
       'tsigil_delivery_oldest_seconds',
       'Age of the oldest change that waits for delivery. 0 if none waits.',
       (server) => ageSeconds(server.pending_since),

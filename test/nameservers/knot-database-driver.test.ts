@@ -1,49 +1,12 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights } from '../../src/nameservers/probe.ts';
-import type { Brand } from '../harness/brands/brand.ts';
-import { knot } from '../harness/brands/knot.ts';
-import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
-import { run } from '../harness/name-servers.ts';
+import { knot, knotc, knotDatabase as database } from '../harness/brands/knot.ts';
+import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
 import { describeDriver, newKey } from './driver-contract.ts';
-
-/** Runs commands of knotc on a running server, each over a new connection. Returns their output. */
-function knotc({ folder }: Pick<DrivenServer, 'folder'>, ...commands: readonly string[]): string {
-  return commands
-    .map((command) => run(folder, 'knotc', '-s', join(folder, 'knot.sock'), ...command.split(' ')))
-    .join('');
-}
-
-/** Knot DNS with the same configuration as in other tests, in a configuration database. */
-const database: Brand = {
-  name: 'Knot with a database',
-  driver: 'knot',
-  installed: knot.installed,
-  foreign: knot.foreign,
-  configure(folder, port, controlPort) {
-    knot.configure(folder, port, controlPort);
-    const file = join(folder, 'knot.conf');
-    const rules = readFileSync(join(folder, 'keys/tsigil.conf'), 'utf8');
-    writeFileSync(file, readFileSync(file, 'utf8').replace(/^include: .*\n/m, rules));
-    run(folder, 'knotc', '-C', join(folder, 'confdb'), 'conf-import', file);
-  },
-  controlSocket: 'knot.sock',
-  command: (folder) => ['knotd', '-C', join(folder, 'confdb')],
-  options: ({ folder }) => ({ controlSocket: join(folder, 'knot.sock') }),
-  edit: async (server, removed, changed) =>
-    void knotc(
-      server,
-      'conf-begin',
-      `conf-unset acl[tsigil-transfer].key ${removed}.`,
-      `conf-unset acl[tsigil-update].key ${removed}.`,
-      `conf-unset key[${removed}.]`,
-      `conf-set key[${changed}.].secret ${'A'.repeat(44)}`,
-      'conf-commit',
-    ),
-};
 
 const soon = () => AbortSignal.timeout(10_000);
 

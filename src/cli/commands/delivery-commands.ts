@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { NAME_SERVER_CHECK } from '../../domain/delivery/responses.ts';
+import { NAME_SERVER_CHECK, RESUMED } from '../../domain/delivery/responses.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -96,5 +96,60 @@ export function addReconcile(parent: Command, terminal: Terminal): void {
   addExamples(withConnectionFlags(command), [
     'tsigil nameserver reconcile ns1',
     'tsigil nameserver reconcile ns1 --confirm',
+  ]);
+}
+
+/** Adds the command that removes a key of a PowerDNS server that the database lacks. */
+export function addKeyRemoval(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('remove-key')
+    .description(
+      'remove a key from a PowerDNS server that the database lacks: one of unknown_keys of the nameserver',
+    )
+    .argument('<nameserver>', 'id or name of the nameserver')
+    .argument('<key>', 'name of the key')
+    .action(async (idOrName: string, name: string, flags: Flags) => {
+      const connection = await connect(flags, terminal);
+      await withHints(nameServer, async () => {
+        const path = await findPath(connection, nameServer, idOrName);
+        await call(connection, 'POST', `${path}/remove-key`, { name });
+      });
+      terminal.out.write(`${plainText(`Requested the removal of '${name}'.`)}\n`);
+    });
+  addExamples(withConnectionFlags(command), ['tsigil nameserver remove-key ns4 former-key']);
+}
+
+/** Adds the commands for the delivery of keys to all name servers. */
+export function addDeliveryCommands(program: Command, terminal: Terminal): void {
+  const parent = program
+    .command('delivery')
+    .description('resume the delivery of keys that is held')
+    .summary('resume the delivery of keys');
+  const command = parent
+    .command('resume')
+    .description(
+      'end the state held: make the keys on the nameservers equal to the keys in the database, after a backup was restored',
+    )
+    .option('--nameserver <nameserver>', 'resume only this nameserver, by id or name')
+    .action(async (flags: Flags & { readonly nameserver?: string }) => {
+      const connection = await connect(flags, terminal);
+      const { nameserver: idOrName } = flags;
+      const id =
+        idOrName === undefined
+          ? null
+          : await withHints(nameServer, async () =>
+              (await findPath(connection, nameServer, idOrName)).split('/').at(-1),
+            );
+      const { resumed } = await callFor(RESUMED, connection, 'POST', '/v2/deliveries/resume', {
+        nameserver_id: id,
+      });
+      const names = resumed.map((name) => `'${name}'`).join(', ');
+      terminal.out.write(
+        `${plainText(names === '' ? 'Delivery is not held.' : `Resumed delivery to ${names}.`)}\n`,
+      );
+    });
+  addExamples(withConnectionFlags(command), [
+    'tsigil delivery resume',
+    'tsigil delivery resume --nameserver ns1',
   ]);
 }

@@ -2,6 +2,7 @@ import { anyText, isObject } from '../../domain/model/field.ts';
 import { responseObject } from '../../domain/model/object.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
@@ -57,7 +58,21 @@ export async function readStatus(connection: Connection): Promise<ServiceStatus>
     if (count !== 0 && count !== NOT_PERMITTED)
       warnings.push(`${meaning}: ${count}. Run 'tsigil ${type.noun} list --${flag}'.`);
   }
+  warnings.push(...(await heldServers(connection)));
   return { item: { ...known, database: 'available', ...counts }, warnings };
+}
+
+/** Returns a warning for each name server whose delivery is held. */
+async function heldServers(connection: Connection): Promise<string[]> {
+  try {
+    const servers = await listItems(connection, nameServer, [['limit', 'max']], MAX_LIMIT);
+    return servers.flatMap(({ name, state, error }) =>
+      state === 'held' ? [`delivery to '${String(name)}' is held: ${String(error)}`] : [],
+    );
+  } catch (error) {
+    if (error instanceof CommandError && error.exitCode === EXIT.denied) return [];
+    throw error;
+  }
 }
 
 /** The version in an OpenAPI document. */

@@ -7,20 +7,25 @@ import {
   NAME_SERVER_CHECK,
   REMOVING,
   REMOVING_EXAMPLE,
+  RESUMED,
   type ShownDeliveries,
 } from '../delivery/responses.ts';
 import { deliveriesOf } from '../delivery/status.ts';
 import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
-import { boolean, integer } from '../model/field.ts';
+import { ServiceError } from '../model/errors.ts';
+import { boolean, integer, nullable, uuid } from '../model/field.ts';
 import { described, object, responseObject, withDefault } from '../model/object.ts';
+import { auditEntry } from '../operations/audit-entry.ts';
 import { getResource } from '../operations/collection.ts';
 import { existing } from '../operations/visibility.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
-import { hostName } from '../resources/shared-fields.ts';
+import { RESUME_RIGHT } from '../resources/policy.ts';
+import { hostName, line } from '../resources/shared-fields.ts';
 import { isGenuine, token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
+import { comparisonForm } from '../text/dns-name.ts';
 import { defineAction } from './action.ts';
 
 /** The maximum time that a request waits, in seconds. */
@@ -138,6 +143,92 @@ export const DELIVERY_ACTIONS = [
     async run({ dependencies, context, id, body }) {
       await getResource(dependencies, nameServer, context.caller, id);
       await dependencies.delivery.request(id, body.confirm);
+      return { requested: true };
+    },
+  }),
+  defineAction({
+    path: '/v2/deliveries/resume',
+    method: 'POST',
+    right: RESUME_RIGHT,
+    operationId: 'resume_delivery',
+    summary: 'Resume delivery that is held',
+    description:
+      'Ends the state `held` of a NameServer, or of all NameServers. The next pass makes the keys on the name server equal to the keys in the database: it removes keys that only the name server has, and delivers the keys that were held.',
+    type: nameServer,
+    body: {
+      kind: object({
+        nameserver_id: withDefault(
+          described(nullable(uuid()), 'The id of the NameServer. Null for all NameServers.'),
+          null,
+        ),
+      }),
+      schemaName: 'DeliveryResume',
+      what: 'request',
+      examples: { usual: { summary: 'All NameServers.', value: { nameserver_id: null } } },
+    },
+    response: {
+      kind: RESUMED,
+      schemaName: 'DeliveryResumeResult',
+      description: 'Delivery was resumed.',
+      examples: { usual: { summary: 'One NameServer.', value: { resumed: ['ns1'] } } },
+    },
+    async run({ dependencies, context, body }) {
+      const id = body.nameserver_id ?? undefined;
+      const server =
+        id === undefined
+          ? undefined
+          : await getResource(dependencies, nameServer, context.caller, id);
+      const entry = auditEntry(context, {
+        at: dependencies.clock(),
+        action: RESUME_RIGHT,
+        type: nameServer,
+        id,
+        name: server === undefined ? undefined : String(server.name),
+      });
+      const resumed = await dependencies.delivery.resume(id, entry);
+      dependencies.recording.recorded(entry);
+      return { resumed };
+    },
+  }),
+  defineAction({
+    path: `/v2/${nameServer.collection}/{id}/remove-key`,
+    method: 'POST',
+    right: `${nameServer.collection}:update`,
+    operationId: 'remove_nameserver_key',
+    summary: 'Remove an unknown key from a NameServer',
+    description:
+      'Removes one of the keys in `unknown_keys` from a PowerDNS server, with its rights in all zones. The database does not have this key.',
+    type: nameServer,
+    errors: ['bad_request'],
+    body: {
+      kind: object({ name: described(line(255), 'The name of the key, as in `unknown_keys`.') }),
+      schemaName: 'KeyRemoval',
+      what: 'request',
+      examples: { usual: { summary: 'One key.', value: { name: 'former-key' } } },
+    },
+    response: {
+      kind: responseObject({ requested: described(boolean(), 'Always true.') }),
+      schemaName: 'KeyRemovalResult',
+      description: 'The next pass removes the key.',
+      examples: { usual: { summary: 'The next pass removes it.', value: { requested: true } } },
+    },
+    async run({ dependencies, context, id, body }) {
+      const server = await getResource(dependencies, nameServer, context.caller, id);
+      const name = comparisonForm(body.name);
+      const entry = auditEntry(context, {
+        at: dependencies.clock(),
+        action: `${nameServer.collection}:remove-key`,
+        type: nameServer,
+        id,
+        name: String(server.name),
+        detail: { key: name },
+      });
+      if (!(await dependencies.delivery.removeKey(id, name, entry)))
+        throw new ServiceError(
+          'bad_request',
+          `The key '${name}' is not in 'unknown_keys' of the name server. Show them with: tsigil nameserver show`,
+        );
+      dependencies.recording.recorded(entry);
       return { requested: true };
     },
   }),

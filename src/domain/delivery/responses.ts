@@ -99,6 +99,11 @@ export const NAME_SERVER_CHECK = responseObject({
 
 export type ShownRequirement = ValueOf<typeof NAME_SERVER_CHECK>['requirements'][number];
 
+/** The name servers whose delivery was resumed. */
+export const RESUMED = responseObject({
+  resumed: described(list(anyText()), 'The names of the NameServers that were held.'),
+});
+
 /** An example of keys that name servers still have. */
 export const REMOVING_EXAMPLE: RemovingKeys = {
   deliveries: [

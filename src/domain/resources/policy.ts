@@ -12,6 +12,9 @@ import { CHOOSE_POOL } from './zone-fields.ts';
 /** The roles that have a right, by the name of the right, such as `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
+/** The right to resume delivery that is held. */
+export const RESUME_RIGHT = 'nameservers:resume';
+
 /** The right to read and verify the audit trail of all projects. */
 export const AUDIT_RIGHT = 'audit:list';
 
@@ -32,6 +35,7 @@ export const FURTHER_RIGHTS = [
   ...RESOURCE_TYPES.flatMap(revealRights),
   ...IMPORTABLE_TYPES.map(importRight),
   ...AGENT_RIGHTS,
+  RESUME_RIGHT,
 ] as const;
 
 /** The role of agents' tokens. */

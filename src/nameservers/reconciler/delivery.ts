@@ -3,11 +3,12 @@ import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
 import type { AgentStore, DeliveryStatus, DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { ShownRequirement } from '../../domain/delivery/responses.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
-import { nameServer } from '../../domain/resources/name-server.ts';
+import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
 import { serveAgents } from '../agents/serve-agents.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
-import type { PassResult } from './pass.ts';
+import type { Driver, Requirement } from '../driver.ts';
+import { namesIn, type PassResult } from './pass.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
 import { checkUnsigned, verifyByQueries, type Verify } from './verification.ts';
@@ -43,6 +44,9 @@ export interface RunningDelivery {
 
 /** The time limit for checking all requirements. */
 const CHECK_MS = 20_000;
+
+/** The maximum number of names of unknown keys in the result of a check. */
+const MAX_UNKNOWN = 100;
 
 /** Prepares the delivery of keys to the name servers of this process. */
 export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
@@ -107,7 +111,9 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         const unsigned = stored && (await checkUnsigned(stored, zones));
         // Report a server that is down as one problem, not as two.
         const isDown = unsigned?.responds === false && requirements.some(({ ok }) => !ok);
-        const all = unsigned === undefined || isDown ? requirements : [...requirements, unsigned];
+        const unknown = isDown ? [] : await checkUnknown(deliveries, stored, server.driver);
+        const further = unsigned === undefined || isDown ? [] : [unsigned];
+        const all = [...requirements, ...further, ...unknown];
         return all.map(({ requirement, ok, problem = null, hint = null }): ShownRequirement => ({
           requirement,
           ok,
@@ -159,6 +165,26 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
 async function agentServers(store: Store, served: readonly ServedNameServer[]) {
   const ids = served.map(({ id }) => id);
   return (await store.find(nameServer, 'id', ids)).filter(({ delivery }) => delivery === 'agent');
+}
+
+/** Lists the keys on a name server that the database lacks. They may be the operator's own. */
+async function checkUnknown(
+  deliveries: DeliveryStore,
+  server: NameServer | undefined,
+  driver: Driver,
+): Promise<readonly Requirement[]> {
+  if (server === undefined) return [];
+  const names = namesIn(await deliveries.desired(server), await deliveries.deliveries(server.id));
+  const unknown = (await driver.unknownKeys?.(names, AbortSignal.timeout(CHECK_MS))) ?? [];
+  if (unknown.length === 0) return [];
+  return [
+    {
+      requirement: 'The database has the keys on the name server.',
+      ok: true,
+      problem: `The database lacks: ${unknown.slice(0, MAX_UNKNOWN).join(', ')}.`,
+      hint: 'Leave your own keys. Import a key of Tsigil, or run: tsigil nameserver remove-key',
+    },
+  ];
 }
 
 const BY_AGENT: ShownRequirement = {

@@ -22,6 +22,10 @@ export function describeResult(log: DeliveryLog, result: PassResult): void {
     );
   const isSame = state === server.state && (error?.code ?? null) === server.error_code;
   if (outcome === 'lost' || isSame) return;
+  if (state === 'held') {
+    log.error({ ...fields, ...result.held }, 'Delivery to a name server is held');
+    return;
+  }
   if (state === 'open') log.error(fields, 'A name server accepts unsigned requests');
   else if (error !== null) log.warn(fields, 'Keys cannot be delivered to a name server');
   else log.info(fields, 'A name server has all its keys');

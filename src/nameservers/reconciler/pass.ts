@@ -20,6 +20,9 @@ import { redactor } from './redaction.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 import { settle, type Decided, type SettleDependencies } from './settle.ts';
 
+/** The maximum number of names in `unknown_keys`. */
+const MAX_UNKNOWN = 1000;
+
 /** The dependencies of a pass. */
 export interface PassDependencies extends SettleDependencies {
   readonly store: DeliveryStore;
@@ -260,7 +263,7 @@ async function reconcile(
   const unknownKeys =
     hasApplied && !isStillHeld
       ? undefined
-      : await driver.unknownKeys?.(namesIn(desired, former), signal);
+      : (await driver.unknownKeys?.(namesIn(desired, former), signal))?.slice(0, MAX_UNKNOWN);
   const lagSeconds = await store.record(server.id, holder, fence, {
     ...record,
     outbox,
@@ -311,7 +314,10 @@ function heldRecord(
 }
 
 /** Returns the names of all keys that the database has or had on a name server. */
-function namesIn({ state, undeliverable }: Desire, former: readonly Delivery[]): Set<string> {
+export function namesIn(
+  { state, undeliverable }: Desire,
+  former: readonly Delivery[],
+): Set<string> {
   return new Set([
     ...[...state.keys, ...(state.kept ?? [])].map(({ name }) => name),
     ...undeliverable.map(({ key }) => comparisonForm(key.name)),

@@ -129,7 +129,7 @@ export function createDeliveryStatus(
     removeKey: (id, name, entry) =>
       database.write(async (sql) => {
         const row = await sql.one('SELECT unknown_keys FROM nameservers WHERE id = ?', [id]);
-        const unknown: unknown = JSON.parse(String(row?.unknown_keys ?? '[]'));
+        const unknown: unknown = row === undefined ? [] : JSON.parse(String(row.unknown_keys));
         if (!Array.isArray(unknown) || !unknown.includes(name)) return false;
         await insertRecord(sql, entry);
         await putDeliveries(sql, id, [

@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ZONES } from '../driven-server.ts';
+import { ZONES, type DrivenServer } from '../driven-server.ts';
+import { run } from '../name-servers.ts';
 import { SECRET } from '../samples.ts';
 import { hasProgram } from '../tools.ts';
 import { editFile, type Brand } from './brand.ts';
@@ -67,4 +68,42 @@ ${zones
     main: 'knot.conf',
     withoutInclude: (text) => text.replace(/^include: .*\n/m, rulesOf(ZONES)),
   },
+};
+
+/** Runs commands of knotc on a running server, each over a new connection. Returns their output. */
+export function knotc(
+  { folder }: Pick<DrivenServer, 'folder'>,
+  ...commands: readonly string[]
+): string {
+  return commands
+    .map((command) => run(folder, 'knotc', '-s', join(folder, 'knot.sock'), ...command.split(' ')))
+    .join('');
+}
+
+/** Knot DNS with the same configuration, in a configuration database. */
+export const knotDatabase: Brand = {
+  name: 'Knot with a database',
+  driver: 'knot',
+  installed: knot.installed,
+  foreign: knot.foreign,
+  configure(folder, port, controlPort) {
+    knot.configure(folder, port, controlPort);
+    const file = join(folder, 'knot.conf');
+    const rules = readFileSync(join(folder, 'keys/tsigil.conf'), 'utf8');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^include: .*\n/m, rules));
+    run(folder, 'knotc', '-C', join(folder, 'confdb'), 'conf-import', file);
+  },
+  controlSocket: 'knot.sock',
+  command: (folder) => ['knotd', '-C', join(folder, 'confdb')],
+  options: ({ folder }) => ({ controlSocket: join(folder, 'knot.sock') }),
+  edit: async (server, removed, changed) =>
+    void knotc(
+      server,
+      'conf-begin',
+      `conf-unset acl[tsigil-transfer].key ${removed}.`,
+      `conf-unset acl[tsigil-update].key ${removed}.`,
+      `conf-unset key[${removed}.]`,
+      `conf-set key[${changed}.].secret ${'A'.repeat(44)}`,
+      'conf-commit',
+    ),
 };
