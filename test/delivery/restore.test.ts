@@ -19,6 +19,7 @@ import {
 } from '../harness/delivery.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { copyDatabase } from '../harness/postgres.ts';
+import { IS_TIMED } from '../harness/sizes.ts';
 import {
   startTestService,
   temporaryFolder,
@@ -124,7 +125,7 @@ describe.runIf(brands.length > 0)('after the restore of an older backup', () => 
         timeout: 10_000,
         interval: 5,
       });
-      expect(performance.now() - began).toBeLessThan(1000);
+      if (IS_TIMED) expect(performance.now() - began).toBeLessThan(1000);
       const since = await createKey(service, 'since');
       expect((await deliveries(service, since.id)).state).toBe('delivered');
       expect(await works(server, since)).toBe(true);
@@ -178,10 +179,7 @@ async function expectRemovable(
   expect((await remove('since')).status).toBe(400);
   expect((await remove(key.name)).status).toBe(200);
   await vi.waitFor(async () => expect(await works(server, key)).toBe(false));
-  await service.post(`/v2/nameservers/${id}/reconcile`, {});
-  await vi.waitFor(async () =>
-    expect(await shownServer(service)).toMatchObject({ unknown_keys: [foreign, 'newer-local'] }),
-  );
+  expect(await shownServer(service)).toMatchObject({ unknown_keys: [foreign, 'newer-local'] });
 }
 
 /** Changes the secret of a key, and returns the key with the new secret. */

@@ -147,4 +147,6 @@ export const ON_POSTGRES_WHEN_SHORT = [
   ],
 ]
   .map((name) => `test/http/${name}.test.ts`)
-  .concat(['crash', 'outbox', 'reconciler'].map((name) => `test/delivery/${name}.test.ts`));
+  .concat(
+    ['crash', 'outbox', 'reconciler', 'restore'].map((name) => `test/delivery/${name}.test.ts`),
+  );

@@ -116,7 +116,8 @@ export function readDesired(
   given: DesiredForAgent,
   secretOf: (id: string) => string | undefined,
 ): AgentPass | undefined {
-  const { name_server: server, fence, etag, changes } = given;
+  const { fence, etag, changes } = given;
+  const server = { ...given.name_server, held: null, unknown_keys: [] };
   const { rights } = server;
   const keys = given.keys.flatMap(({ zones, secret: sent, ...key }) => {
     const secret = sent ?? secretOf(key.id);

@@ -65,6 +65,8 @@ export const DESIRED = responseObject({
   name_server: described(
     responseObject({
       ...nameServer.fields,
+      held: optional(nameServer.fields.held),
+      unknown_keys: optional(nameServer.fields.unknown_keys),
       id: uuid(),
       created_at: timestamp(),
       updated_at: optional(nullable(timestamp())),

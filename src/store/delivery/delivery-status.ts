@@ -132,6 +132,10 @@ export function createDeliveryStatus(
         const unknown: unknown = row === undefined ? [] : JSON.parse(String(row.unknown_keys));
         if (!Array.isArray(unknown) || !unknown.includes(name)) return false;
         await insertRecord(sql, entry);
+        await sql.run('UPDATE nameservers SET unknown_keys = ? WHERE id = ?', [
+          JSON.stringify(unknown.filter((each) => each !== name)),
+          id,
+        ]);
         await putDeliveries(sql, id, [
           {
             ...({ keyId: randomUUID(), keyName: name, state: 'removing' } as const),
