@@ -203,15 +203,16 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
       // No resource has the id in the examples.
-      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import|(?:encryption|audit)\/\w)/.test(
-        command,
-      )
-        ? 200
-        : command.includes('-X POST') && !/\/reconcile'/.test(command)
-          ? 201
-          : /\/v2\/\w+\//.test(command)
-            ? 404
-            : 200;
+      const expected =
+        /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import|(?:encryption|audit)\/\w|deliveries\/resume)/.test(
+          command,
+        )
+          ? 200
+          : command.includes('-X POST') && !/\/(?:reconcile|remove-key)'/.test(command)
+            ? 201
+            : /\/v2\/\w+\//.test(command)
+              ? 404
+              : 200;
       expect(await run(command), command).toBe(expected);
     }
     const names = ['tlds', 'tsigkeys', 'pools', 'zones', 'tokens'];

@@ -60,6 +60,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'audit:list': ['GET', '/v2/audit'],
   'nameservers:desired': ['GET', `/v2/nameservers/${UNKNOWN_ID}/desired?agent=host`],
   'nameservers:observe': ['PUT', `/v2/nameservers/${UNKNOWN_ID}/observed`, {}],
+  'nameservers:resume': ['POST', '/v2/deliveries/resume', {}],
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
 };

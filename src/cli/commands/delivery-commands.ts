@@ -122,7 +122,7 @@ export function addKeyRemoval(parent: Command, terminal: Terminal): void {
 /** Adds the commands for the delivery of keys to all name servers. */
 export function addDeliveryCommands(program: Command, terminal: Terminal): void {
   const parent = program
-    .command('delivery')
+    .command('delivery', { hidden: true })
     .description('resume the delivery of keys that is held')
     .summary('resume the delivery of keys');
   const command = parent

@@ -161,7 +161,9 @@ export const powerdns = defineDriver({
 
       async unknownKeys(owned, signal) {
         const names = await (await open(signal)).keys();
-        return names.filter((name) => !owned.has(name) && !name.startsWith(STAMP_PREFIX));
+        return names
+          .filter((name) => !owned.has(name) && !name.startsWith(STAMP_PREFIX))
+          .toSorted();
       },
 
       check: (signal) => checkServer(open, signal),
