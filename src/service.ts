@@ -23,7 +23,6 @@ import { prepareDelivery } from './nameservers/reconciler/delivery.ts';
 import { parseDatabase } from './store/databases.ts';
 import { openDelivery } from './store/delivery/delivery-status.ts';
 import { migrate } from './store/migrate.ts';
-import { openTrail } from './store/audit/trail.ts';
 import { openDatabase } from './store/open-database.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
@@ -129,7 +128,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     addEncryptionMetrics(metrics, encryption);
     let { audit } = config;
     const auditMetrics = createAuditMetrics(metrics);
-    const { trail, recording } = openAudit({
+    const { running, trail, recording } = openAudit({
       database,
       keyring: secrets.keyring,
       now: clock,
@@ -139,8 +138,8 @@ export async function startService(config: Config, given: ServiceDependencies): 
       metrics: auditMetrics,
       intervalMs: given.auditIntervalMs,
     });
-    closers.push(() => trail.close());
-    auditMetrics.observe(trail);
+    closers.push(() => running.close());
+    auditMetrics.observe(running);
     const deliveryMetrics = addDeliveryMetrics(metrics);
     const delivery = prepareDelivery({
       store,
@@ -160,11 +159,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       newId: given.newId ?? randomUUID,
       randomBytes: given.randomBytes ?? randomBytes,
       encryption,
-      audit: openTrail({
-        sql: database.reads,
-        auditKey: (number) => secrets.keyring.auditKey(number),
-        now: clock,
-      }),
+      audit: trail,
       recording,
       delivery: delivery.status,
       agents: delivery.agents,

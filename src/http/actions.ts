@@ -3,6 +3,7 @@ import {
   readActionBody,
   readActionParameters,
   type Action,
+  type ActionLines,
   type ActionRequest,
 } from '../domain/actions/action.ts';
 import { readId } from '../domain/operations/collection.ts';
@@ -14,7 +15,7 @@ import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
-import { acceptsLines, sendLines } from './sharing/json-lines.ts';
+import { acceptsLines, type SendLines } from './sharing/json-lines.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
 /** The dependencies of action routes. */
@@ -23,6 +24,7 @@ export interface ActionSettings {
   /** The maximum body size in bytes, for actions that do not set a limit. */
   readonly maxBodyBytes: number;
   readonly runLongWork: RunLongWork;
+  readonly sendLines: SendLines;
 }
 
 /**
@@ -36,10 +38,12 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
       ? work(newSlicer())
       : settings.runLongWork(request, work);
   const handler: Handler = async (request, reply) => {
-    if ('lines' in action && acceptsLines(request)) {
+    const stream = async ({ run: begin }: ActionLines) => {
       const input = await readRequest(request, action, settings, newSlicer());
-      return sendLines(request, reply, action.lines.run(input));
-    }
+      return settings.sendLines(request, reply, () => begin(input));
+    };
+    if (!('run' in action)) return stream(action.lines);
+    if ('lines' in action && acceptsLines(request)) return stream(action.lines);
     if ('file' in action) {
       const { text, mediaType, fileName } = await run(request, async (slicer) =>
         action.run(await readRequest(request, action, settings, slicer)),

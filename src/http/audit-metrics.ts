@@ -15,7 +15,7 @@ export interface TrailState {
 export interface AuditMetrics {
   /** Counts a record that this process has written. */
   count(entry: AuditEntry): void;
-  /** Counts a repair of the hash chain after another program deleted the end of the chain. */
+  /** Counts a repair of the head after another program deleted, changed or set it back. */
   repaired(): void;
   /** Counts dropped records of combined events. */
   dropped(records: number): void;
@@ -37,7 +37,7 @@ export function createAuditMetrics(metrics: Metrics): AuditMetrics {
   });
   const repairs = new Counter({
     name: 'tsigil_audit_repairs_total',
-    help: 'Number of times that the service found that another program had deleted the end of the audit trail.',
+    help: 'Number of times that the service found that another program had deleted, changed or set back the head of the audit trail.',
     registers,
   });
   const dropped = new Counter({

@@ -15,6 +15,7 @@ import { errorResponse, toServiceError, type ErrorResponseSettings } from './req
 import { addDatabaseShares } from './sharing/database-shares.ts';
 import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
 import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
+import { createLineSender } from './sharing/json-lines.ts';
 import { createLongWork } from './sharing/long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './docs/documents.ts';
@@ -199,8 +200,8 @@ export function createServer(options: ServerOptions): HttpServer {
     options.urls.publicUrl,
   );
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
-  const runLongWork = createLongWork();
-  for (const action of ACTIONS) addAction(app, action, { ...options, runLongWork });
+  const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };
+  for (const action of ACTIONS) addAction(app, action, actions);
   return { app, change: settings.change };
 }
 

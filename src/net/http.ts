@@ -53,6 +53,17 @@ export interface HttpResponse {
   header(name: string): string | undefined;
 }
 
+/** A response whose body the caller reads line by line. */
+export interface OpenResponse extends Omit<HttpResponse, 'text'> {
+  /** Reads the whole body. */
+  text(): Promise<string>;
+  /**
+   * Yields the lines of the body in parts, however long it is. Throws `NetError` if the body stops
+   * or ends early.
+   */
+  lines(): AsyncGenerator<readonly string[]>;
+}
+
 /** An HTTP client for any number of servers. */
 export interface HttpClient {
   /**
@@ -61,6 +72,8 @@ export interface HttpClient {
    * `NetError` if there is no response within the deadline.
    */
   send(request: HttpRequest, deadline: Deadline): Promise<HttpResponse>;
+  /** Sends a request once. Throws `NetError` if no response begins within the deadline. */
+  open(request: HttpRequest, deadline: Deadline): Promise<OpenResponse>;
   /** Closes the client's own connections. */
   close(): void;
 }
@@ -90,21 +103,36 @@ export function createHttpClient({
     maxConnections === undefined
       ? undefined
       : { http: new HttpAgent(pool), https: new HttpsAgent({ ...pool, ...tls }) };
-  const sendOnce = async (request: HttpRequest, { signal }: Deadline): Promise<HttpResponse> => {
+  const begin = async (request: HttpRequest, signal?: AbortSignal) => {
     const secure = request.url.startsWith('https:');
     const agent = secure ? agents?.https : agents?.http;
-    const options = { ...(secure ? tls : {}), ...(agent === undefined ? {} : { agent }), signal };
-    const incoming = await start(secure ? requestHttps : requestHttp, request, options);
-    const { statusCode = 0, statusMessage = '', headers } = incoming;
-    const text = await readBody(incoming, maxResponseBytes);
-    return {
-      status: statusCode,
-      statusText: statusMessage,
-      text,
-      header: (name) => headers[name]?.toString(),
+    const options = {
+      ...(secure ? tls : {}),
+      ...(agent === undefined ? {} : { agent }),
+      ...(signal === undefined ? {} : { signal }),
     };
+    const incoming = await start(secure ? requestHttps : requestHttp, request, options);
+    const { statusCode: status = 0, statusMessage: statusText = '', headers } = incoming;
+    const header = (name: string) => headers[name]?.toString();
+    return { incoming, head: { status, statusText, header } };
+  };
+  const sendOnce = async (request: HttpRequest, { signal }: Deadline): Promise<HttpResponse> => {
+    const { incoming, head } = await begin(request, signal);
+    return { ...head, text: await readBody(incoming, maxResponseBytes) };
   };
   return {
+    async open(request, deadline) {
+      const { incoming, head } = await within(deadline, begin(request)).catch(asNetError);
+      const { seconds } = deadline;
+      incoming.setTimeout(seconds * 1000, () =>
+        incoming.destroy(new NetError({ reason: `no data within ${seconds} seconds` })),
+      );
+      return {
+        ...head,
+        text: () => readBody(incoming, maxResponseBytes).catch(asNetError),
+        lines: () => linesOf(incoming),
+      };
+    },
     async send(request, deadline) {
       const most =
         request.repeatable === true || ['GET', 'HEAD'].includes(request.method) ? attempts : 1;
@@ -114,8 +142,7 @@ export function createHttpClient({
           const response = await within(deadline, sendOnce(request, deadline));
           if (attempt >= most || !isTemporary(response)) return response;
         } catch (error) {
-          if (attempt >= most || deadline.signal.aborted)
-            throw error instanceof NetError ? error : new NetError(faultOf(error), error);
+          if (attempt >= most || deadline.signal.aborted) asNetError(error);
         }
         // The random part prevents many processes from retrying at the same time.
         await within(deadline, pause(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random())));
@@ -126,6 +153,25 @@ export function createHttpClient({
       agents?.https.destroy();
     },
   };
+}
+
+function asNetError(error: unknown): never {
+  throw error instanceof NetError ? error : new NetError(faultOf(error), error);
+}
+
+async function* linesOf(incoming: IncomingMessage): AsyncGenerator<readonly string[]> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      if (lines.length > 0) yield lines;
+    }
+  } catch (error) {
+    asNetError(error);
+  }
+  if (rest !== '') yield [rest];
 }
 
 function isTemporary({ status }: HttpResponse): boolean {

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/domain/audit/record.ts';
 import { auditEntry, SERVICE } from '../../src/domain/operations/audit-entry.ts';
-import { recoverCounts, writeCounts } from '../../src/store/audit/counts.ts';
 import { claimLease, isHeldElsewhere, releaseLease } from '../../src/store/audit/lease.ts';
-import { purgeExpired } from '../../src/store/audit/retention.ts';
+import { noteRetention, purgeExpired } from '../../src/store/audit/retention.ts';
 import { sealBatch, type Sealer } from '../../src/store/audit/seal.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { insertRecords } from '../../src/store/sql/audit-records.ts';
@@ -17,10 +16,12 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
   describe(`the audit trail on ${name}`, () => {
     let database: Database;
     let at: string;
+    let days: number;
     beforeEach(async () => {
       database = await open();
       await migrate(database, AT);
       at = AT;
+      days = 400;
     });
     afterEach(() => database.close());
 
@@ -38,6 +39,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       keyring: undefined,
       lease: { name: 'audit', holder, milliseconds: 10_000 },
       now: () => at,
+      retentionDays: () => days,
     });
     const count = async (text: string): Promise<number> =>
       Number((await database.reads.one(`SELECT count(*) AS count FROM ${text}`, []))?.count);
@@ -80,8 +82,10 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       });
     });
 
-    test('retention deletes whole batches, 1,000 records at a time, and records each step', async () => {
+    test('retention deletes whole batches, 2,000 records at a time, and records each step', async () => {
       await add(1500);
+      await sealBatch(sealer());
+      await add(501);
       await sealBatch(sealer());
       for (let batch = 0; batch < 3; batch += 1) {
         await add(10);
@@ -94,13 +98,41 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       for (let purged; (purged = await purgeExpired(sealer(), '2026-11-23T00:00:00.000000'));)
         details.push(purged.detail);
       expect(details).toEqual([
-        { records: 1000, first_batch: 1, last_batch: 1 },
-        { records: 500, first_batch: 1, last_batch: 1 },
-        { records: 30, first_batch: 2, last_batch: 4 },
+        { records: 1500, first_batch: 1, last_batch: 1 },
+        { records: 531, first_batch: 2, last_batch: 5 },
       ]);
-      expect(await count('audit_batches WHERE purged_at IS NOT NULL')).toBe(4);
+      expect(await database.reads.one('SELECT purged, events FROM audit_head', [])).toEqual({
+        purged: 5,
+        events: '[]',
+      });
       expect(await count('audit_records WHERE batch IS NOT NULL')).toBe(10);
-      expect(await count("audit_records WHERE action = 'audit:purge'")).toBe(3);
+      expect(await count("audit_records WHERE action = 'audit:purge'")).toBe(2);
+    });
+
+    test('retention notes in the head that another program had changed what it deletes', async () => {
+      for (let batch = 0; batch < 2; batch += 1) {
+        await add(10);
+        await sealBatch(sealer());
+      }
+      await database.write((sql) =>
+        sql.run("UPDATE audit_batches SET at = '2020-01-01T00:00:00.000000' WHERE number = 1", []),
+      );
+      const purged = await purgeExpired(sealer(), '2021-01-01T00:00:00.000000');
+      expect(purged?.detail).toEqual({ records: 10, first_batch: 1, last_batch: 1 });
+      const head = await database.reads.one('SELECT events FROM audit_head', []);
+      expect(JSON.parse(String(head?.events))).toEqual([
+        { event: 'purged_changed', at: AT, batch: 1 },
+      ]);
+    });
+
+    test('a change of retention is recorded once', async () => {
+      await add(1);
+      await sealBatch(sealer());
+      expect(await noteRetention(sealer())).toBeUndefined();
+      days = 30;
+      expect((await noteRetention(sealer()))?.detail).toEqual({ days: [400, 30] });
+      expect(await noteRetention(sealer())).toBeUndefined();
+      expect(await count("audit_records WHERE action = 'audit:retention'")).toBe(1);
     });
 
     test('retention deletes no record of a batch that is younger than the retention period', async () => {
@@ -108,30 +140,6 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       await sealBatch(sealer());
       expect(await purgeExpired(sealer(), AT)).toBeUndefined();
       expect(await count('audit_records')).toBe(10);
-    });
-
-    test('retention deletes nothing if a record names a batch that does not exist', async () => {
-      await add(3);
-      await sealBatch(sealer());
-      await database.write((sql) => sql.run('UPDATE audit_records SET batch = 1 WHERE 1 = 1', []));
-      await database.write((sql) => sql.run('UPDATE audit_batches SET number = 2', []));
-      const records = await count('audit_records');
-      expect(await purgeExpired(sealer(), LATER)).toBeUndefined();
-      expect(await count('audit_records')).toBe(records);
-    });
-
-    test('the counts of a process that has ended become records exactly once', async () => {
-      const line = (id: string, isStored: boolean) => ({ id, isStored, entry: entry(1) });
-      const lines = Array.from({ length: 70 }, (_, index) => line(`line-${index}`, false));
-      await database.write((sql) => writeCounts(sql, { current: lines, finished: [] }));
-      await database.write((sql) =>
-        writeCounts(sql, { current: lines.slice(0, 2), finished: [line('line-69', true)] }),
-      );
-      expect([await count('audit_counts'), await count('audit_records')]).toEqual([69, 1]);
-      await database.write((sql) => recoverCounts(sql, '2026-11-22T10:00'));
-      expect([await count('audit_counts'), await count('audit_records')]).toEqual([69, 1]);
-      await database.write((sql) => recoverCounts(sql, '2026-11-22T10:01'));
-      expect([await count('audit_counts'), await count('audit_records')]).toEqual([0, 70]);
     });
   });
 }

@@ -43,7 +43,13 @@ export function describeResourceLists(
       const names: (string | null)[] = [];
       for (let from: Position | undefined; ;) {
         const filters = { resource_id: 'own' };
-        const { records, next } = await readRecords(sql, { filters, first, from, limit });
+        const { records, next } = await readRecords(sql, {
+          filters,
+          first,
+          from,
+          limit,
+          maxBytes: Infinity,
+        });
         names.push(...records.map((record) => record.resource_name));
         if (next === undefined) return names;
         from = next;

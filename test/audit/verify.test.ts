@@ -2,85 +2,104 @@ import { createHmac } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { TrailProblem } from '../../src/domain/audit/trail.ts';
+import type { AuditKey } from '../../src/domain/encryption/keyring.ts';
+import { adoptKey, noteRestore } from '../../src/store/audit/head.ts';
 import { verifyTrail } from '../../src/store/audit/verify.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { addRecords, entry, seed, withDatabase, type TestKey } from '../harness/trail.ts';
+import { addRecords, entry, seed, withDatabase } from '../harness/trail.ts';
 
-const KEY: TestKey = {
-  number: 2,
-  hmac: (text) => createHmac('sha256', 'audit key').update(text).digest('base64url'),
-};
+const keyOf = (number: number, secret: string): AuditKey => ({
+  number,
+  hmac: (text) => createHmac('sha256', secret).update(text).digest('base64url'),
+});
+const KEY = keyOf(2, 'audit key');
+const AT = '2026-11-21T09:30:10.000000';
 
-/** Verifies the whole trail of a database with these keys. */
-async function verify(
-  { reads: sql }: Database,
-  keys: readonly TestKey[],
-  now = '2026-11-21T09:30:10.000000',
-) {
+/** Verifies the whole trail of a database with this key. */
+async function verify({ reads: sql }: Database, key: AuditKey | undefined, now = AT) {
   const problems: TrailProblem[] = [];
-  const counts = { withoutMac: 0, unchecked: 0 };
-  const auditKey = (number: number) => keys.find((key) => key.number === number);
-  let step: Parameters<typeof verifyTrail>[1] | undefined = {
-    part: 'batches',
-    after: 0,
-    macSeen: false,
-  };
-  while (step !== undefined) {
-    const result = await verifyTrail({ sql, auditKey, now: () => now }, step);
-    problems.push(...result.problems);
-    counts.withoutMac += result.withoutMac;
-    counts.unchecked += result.unchecked;
-    step = result.next;
+  const counts = { without_mac: 0, unchecked: 0 };
+  for await (const part of verifyTrail({ sql, key: () => key, now: () => now })) {
+    problems.push(...part.problems);
+    counts.without_mac += part.without_mac;
+    counts.unchecked += part.unchecked;
   }
   return { problems, ...counts };
 }
 
-const RIGHT = { problems: [], withoutMac: 0, unchecked: 0 };
+const RIGHT = { problems: [], without_mac: 0, unchecked: 0 };
 
-async function onSeeded(work: (database: Database) => Promise<void>): Promise<void> {
+async function onSeeded(work: (database: Database) => Promise<void>, key = true): Promise<void> {
   const folder = temporaryFolder();
   await withDatabase(`sqlite:${folder}/tsigil.db`, async (database) => {
-    await seed(database, 12, 4, { key: KEY });
+    await seed(database, 12, 4, key ? { key: KEY } : {});
     await work(database);
   });
   rmSync(folder, { recursive: true, force: true });
 }
 
-test('verifies MACs under two audit keys', () =>
+test('finds nothing in a trail with MACs', () =>
+  onSeeded(async (database) => expect(await verify(database, KEY)).toEqual(RIGHT)));
+
+test('reports MACs under another key as wrong', () =>
   onSeeded(async (database) => {
-    expect(await verify(database, [KEY])).toEqual(RIGHT);
-    await seed(database, 4, 4, { key: { ...KEY, number: 5 } });
-    expect(await verify(database, [KEY, { ...KEY, number: 5 }])).toEqual(RIGHT);
+    const { problems } = await verify(database, keyOf(2, 'other'));
+    expect(problems[0]).toEqual({
+      batch: null,
+      problem: 'The MAC of the head of the trail is wrong.',
+    });
+    expect(problems).toContainEqual({ batch: 1, problem: 'The MAC is wrong.' });
   }));
 
-test('reports a MAC under another key as wrong', () =>
+test('reports MACs as wrong if the key of the trail is missing', () =>
   onSeeded(async (database) => {
-    const { problems } = await verify(database, [{ number: 2, hmac: () => 'other' }]);
-    expect(problems[0]).toEqual({ batch: 1, problem: 'The MAC is wrong.' });
+    expect((await verify(database, undefined)).problems).toHaveLength(1);
   }));
 
-test('reports the MACs of a lost key as unchecked', () =>
+test('reports the batches under a lost key as unchecked, and later batches without a MAC', () =>
   onSeeded(async (database) => {
-    expect(await verify(database, [])).toEqual({ ...RIGHT, unchecked: 3 });
+    const other = keyOf(5, 'other');
+    await database.write((sql) => adoptKey(sql, other, true, AT));
+    await seed(database, 4, 4, { key: other });
+    expect(await verify(database, other)).toEqual({ ...RIGHT, unchecked: 4 });
+    await database.write((sql) => sql.run('UPDATE audit_batches SET mac = NULL', []));
+    expect(await verify(database, other)).toEqual({
+      problems: [{ batch: 4, problem: 'The batch has no MAC.' }],
+      without_mac: 3,
+      unchecked: 1,
+    });
   }));
 
-test('reports a batch without a MAC after a batch with a MAC', () =>
+test('batches from before the first key need no MAC', () =>
   onSeeded(async (database) => {
-    await database.write((sql) =>
-      sql.run('UPDATE audit_batches SET mac = NULL WHERE number = 2', []),
-    );
-    const { problems } = await verify(database, [KEY]);
-    expect(problems).toEqual([
-      { batch: 2, problem: 'The batch has no MAC, although earlier batches have a MAC.' },
-    ]);
+    await database.write((sql) => adoptKey(sql, KEY, true, AT));
+    await seed(database, 4, 4, { key: KEY });
+    expect(await verify(database, KEY)).toEqual({ ...RIGHT, without_mac: 3 });
+  }, false));
+
+test('a restore changes no result', () =>
+  onSeeded(async (database) => {
+    const replaced = { number: 9, hash: 'f'.repeat(64) };
+    await database.write((sql) => noteRestore(sql, KEY, AT, replaced));
+    expect(await verify(database, KEY)).toEqual(RIGHT);
+  }));
+
+test('a restore of a backup whose head was changed does not hide the change', () =>
+  onSeeded(async (database) => {
+    await database.write(async (sql) => {
+      await sql.run('UPDATE audit_head SET purged = 2', []);
+      await noteRestore(sql, KEY, AT, { number: 9, hash: 'f'.repeat(64) });
+    });
+    const { problems } = await verify(database, KEY);
+    expect(problems[0]?.problem).toContain('deleted or changed the head');
   }));
 
 test('reports unsealed records that are older than 60 s', () =>
   onSeeded(async (database) => {
     await addRecords(database, [entry('late')]);
-    expect(await verify(database, [KEY], '2026-11-21T09:30:59.000000')).toEqual(RIGHT);
-    const { problems } = await verify(database, [KEY], '2026-11-21T09:31:01.000000');
+    expect(await verify(database, KEY, '2026-11-21T09:30:59.000000')).toEqual(RIGHT);
+    const { problems } = await verify(database, KEY, '2026-11-21T09:31:01.000000');
     expect(problems).toEqual([
       {
         batch: null,

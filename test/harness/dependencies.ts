@@ -64,7 +64,13 @@ export function serverDependenciesOn(
       rotateDataKey: absent,
       rotateMasterKey: absent,
     },
-    audit: { records: absent, batches: absent, verify: absent },
+    audit: {
+      records: absent,
+      batches: absent,
+      verify() {
+        throw new Error('This part is not running');
+      },
+    },
     agents: { desired: absent, observed: absent, renew: absent },
     delivery: {
       statuses: absent,

@@ -1,16 +1,14 @@
-import { hashBatch, macText, NO_PREVIOUS } from '../../src/domain/audit/chain.ts';
+import { batchText, hashBatch, NO_PREVIOUS } from '../../src/domain/audit/chain.ts';
 import type { AuditEntry } from '../../src/domain/audit/record.ts';
+import type { TrailVerification } from '../../src/domain/audit/trail.ts';
+import type { AuditKey } from '../../src/domain/encryption/keyring.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { parseDatabase } from '../../src/store/databases.ts';
 import { insertRecords } from '../../src/store/sql/audit-records.ts';
-import type { Database, Sql } from '../../src/store/sql/sql.ts';
+import type { Database } from '../../src/store/sql/sql.ts';
+import { adoptKey, changeHead, readHead } from '../../src/store/audit/head.ts';
 import { SELECT_RECORDS, storedRecord } from '../../src/store/audit/read.ts';
-
-/** An HMAC key for the MACs of batches. */
-export interface TestKey {
-  readonly number: number;
-  hmac(text: string): string;
-}
+import type { Client } from './client.ts';
 
 /**
  * Opens the database at `url`, migrates the schema and runs `work`. No service may use the
@@ -75,16 +73,17 @@ export async function addRecords(
 export async function seal(
   database: Database,
   size = 2000,
-  { key, at = '2026-11-21T09:30:01.000000' }: { key?: TestKey; at?: string } = {},
+  { key, at = '2026-11-21T09:30:01.000000' }: { key?: AuditKey; at?: string } = {},
 ): Promise<number> {
   return database.write(async (sql) => {
     const rows = await sql.all(`${SELECT_RECORDS}batch IS NULL ORDER BY seq LIMIT ?`, [size]);
     const records = rows.map(storedRecord);
     const [first, last] = [records[0], records.at(-1)];
     if (first === undefined || last === undefined) return 0;
-    const head = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
-    const number = Number(head?.number ?? 0) + 1;
-    const previous = typeof head?.hash === 'string' ? head.hash : NO_PREVIOUS;
+    const head = await readHead(sql);
+    if (key !== undefined && head?.mac === null) await adoptKey(sql, key, true, at);
+    const number = (head?.number ?? 0) + 1;
+    const previous = head?.hash ?? NO_PREVIOUS;
     const digest = hashBatch({ previous, number, at });
     for (const record of records) digest.add(record);
     await sql.run('UPDATE audit_records SET batch = ? WHERE batch IS NULL AND seq <= ?', [
@@ -92,19 +91,16 @@ export async function seal(
       last.seq,
     ]);
     const hash = digest.end();
-    const mac = key?.hmac(macText({ number, hash })) ?? null;
+    const [count, first_seq, last_seq] = [records.length, first.seq, last.seq];
+    const mac =
+      key?.hmac(batchText({ number, at, count, first_seq, last_seq, previous, hash })) ?? null;
     await sql.run(
       'INSERT INTO audit_batches (number, at, count, first_seq, last_seq, previous, hash, mac, key_number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      [number, at, records.length, first.seq, last.seq, previous, hash, mac, key?.number ?? null],
+      [number, at, count, first_seq, last_seq, previous, hash, mac, key?.number ?? null],
     );
-    await writeHead(sql, number, hash);
-    return records.length;
+    await changeHead(sql, key, at, { number, hash });
+    return count;
   });
-}
-
-async function writeHead(sql: Sql, number: number, hash: string): Promise<void> {
-  await sql.run('DELETE FROM audit_head', []);
-  await sql.run('INSERT INTO audit_head (id, number, hash) VALUES (1, ?, ?)', [number, hash]);
 }
 
 /**
@@ -115,7 +111,7 @@ export async function seed(
   database: Database,
   count: number,
   size: number,
-  { key, changes }: { key?: TestKey; changes?: Partial<AuditEntry> } = {},
+  { key, changes }: { key?: AuditKey; changes?: Partial<AuditEntry> } = {},
 ): Promise<void> {
   for (let at = 0; at < count; at += size) {
     const names = Array.from({ length: Math.min(size, count - at) }, (_, index) => at + index);
@@ -125,4 +121,14 @@ export async function seed(
     );
     await seal(database, size, key === undefined ? {} : { key });
   }
+}
+
+/** Returns the lines of a verification of the whole trail by a service. */
+export async function verification(client: Client): Promise<TrailVerification[]> {
+  const { status, text } = await client.get('/v2/audit/verify');
+  if (status !== 200) throw new Error(text);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as TrailVerification);
 }

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { sendLines } from '../../src/http/sharing/json-lines.ts';
+import type { Caller } from '../../src/domain/model/caller.ts';
+import { createLineSender } from '../../src/http/sharing/json-lines.ts';
 
 test('a stream that sends no lines ends when the caller disconnects', async () => {
   let hasEnded = false;
@@ -18,7 +19,12 @@ test('a stream that sends no lines ends when the caller disconnects', async () =
   }
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
-  app.get('/', (request, reply) => sendLines(request, reply, parts()));
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.caller = { id: 'caller' } as Caller;
+    done();
+  });
+  const sendLines = createLineSender();
+  app.get('/', (request, reply) => sendLines(request, reply, parts));
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const caller = new AbortController();
   const response = await fetch(url, { signal: caller.signal });

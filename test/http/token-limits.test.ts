@@ -61,7 +61,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/whoami': '* * * *',
   'GET /v2/audit': '- - - -',
   'GET /v2/audit/batches': '- - - -',
-  'POST /v2/audit/verify': '- - - -',
+  'GET /v2/audit/verify': '- - - -',
   'GET /v2/encryption': '- - - -',
   'POST /v2/encryption/verify': '- - - -',
   'POST /v2/encryption/rotate-data-key': '- - - -',

@@ -1,5 +1,5 @@
 import { NEW_WORD, pipelined, requestText, single, type Attack } from './attack.ts';
-import { manyZones, PROJECT } from './databases.ts';
+import { longTrail, manyZones, PROJECT } from './databases.ts';
 import type { Scenario, Target } from './scenario.ts';
 
 const KB = 1024;
@@ -55,6 +55,21 @@ async function posting(
     connections: 4,
     blocks: single(requestText('POST', path, { 'X-Auth-Token': token }, body)),
     ...attack,
+  };
+}
+
+/** Streams and lists a long audit trail on 20 connections, by requests that take turns. */
+export async function readingTheTrail(target: Target): Promise<Attack> {
+  const token = await target.token('admin');
+  const stream = { accept: 'application/x-ndjson', 'X-Auth-Token': token };
+  return {
+    ...IN_TURN,
+    connections: 20,
+    blocks: single(
+      requestText('GET', '/v2/audit', stream),
+      requestText('GET', '/v2/audit?sort_dir=asc&limit=1000', { 'X-Auth-Token': token }),
+      requestText('GET', '/v2/audit?resource_id=none', stream),
+    ),
   };
 }
 
@@ -308,6 +323,16 @@ export const CALLERS: readonly Scenario[] = [
         { connections: 20 },
       );
     },
+    atLeast: { succeeded: 10 },
+  },
+  {
+    name: 'Stream and list an audit trail of 200,000 records on 20 connections',
+    bound:
+      'A stream pauses after each part, so that other requests run. The service runs one stream per caller and two in total, and refuses further streams with 429.',
+    settings: ['api.maxPageBytes'],
+    cost: 'The time of one part for each stream, and of one list.',
+    prepare: longTrail,
+    attack: readingTheTrail,
     atLeast: { succeeded: 10 },
   },
 ];

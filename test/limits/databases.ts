@@ -6,6 +6,7 @@ import { comparisonForm, treeForm } from '../../src/domain/text/dns-name.ts';
 import { openStore } from '../../src/service.ts';
 import { runFolder } from '../harness/evidence.ts';
 import { createDatabase } from '../harness/postgres.ts';
+import { seed, withDatabase } from '../harness/trail.ts';
 
 /** The project that owns the zones of these databases. */
 export const PROJECT = 'crowd';
@@ -85,5 +86,29 @@ export async function manyZonesOnPostgres(
   await client.connect();
   await client.query(`${FILL}; ANALYZE zones`);
   await client.end();
+  return { TSIGIL_DATABASE_URL: url };
+}
+
+/** The number of records of a long audit trail. */
+const RECORDS = 200_000;
+
+/** Creates an audit trail with 200,000 records, in a SQLite database in `folder`. */
+export async function longTrail(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
+  const original = join(runFolder(), 'trail.db');
+  const path = join(folder, 'tsigil.db');
+  if (!existsSync(original)) {
+    await withDatabase(`sqlite:${path}`, (database) => seed(database, RECORDS, 2000));
+    renameSync(path, original);
+  }
+  copyFileSync(original, path);
+  return { TSIGIL_DATABASE_URL: `sqlite:${path}` };
+}
+
+/** Creates an audit trail with 200,000 records, in a PostgreSQL database named after `folder`. */
+export async function longTrailOnPostgres(
+  folder: string,
+): Promise<{ TSIGIL_DATABASE_URL: string }> {
+  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
+  await withDatabase(url, (database) => seed(database, RECORDS, 2000));
   return { TSIGIL_DATABASE_URL: url };
 }

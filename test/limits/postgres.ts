@@ -3,7 +3,8 @@ import { basename } from 'node:path';
 import pg from 'pg';
 import { createDatabase } from '../harness/postgres.ts';
 import { requestText, single } from './attack.ts';
-import { manyZonesOnPostgres, PROJECT } from './databases.ts';
+import { readingTheTrail } from './callers.ts';
+import { longTrailOnPostgres, manyZonesOnPostgres, PROJECT } from './databases.ts';
 import { DELIVERY } from './delivery.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -120,4 +121,15 @@ export const POSTGRES: readonly Scenario[] = [
     prepare: async (folder: string) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
     pooledConnections: POOL_SIZE,
   })),
+  {
+    name: 'Stream and list an audit trail of 200,000 records on 20 connections, on PostgreSQL',
+    bound:
+      'A stream pauses after each part, so that other requests run. The service runs one stream per caller and two in total, and refuses further streams with 429.',
+    settings: ['api.maxPageBytes'],
+    cost: 'The time of one part for each stream, and of one list.',
+    prepare: longTrailOnPostgres,
+    attack: readingTheTrail,
+    pooledConnections: POOL_SIZE,
+    atLeast: { succeeded: 10 },
+  },
 ];

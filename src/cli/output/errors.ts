@@ -3,7 +3,8 @@ import { plainLines, plainText } from './plain-text.ts';
 /**
  * The exit codes. `refused`: the service refused the request. `usage`: the arguments or the
  * configuration are invalid. `unreachable`: the service is unreachable or does not accept the
- * token. `denied`: the token lacks a right. `interrupted`: Ctrl-C.
+ * token. `denied`: the token lacks a right. `unchecked`: a check found no fault, but could not check
+ * everything. `interrupted`: Ctrl-C.
  */
 export const EXIT = {
   done: 0,
@@ -11,6 +12,7 @@ export const EXIT = {
   usage: 2,
   unreachable: 3,
   denied: 4,
+  unchecked: 5,
   interrupted: 130,
 } as const;
 

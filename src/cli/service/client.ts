@@ -1,7 +1,8 @@
 import { isObject, type Kind } from '../../domain/model/field.ts';
-import { parseJson, type HttpResponse, type Trust } from '../../net/http.ts';
+import { NetError } from '../../net/faults.ts';
+import { parseJson, type HttpRequest, type HttpResponse, type Trust } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { sendRequest } from './send-request.ts';
+import { openRequest, sendRequest, type ServerDescription } from './send-request.ts';
 
 /** The URL of a service, and the credentials for it. */
 export interface Connection {
@@ -56,11 +57,15 @@ export async function callFor<T>(
   path: string,
   body?: object,
 ): Promise<T> {
-  const parsed = kind.parse(await call(connection, method, path, body));
+  return valueOf(kind, connection, await call(connection, method, path, body));
+}
+
+function valueOf<T>(kind: Kind<T>, { url }: Connection, body: unknown): T {
+  const parsed = kind.parse(body);
   if ('value' in parsed) return parsed.value;
   throw new CommandError(
     EXIT.refused,
-    `Unexpected response from '${connection.url}': the body ${parsed.problem}`,
+    `Unexpected response from '${url}': the body ${parsed.problem}`,
     OTHER_PROGRAM,
   );
 }
@@ -75,29 +80,69 @@ export async function callWithHeaders(
   path: string,
   body?: object,
 ): Promise<Success> {
-  const { url, token, trust = {}, headers = {}, timeoutSeconds } = connection;
-  const request = {
-    method,
-    url: url + path,
-    headers: {
-      accept: 'application/json',
-      ...(token === undefined ? {} : { 'x-auth-token': token }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  };
-  const server = {
-    name: `'${url}'`,
-    hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.',
-  };
-  const response = await sendRequest(request, trust, server, timeoutSeconds);
+  const { url, trust = {}, timeoutSeconds } = connection;
+  const request = requestOf(connection, method, path, 'application/json', body);
+  const response = await sendRequest(request, trust, serverOf(connection), timeoutSeconds);
   const content = parseBody(response.text);
   if (response.status >= 200 && response.status < 300 && content !== undefined) {
     for (const message of warningsOf(response)) connection.warn?.(message);
     return { content, header: response.header };
   }
   throw refusal(url, response, content);
+}
+
+/**
+ * Sends a GET request, and yields the JSON lines of the response as values of `kind`, in parts.
+ * Throws `CommandError` unless the status is 200 and the response is complete and valid.
+ */
+export async function* callForLines<T>(
+  kind: Kind<T>,
+  connection: Connection,
+  path: string,
+): AsyncGenerator<readonly T[]> {
+  const { url, trust = {}, timeoutSeconds } = connection;
+  const request = requestOf(connection, 'GET', path, 'application/x-ndjson');
+  const response = await openRequest(request, trust, serverOf(connection), timeoutSeconds);
+  if (response.status !== 200) {
+    const text = await response.text();
+    throw refusal(url, { ...response, text }, parseBody(text));
+  }
+  try {
+    for await (const lines of response.lines())
+      yield lines.map((line) => valueOf(kind, connection, parseJson(line)));
+  } catch (cause) {
+    if (!(cause instanceof NetError)) throw cause;
+    const { reason, hint } = cause.fault;
+    const message = `The response of '${url}' is incomplete: ${reason}`;
+    throw new CommandError(EXIT.unreachable, message, hint, cause);
+  }
+}
+
+function requestOf(
+  { url, token, headers }: Connection,
+  method: string,
+  path: string,
+  accept: string,
+  body?: object,
+): HttpRequest {
+  return {
+    method,
+    url: url + path,
+    headers: {
+      accept,
+      ...(token === undefined ? {} : { 'x-auth-token': token }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+}
+
+function serverOf({ url }: Connection): ServerDescription {
+  return {
+    name: `'${url}'`,
+    hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.',
+  };
 }
 
 /** Returns the warnings in a response: strings separated by commas (RFC 9651 section 3.1). */

@@ -4,6 +4,7 @@ import {
   createHttpClient,
   type HttpRequest,
   type HttpResponse,
+  type OpenResponse,
   type Trust,
 } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -36,6 +37,17 @@ export async function sendRequest(
 ): Promise<HttpResponse> {
   const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1 });
   return withServer(server, (deadline) => client.send(request, deadline), timeoutSeconds);
+}
+
+/** Sends a request once, for a body of any length. Throws `CommandError` like `sendRequest`. */
+export async function openRequest(
+  request: HttpRequest,
+  trust: Trust,
+  server: ServerDescription,
+  timeoutSeconds = TIMEOUT_SECONDS,
+): Promise<OpenResponse> {
+  const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1 });
+  return withServer(server, (deadline) => client.open(request, deadline), timeoutSeconds);
 }
 
 /**

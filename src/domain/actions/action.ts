@@ -58,7 +58,9 @@ export interface ActionFiles {
   examples(): Examples<ActionFile>;
 }
 
-/** A response as JSON lines, for callers that accept `application/x-ndjson`. */
+/**
+ * A response as JSON lines: the only one, or for callers that accept `application/x-ndjson`.
+ */
 export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
   /** A description of the lines, in a sentence. */
   readonly description: string;
@@ -181,6 +183,7 @@ export type Action<
         readonly lines?: ActionLines<B, P>;
         run(request: ActionRequest<B, P>): Promise<R>;
       }
+    | { readonly lines: ActionLines<B, P> }
     | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }
   );
 

@@ -4,16 +4,14 @@ import {
   BATCH_PARAMETERS,
   filtersOf,
   formatPosition,
-  formatStep,
   RECORD_PARAMETERS,
-  VERIFICATION_REQUEST,
 } from '../operations/audit-list.ts';
 import {
   BATCH_PAGE,
   EXAMPLE_BATCH,
   EXAMPLE_RECORD,
+  EXAMPLE_VERIFICATION,
   RECORD_PAGE,
-  VERIFICATION,
 } from '../operations/audit-responses.ts';
 import { AUDIT_RIGHT } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
@@ -65,6 +63,7 @@ const listRecords = defineAction({
           first: order === 'asc' ? 'oldest' : 'newest',
           from,
           limit: Math.min(left, STREAMED_AT_ONCE),
+          maxBytes: dependencies.settings.maxPageBytes,
         });
         yield page.records;
         if (page.next === undefined) return;
@@ -80,6 +79,7 @@ const listRecords = defineAction({
       first: order === 'asc' ? 'oldest' : 'newest',
       from,
       limit: limit ?? dependencies.settings.defaultLimit,
+      maxBytes: dependencies.settings.maxPageBytes,
     });
     return {
       records,
@@ -127,56 +127,23 @@ const listBatches = defineAction({
   },
 });
 
-/** Verifies the audit trail in parts. */
+/** Verifies the audit trail. */
 const verifyTrail = defineAction({
   path: '/v2/audit/verify',
-  method: 'POST',
+  method: 'GET',
   right: AUDIT_RIGHT,
   operationId: 'verify_audit_trail',
   summary: 'Verify the audit trail',
   description:
-    'Recomputes the hashes and MACs of at most 50,000 records. Send `next` of each response as `from` of the next request, until `next` is null. `problems` lists every problem, such as a changed or missing batch.',
+    'Recomputes all hashes and MACs, and returns a JSON line for each part of the trail. `problems` lists every problem, such as a changed or missing batch. The last line has the member `head`. A response without that line is incomplete.',
   type: token,
   group: GROUP,
-  body: {
-    kind: VERIFICATION_REQUEST,
-    schemaName: 'AuditVerificationRequest',
-    what: 'verification',
-    examples: { first: { summary: 'Verify from the beginning of the trail.', value: {} } },
-  },
-  response: {
-    kind: VERIFICATION,
-    schemaName: 'AuditVerification',
-    description: 'The result for a part of the trail.',
-    examples: {
-      first: {
-        summary: 'No problem, and another part follows.',
-        value: {
-          batches: 1000,
-          records: 2500,
-          purged: 0,
-          without_mac: 0,
-          unchecked: 0,
-          problems: [],
-          next: 'batches-1000-mac',
-        },
-      },
+  lines: {
+    description: 'The result for one part of the trail on each line.',
+    example: EXAMPLE_VERIFICATION,
+    async *run({ dependencies }) {
+      for await (const part of dependencies.audit.verify()) yield [part];
     },
-  },
-  async run({ dependencies, body }) {
-    const result = await dependencies.audit.verify(
-      body.from ?? { part: 'batches', after: 0, macSeen: false },
-    );
-    const { batches, records, purged, withoutMac, unchecked, problems, next } = result;
-    return {
-      batches,
-      records,
-      purged,
-      without_mac: withoutMac,
-      unchecked,
-      problems,
-      next: next === undefined ? null : formatStep(next),
-    };
   },
 });
 

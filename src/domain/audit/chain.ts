@@ -17,8 +17,69 @@ export interface AuditBatch {
   readonly mac: string | null;
   /** The number of the audit data key with which `mac` was computed. */
   readonly key_number: number | null;
-  /** The time when retention deleted the batch's records. Null while the records exist. */
-  readonly purged_at: string | null;
+}
+
+/** The last batch of a trail. The number is 0, and the hash `NO_PREVIOUS`, before the first. */
+export type ChainEnd = Pick<AuditBatch, 'number' | 'hash'>;
+
+/** Something that happened to a trail, for ever under the MAC of its head. */
+export interface TrailEvent {
+  readonly event: TrailEventName;
+  readonly at: string;
+  /** The last batch that the trail had when it happened. */
+  readonly batch: number;
+  /** The end of the trail that a restore replaced. */
+  readonly replaced?: ChainEnd;
+}
+
+/** What an event means to a verification. */
+export interface TrailEventMeaning {
+  readonly result: 'problem' | 'unchecked' | 'note';
+  readonly text: string;
+}
+
+/** Every event of a trail, by name. */
+export const TRAIL_EVENTS = {
+  head_changed: {
+    result: 'problem',
+    text: 'Another program had deleted or changed the head of the trail when the service sealed the batch after this one.',
+  },
+  head_set_back: {
+    result: 'problem',
+    text: 'Another program had set the head of the trail back to an earlier batch when the service sealed the batch after this one.',
+  },
+  purged_changed: {
+    result: 'problem',
+    text: 'Another program had changed the batches up to this one before retention deleted their records.',
+  },
+  key_lost: {
+    result: 'unchecked',
+    text: 'The key of the trail was lost, so no MAC up to this batch can be checked.',
+  },
+  restored: {
+    result: 'note',
+    text: 'A backup that ends with this batch was restored.',
+  },
+} as const satisfies Readonly<Record<string, TrailEventMeaning>>;
+
+export type TrailEventName = keyof typeof TRAIL_EVENTS;
+
+export const TRAIL_EVENT_NAMES = Object.keys(TRAIL_EVENTS) as TrailEventName[];
+
+/**
+ * What the service knows of a whole trail: one row under one MAC, so that only the holder of the
+ * key can say what was purged, and from which batch on a missing MAC means a forgery.
+ */
+export interface TrailHead extends ChainEnd {
+  /** The first batch that must have a MAC. Null without encryption. */
+  readonly first_mac: number | null;
+  /** The last batch whose records retention has deleted; 0 if none. */
+  readonly purged: number;
+  /** The setting `audit.retentionDays`. Null until the first batch. */
+  readonly retention_days: number | null;
+  readonly events: readonly TrailEvent[];
+  readonly mac: string | null;
+  readonly key_number: number | null;
 }
 
 /** The maximum number of records in a batch. */
@@ -65,9 +126,19 @@ export function hashBatch({
   };
 }
 
-/** Returns the text whose HMAC under the audit data key is the MAC of a batch. */
-export function macText({ number, hash }: Pick<AuditBatch, 'number' | 'hash'>): string {
-  return `tsigil audit batch\n${number}\n${hash}`;
+/**
+ * Returns the text whose HMAC is the MAC of a batch. It has every column, because the records that
+ * prove them may be purged.
+ */
+export function batchText(batch: Omit<AuditBatch, 'mac' | 'key_number'>): string {
+  const { number, at, count, first_seq: first, last_seq: last, previous, hash } = batch;
+  return `tsigil audit batch\n${[number, at, count, first, last, previous, hash].map(part).join('')}`;
+}
+
+/** Returns the text whose HMAC is the MAC of a head. `events` is their stored JSON. */
+export function headText(head: Omit<TrailHead, 'events' | 'mac' | 'key_number'>, events: string) {
+  const { number, hash, first_mac: first, purged, retention_days: days } = head;
+  return `tsigil audit head\n${[number, hash, first, purged, days, events].map(part).join('')}`;
 }
 
 /**

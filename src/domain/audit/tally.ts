@@ -1,25 +1,6 @@
 import type { AuditEntry } from './record.ts';
 
-/** A line of a tally: the events that one record combines. */
-export interface TallyLine {
-  readonly id: string;
-  /** The record with the counts so far. */
-  readonly entry: AuditEntry;
-  /** Whether the database has an earlier state of the record. */
-  readonly isStored: boolean;
-}
-
-/** Lines to write to the database. */
-export interface TallyChanges {
-  /** The changed lines of the current minute. */
-  readonly current: readonly TallyLine[];
-  /** The lines of earlier minutes. These lines no longer change. */
-  readonly finished: readonly TallyLine[];
-  /** Marks these lines as stored. Call this after the database has committed the lines. */
-  written(): void;
-}
-
-/** The events of one minute, combined in memory. */
+/** Events combined in memory: one record for all events of a minute with the same key. */
 export interface Tally {
   /**
    * Adds one event. `key` identifies the event's line. `coarseKey` omits the resource. If the
@@ -32,38 +13,31 @@ export interface Tally {
     amounts: Readonly<Record<string, number>>,
     create: (isCoarse: boolean) => AuditEntry,
   ): void;
-  /** Returns the lines to write. If `isEnd` is true, finishes the current minute. */
-  changes(minute: string, isEnd?: boolean): TallyChanges;
-  /** Returns how many lines were dropped because writes to the database failed. */
+  /** Returns the records of the minutes before `minute`; of every minute, if undefined. */
+  finished(minute: string | undefined): readonly AuditEntry[];
+  /** Forgets these records. Call this after the database has committed them. */
+  written(entries: readonly AuditEntry[]): void;
+  /** Returns how many records were dropped because writes to the database failed. */
   dropped(): number;
 }
 
 /** The maximum number of lines of one minute that name a resource. */
 const MAX_LINES = 5000;
 
-/** The maximum number of finished lines that wait to be written to the database. */
+/** The maximum number of finished records that wait to be written to the database. */
 const MAX_FINISHED = 20_000;
 
 interface Line {
-  readonly id: string;
   readonly entry: AuditEntry;
   readonly amounts: Record<string, number>;
-  version: number;
-  stored: number;
 }
 
 /** Creates an empty tally. */
-export function createTally(newId: () => string, maxLines = MAX_LINES): Tally {
+export function createTally(maxLines = MAX_LINES): Tally {
   let current = new Map<string, Line>();
-  let finished: Line[] = [];
+  let finished: AuditEntry[] = [];
   let minute = '';
   let dropped = 0;
-
-  const add = (line: Line, amounts: Readonly<Record<string, number>>) => {
-    line.version += 1;
-    for (const name in amounts)
-      line.amounts[name] = (line.amounts[name] ?? 0) + (amounts[name] ?? 0);
-  };
 
   return {
     count(key, coarseKey, amounts, create) {
@@ -71,44 +45,26 @@ export function createTally(newId: () => string, maxLines = MAX_LINES): Tally {
       if (line === undefined) {
         const isCoarse = current.size >= maxLines;
         const place = isCoarse ? coarseKey : key;
-        line = current.get(place);
-        if (line === undefined) {
-          line = { id: newId(), entry: create(isCoarse), amounts: {}, version: 0, stored: 0 };
-          current.set(place, line);
-        }
+        line = current.get(place) ?? { entry: create(isCoarse), amounts: {} };
+        current.set(place, line);
       }
-      add(line, amounts);
+      for (const name in amounts)
+        line.amounts[name] = (line.amounts[name] ?? 0) + (amounts[name] ?? 0);
     },
-    changes(now, isEnd = false) {
-      if (now !== minute || isEnd) {
-        finished.push(...current.values());
+    finished(now) {
+      if (now !== minute) {
+        for (const { entry, amounts } of current.values())
+          finished.push({ ...entry, detail: { ...entry.detail, ...amounts } });
         current = new Map();
-        minute = now;
-        const excess = Math.max(0, finished.length - MAX_FINISHED);
-        finished.splice(0, excess);
-        dropped += excess;
+        minute = now ?? '';
+        dropped += finished.splice(0, Math.max(0, finished.length - MAX_FINISHED)).length;
       }
-      const changed = [...current.values()].filter(({ version, stored }) => version > stored);
-      const versions = changed.map(({ version }) => version);
-      const ended = [...finished];
-      return {
-        current: changed.map(shownLine),
-        finished: ended.map(shownLine),
-        written() {
-          for (const [index, line] of changed.entries()) line.stored = versions[index] ?? 0;
-          const gone = new Set(ended);
-          finished = finished.filter((line) => !gone.has(line));
-        },
-      };
+      return [...finished];
+    },
+    written(entries) {
+      const gone = new Set(entries);
+      finished = finished.filter((entry) => !gone.has(entry));
     },
     dropped: () => dropped,
-  };
-}
-
-function shownLine({ id, entry, amounts, stored }: Line): TallyLine {
-  return {
-    id,
-    entry: { ...entry, detail: { ...entry.detail, ...amounts } },
-    isStored: stored > 0,
   };
 }

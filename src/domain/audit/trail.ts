@@ -1,4 +1,4 @@
-import type { AuditBatch } from './chain.ts';
+import type { AuditBatch, TrailHead } from './chain.ts';
 import type { AuditRecord } from './record.ts';
 
 /** The fields by which a list of records can be filtered, in addition to the time. */
@@ -47,6 +47,8 @@ export interface RecordQuery {
   /** The position after which the page begins. Undefined for the first page. */
   readonly from: Position | undefined;
   readonly limit: number;
+  /** The maximum size of the records as JSON. A page has at least one record. */
+  readonly maxBytes: number;
 }
 
 /** A page of records. A page may have fewer records than the limit even if more records follow. */
@@ -75,32 +77,21 @@ export interface TrailProblem {
 export interface TrailVerification {
   readonly batches: number;
   readonly records: number;
-  /**
-   * The number of batches whose records retention has deleted. Only the hash chain and the MACs of
-   * these batches are checked.
-   */
+  /** The number of batches whose records retention has deleted. */
   readonly purged: number;
   /** The number of batches that were sealed without encryption and have no MAC. */
-  readonly withoutMac: number;
-  /** The number of batches whose MAC cannot be checked, because the audit key was lost. */
+  readonly without_mac: number;
+  /** The number of batches, and of events of the head, whose proof was lost with a key. */
   readonly unchecked: number;
   readonly problems: readonly TrailProblem[];
-  /** The next part to verify. Undefined at the end of the trail. */
-  readonly next: VerificationStep | undefined;
-}
-
-/** A part to verify: the batches after a batch number, or the records after a `seq`. */
-export interface VerificationStep {
-  readonly part: 'batches' | 'records';
-  readonly after: number;
-  /** Whether a batch before this part has a MAC. */
-  readonly macSeen: boolean;
+  /** The head of the trail. Only in the last part. */
+  readonly head?: Pick<TrailHead, 'number' | 'hash' | 'retention_days' | 'events'>;
 }
 
 /** The operations on the audit trail. Each operation throws `unavailable` if the database fails. */
 export interface AuditTrail {
   records(query: RecordQuery): Promise<RecordPage>;
   batches(query: BatchQuery): Promise<readonly AuditBatch[]>;
-  /** Verifies a part of the trail: at most 50,000 records. */
-  verify(step: VerificationStep): Promise<TrailVerification>;
+  /** Verifies the whole trail, part by part. */
+  verify(): AsyncIterable<TrailVerification>;
 }

@@ -1,11 +1,5 @@
-import {
-  RECORD_FILTERS,
-  type Position,
-  type RecordFilters,
-  type VerificationStep,
-} from '../audit/trail.ts';
+import { RECORD_FILTERS, type Position, type RecordFilters } from '../audit/trail.ts';
 import { enumeration, integer, isStorableText, timestamp, type Kind } from '../model/field.ts';
-import { described, object, optional } from '../model/object.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 import { EXAMPLE_RECORD } from './audit-responses.ts';
 
@@ -65,31 +59,6 @@ export const POSITION: Kind<Position> = {
 /** Returns a position as text. */
 export function formatPosition({ batch, seq, unsealed = false }: Position): string {
   return `${batch}-${seq}${unsealed ? '-unsealed' : ''}`;
-}
-
-const STEP = /^(?:batches-(\d{1,9})|records-(\d{1,15}))(-mac)?$/;
-
-/** A part of a verification as text, such as `batches-1000-mac`. */
-const VERIFICATION_STEP: Kind<VerificationStep> = {
-  schema: { type: 'string', pattern: STEP.source },
-  parse(value) {
-    const match = typeof value === 'string' ? STEP.exec(value) : null;
-    if (match === null)
-      return { problem: 'must be the value of `next` in an earlier response', validator: 'format' };
-    const [, batch, seq, mac] = match;
-    return {
-      value: {
-        part: batch === undefined ? 'records' : 'batches',
-        after: Number(batch ?? seq),
-        macSeen: mac !== undefined,
-      },
-    };
-  },
-};
-
-/** Returns a part of a verification as text. */
-export function formatStep({ part, after, macSeen }: VerificationStep): string {
-  return `${part}-${after}${macSeen ? '-mac' : ''}`;
 }
 
 /** Returns a filter as a query parameter. */
@@ -172,19 +141,6 @@ export const BATCH_PARAMETERS = {
     isOptional: true,
   },
 } as const;
-
-/** The body of a request to verify a part of the trail. */
-export const VERIFICATION_REQUEST = described(
-  object({
-    from: optional(
-      described(
-        VERIFICATION_STEP,
-        'The value of `next` in the previous response. Omit `from` in the first request.',
-      ),
-    ),
-  }),
-  'The part of the trail to verify.',
-);
 
 /** Returns the filters in the query parameters of a list. */
 export function filtersOf(

@@ -1,5 +1,6 @@
-import type { AuditBatch } from '../audit/chain.ts';
+import { TRAIL_EVENT_NAMES, type AuditBatch } from '../audit/chain.ts';
 import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../audit/record.ts';
+import type { TrailVerification } from '../audit/trail.ts';
 import {
   anyText,
   enumeration,
@@ -19,7 +20,7 @@ const anyObject: Kind<Readonly<Record<string, unknown>>> = {
 };
 
 /** A record in a response. */
-const RECORD: Kind<AuditRecord> = responseObject({
+export const RECORD: Kind<AuditRecord> = responseObject({
   seq: described(
     integer(1),
     'The number of the record. Numbers do not follow the order of commits.',
@@ -74,15 +75,11 @@ const BATCH: Kind<AuditBatch> = responseObject({
   ),
   mac: described(
     nullable(anyText()),
-    'The HMAC-SHA-256 of the number and the hash of the batch, under the audit key. Null without encryption.',
+    'The HMAC-SHA-256 of the other members of the batch, under the audit key. Null without encryption.',
   ),
   key_number: described(
     nullable(integer(1)),
     'The number of the audit key with which the MAC was computed.',
-  ),
-  purged_at: described(
-    nullable(timestamp()),
-    'The time when retention deleted the records of the batch. Null while the records exist.',
   ),
 });
 
@@ -103,42 +100,80 @@ export const BATCH_PAGE = described(
   'A page of batches.',
 );
 
-/** The result of a verification in a response. */
-export const VERIFICATION = described(
-  responseObject({
-    batches: described(integer(0), 'The number of batches in this part.'),
-    records: described(integer(0), 'The number of records in these batches.'),
-    purged: described(
-      integer(0),
-      'The number of batches whose records retention has deleted. Only the hash chain and the MACs of these batches are verified.',
+/** A line of a verification. */
+export const VERIFICATION: Kind<TrailVerification> = responseObject({
+  batches: described(integer(0), 'The number of batches in this part.'),
+  records: described(integer(0), 'The number of records in these batches.'),
+  purged: described(
+    integer(0),
+    'The number of batches whose records retention has deleted. Only their links and MACs can be verified.',
+  ),
+  without_mac: described(
+    integer(0),
+    'The number of batches that were sealed without encryption and have no MAC.',
+  ),
+  unchecked: described(
+    integer(0),
+    'The number of proofs that were lost with a key of the trail: MACs of batches, or an event of the head.',
+  ),
+  problems: described(
+    list(
+      responseObject({
+        batch: described(
+          nullable(integer(-(2 ** 31))),
+          'The number of the batch. Null for a problem of the head, and for records without a batch.',
+        ),
+        problem: described(anyText(), 'The problem, in a sentence.'),
+      }),
     ),
-    without_mac: described(
-      integer(0),
-      'The number of batches that were sealed without encryption and have no MAC.',
-    ),
-    unchecked: described(
-      integer(0),
-      'The number of batches whose MAC cannot be verified, because the audit key was lost.',
-    ),
-    problems: described(
-      sequence(
-        responseObject({
-          batch: described(
-            nullable(integer(1)),
-            'The number of the batch. Null for records without a batch.',
+    'The problems in this part, in the order of batches.',
+  ),
+  head: optional(
+    described(
+      responseObject({
+        number: described(integer(0), 'The number of the last batch.'),
+        hash: described(anyText(), 'The hash of the last batch.'),
+        retention_days: described(nullable(integer(0)), 'The setting `audit.retentionDays`.'),
+        events: described(
+          list(
+            responseObject({
+              event: described(enumeration(TRAIL_EVENT_NAMES), 'What happened.'),
+              at: described(timestamp(), 'The time.'),
+              batch: described(integer(0), 'The last batch of the trail at that time.'),
+              replaced: optional(
+                described(
+                  responseObject({
+                    number: described(integer(0), 'The number of its last batch.'),
+                    hash: described(anyText(), 'The hash of its last batch.'),
+                  }),
+                  'The end of the trail that a restore replaced.',
+                ),
+              ),
+            }),
           ),
-          problem: described(anyText(), 'The problem, in a sentence.'),
-        }),
-      ),
-      'The problems in this part, in the order of batches.',
+          'What happened to the trail as a whole.',
+        ),
+      }),
+      'The head of the trail. Only in the last line, which shows that the verification is complete.',
     ),
-    next: described(
-      nullable(anyText()),
-      'The value of `from` in the next request. Null at the end of the trail.',
-    ),
-  }),
-  'The result for a part of the trail.',
-);
+  ),
+});
+
+/** An example of the last line of a verification. */
+export const EXAMPLE_VERIFICATION: TrailVerification = {
+  batches: 17,
+  records: 4712,
+  purged: 0,
+  without_mac: 0,
+  unchecked: 0,
+  problems: [],
+  head: {
+    number: 17,
+    hash: '7d1e9a50c3f2b4a6958770123456789abcdef0123456789abcdef0123456789a',
+    retention_days: 400,
+    events: [],
+  },
+};
 
 /** An example of a record. */
 export const EXAMPLE_RECORD: AuditRecord = {
@@ -172,5 +207,4 @@ export const EXAMPLE_BATCH: AuditBatch = {
   hash: '7d1e9a50c3f2b4a6958770123456789abcdef0123456789abcdef0123456789a',
   mac: 'q1w2e3r4t5y6u7i8o9p0a1s2d3f4g5h6j7k8l9z0x1c',
   key_number: 2,
-  purged_at: null,
 };

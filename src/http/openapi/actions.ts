@@ -146,6 +146,12 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
       content: describeFiles(action.file),
     };
   }
+  if (!('response' in action))
+    return {
+      description: action.lines.description,
+      headers: headers(settings),
+      content: describeLines(action.lines),
+    };
   const { description, schemaName, examples } = action.response;
   return {
     description,

@@ -1,6 +1,9 @@
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../domain/model/errors.ts';
 import { LINES_TYPE } from '../request/errors.ts';
+import { signedIn } from '../request/guard.ts';
 import { connectionSignal } from './connection-signal.ts';
 
 /**
@@ -15,25 +18,50 @@ export function acceptsLines({ method, headers }: FastifyRequest): boolean {
   });
 }
 
-/**
- * Sends values as JSON lines. Requests the next part once the caller has read the previous one, so
- * that memory holds at most two parts. Stops when the caller disconnects. Throws the error of the
- * first part, if any. A later error ends the connection before the end of the response.
- */
-export async function sendLines(
+/** The maximum number of responses in JSON lines at a time. One caller gets one of them. */
+const MAX_STREAMS = 2;
+
+/** How long a refused caller should wait before a retry, in seconds. */
+const RETRY_AFTER_SECONDS = 10;
+
+/** A function that sends the values that `begin` yields as JSON lines. */
+export type SendLines = (
   request: FastifyRequest,
   reply: FastifyReply,
-  parts: AsyncIterable<readonly object[]>,
-): Promise<FastifyReply> {
-  const iterator = parts[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  // Otherwise a slow caller would use a database connection until it has read the whole response.
-  request.releaseConnection?.();
-  return reply.header('content-type', LINES_TYPE).send(
-    Readable.from(linesOf(first, iterator, connectionSignal(request.raw.socket)), {
-      objectMode: false,
-    }),
-  );
+  begin: () => AsyncIterable<readonly object[]>,
+) => Promise<FastifyReply>;
+
+/**
+ * Returns the function that sends JSON lines. It requests the next part once the caller has read
+ * the previous one, so that memory holds at most two parts, and lets other requests run between
+ * parts. It stops when the caller disconnects. Throws the error of the first part, if any, and
+ * `too_many_requests`. A later error ends the connection before the end of the response.
+ */
+export function createLineSender(): SendLines {
+  const callers = new Set<string>();
+  return async (request, reply, begin) => {
+    const { id } = signedIn(request);
+    const [isOwn, isFull] = [callers.has(id), callers.size >= MAX_STREAMS];
+    if (isOwn || isFull)
+      throw new ServiceError(
+        'too_many_requests',
+        `${isOwn ? 'You already read' : 'Two other callers read'} a response in JSON lines. Wait for its end, or read pages instead`,
+        { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      );
+    callers.add(id);
+    const end = () => callers.delete(id);
+    const iterator = begin()[Symbol.asyncIterator]();
+    const first = await iterator.next().catch((error: unknown) => {
+      end();
+      throw error;
+    });
+    // Otherwise a slow caller would use a database connection until it has read the whole response.
+    request.releaseConnection?.();
+    const signal = connectionSignal(request.raw.socket);
+    const stream = Readable.from(linesOf(first, iterator, signal), { objectMode: false });
+    stream.once('close', end);
+    return reply.header('content-type', LINES_TYPE).send(stream);
+  };
 }
 
 async function* linesOf(
@@ -47,6 +75,7 @@ async function* linesOf(
     for (let part = first; part.done !== true && !signal.aborted; part = await rest.next()) {
       const text = part.value.map((value) => `${JSON.stringify(value)}\n`).join('');
       if (text !== '') yield text;
+      await nextTurn(); // neither the database nor a fast reader makes this loop wait
     }
   } finally {
     await rest.return?.();

@@ -2,10 +2,11 @@ import type { AuditBatch } from '../../domain/audit/chain.ts';
 import type { BatchQuery } from '../../domain/audit/trail.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
+import { lastBatchOf, readHead } from './head.ts';
 
 /** The beginning of a query for batches. Callers append the conditions. */
 export const SELECT_BATCHES =
-  'SELECT number, at, count, first_seq, last_seq, previous, hash, mac, key_number, purged_at FROM audit_batches WHERE ';
+  'SELECT number, at, count, first_seq, last_seq, previous, hash, mac, key_number FROM audit_batches WHERE ';
 
 /** The maximum difference between the clocks of hosts. */
 const CLOCK_MARGIN_MS = 3_600_000;
@@ -35,26 +36,21 @@ export async function readBatches(
   return rows.map(storedBatch);
 }
 
-/** Returns the number of the last batch; 0 if the trail has no batch. */
-export async function lastBatch(sql: Sql): Promise<number> {
-  const row = await sql.one('SELECT coalesce(max(number), 0) AS number FROM audit_batches', []);
-  return Number(row?.number);
-}
-
 /**
  * Returns the number of the first batch that may have the requested records. The requested records
- * are at or after the timestamp `after`, and retention has not deleted them. The service seals and
- * purges batches in the order of their numbers, so a binary search finds the number.
+ * are at or after the timestamp `after`, and retention has not deleted them. The service seals
+ * batches in the order of their numbers, so a binary search finds the number.
  */
 export async function firstBatch(sql: Sql, after: string | undefined): Promise<number> {
   const sealedAt = after === undefined ? '' : earlier(after, CLOCK_MARGIN_MS);
-  let [low, high] = [1, (await lastBatch(sql)) + 1];
+  const head = await readHead(sql);
+  let [low, high] = [(head?.purged ?? 0) + 1, ((await lastBatchOf(sql))?.number ?? 0) + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const [batch] = (
       await sql.all(`${SELECT_BATCHES}number >= ? ORDER BY number LIMIT 1`, [middle])
     ).map(storedBatch);
-    if (batch === undefined || (batch.purged_at === null && batch.at >= sealedAt)) high = middle;
+    if (batch === undefined || batch.at >= sealedAt) high = middle;
     else low = batch.number + 1;
   }
   return low;

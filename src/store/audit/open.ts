@@ -1,11 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import type { AuditEntry, SecretReads } from '../../domain/audit/record.ts';
 import { createTally } from '../../domain/audit/tally.ts';
 import { createRecording, type Recording } from '../../domain/operations/recording.ts';
 import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Clock } from '../../domain/model/ports.ts';
+import type { AuditTrail } from '../../domain/audit/trail.ts';
 import type { Database } from '../sql/sql.ts';
+import { readBatches } from './batches.ts';
+import { readRecords } from './read.ts';
 import { runTrail, type RunningTrail } from './running.ts';
+import { verifyTrail } from './verify.ts';
 
 /** The settings of the audit trail. */
 export interface AuditSettings {
@@ -30,7 +33,7 @@ export interface AuditDependencies {
   readonly metrics: {
     /** Counts a record that this process has written. */
     count(entry: AuditEntry): void;
-    /** Counts a repair of the end of the chain. */
+    /** Counts a repair of the head. */
     repaired(): void;
     /** Counts records of combined events that could not be written. */
     dropped(records: number): void;
@@ -40,16 +43,18 @@ export interface AuditDependencies {
 
 /** Starts the audit trail of a service. The schema of the database must be up to date. */
 export function openAudit({ settings, log, metrics, ...given }: AuditDependencies): {
-  readonly trail: RunningTrail;
+  readonly running: RunningTrail;
+  readonly trail: AuditTrail;
   readonly recording: Recording;
 } {
-  const { keyring, now } = given;
-  const tally = createTally(randomUUID);
+  const { database, keyring, now } = given;
+  const sql = database.reads;
+  const tally = createTally();
   const recorded = (entry: AuditEntry) => {
     metrics.count(entry);
     if (settings().toLog) log.info({ audit: entry }, 'audit');
   };
-  const trail = runTrail({
+  const running = runTrail({
     ...given,
     tally,
     recorded,
@@ -60,7 +65,7 @@ export function openAudit({ settings, log, metrics, ...given }: AuditDependencie
       metrics.repaired();
       log.error(
         { batch: number },
-        'Another program deleted the end of the audit trail. The service continues after the last batch in the database. Compare the trail with earlier checkpoints: tsigil audit verify --checkpoints FILE',
+        'Another program deleted, changed or set back the head of the audit trail. The service continues after the last batch in the database. Compare the trail with earlier checkpoints: tsigil audit verify --checkpoints FILE',
       );
     },
     dropped(records) {
@@ -76,8 +81,13 @@ export function openAudit({ settings, log, metrics, ...given }: AuditDependencie
     clock: now,
     recorded,
     secretReads: () => settings().secretReads,
-    commit: (entry) => trail.commit(entry),
+    commit: (entry) => running.commit(entry),
     hmac: (text) => keyring.auditKey()?.hmac(text),
   });
-  return { trail, recording };
+  const trail: AuditTrail = {
+    records: (query) => readRecords(sql, query),
+    batches: (query) => readBatches(sql, query),
+    verify: () => verifyTrail({ sql, key: () => keyring.auditKey(), now }),
+  };
+  return { running, trail, recording };
 }

@@ -4,11 +4,17 @@ import {
   type AuditRecord,
   type StoredRecord,
 } from '../../domain/audit/record.ts';
-import type { Position, RecordFilters, RecordPage, RecordQuery } from '../../domain/audit/trail.ts';
-import { firstBatch, lastBatch, rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
-import { conditionOf } from './filters.ts';
+import {
+  RECORD_FILTERS,
+  type Position,
+  type RecordFilters,
+  type RecordPage,
+  type RecordQuery,
+} from '../../domain/audit/trail.ts';
+import { firstBatch, rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
+import { lastBatchOf } from './head.ts';
 import { newSlicer } from '../sql/reader.ts';
-import type { Sql, SqlRow } from '../sql/sql.ts';
+import type { Sql, SqlCondition, SqlRow, SqlValue } from '../sql/sql.ts';
 
 const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
 /** The beginning of a query for records. Callers append the conditions. */
@@ -28,11 +34,11 @@ const IN_EACH_BATCH =
   'batch IN (SELECT number FROM audit_batches WHERE number >= ? AND number <= ?)';
 
 /** The maximum number of records that one statement returns. */
-const MAX_ROWS = 500;
+const MAX_ROWS = 250;
 
 /** The range of `seq` of the records that were not sealed when `?` was the last batch. */
 const UNSEALED_RANGE = `SELECT min(seq) AS lowest, (SELECT max(seq) FROM audit_records) AS highest
-  FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL
+  FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL AND seq > 0
     UNION ALL SELECT min(first_seq) FROM audit_batches WHERE number > ?) AS lowest`;
 
 /** The maximum number of unsealed records that one step searches. */
@@ -51,53 +57,90 @@ const MAX_SEQ = Number.MAX_SAFE_INTEGER;
  * write meanwhile.
  */
 export async function readRecords(sql: Sql, query: RecordQuery): Promise<RecordPage> {
-  const { from, first, filters, limit } = query;
+  const { from, first, filters } = query;
+  const page = createPage(query);
   const start = first === 'newest' || from === undefined ? await firstBatch(sql, filters.after) : 0;
-  if (first === 'oldest') return readSealed(sql, query, from ?? { batch: start, seq: 0 }, 0);
-  const unsealed = from ?? { batch: await lastBatch(sql), seq: MAX_SEQ, unsealed: true };
-  if (unsealed.unsealed !== true) return readSealed(sql, query, unsealed, start);
-  const records = await readUnsealed(sql, query, unsealed);
-  const last = records.at(-1);
-  if (records.length === limit && last !== undefined)
-    return { records, next: { batch: unsealed.batch, seq: last.seq, unsealed: true } };
-  const rest = { ...query, limit: limit - records.length };
-  const page = await readSealed(sql, rest, { batch: unsealed.batch, seq: MAX_SEQ }, start);
-  return { records: [...records, ...page.records], next: page.next };
+  if (first === 'oldest') return readSealed(sql, query, page, from ?? { batch: start, seq: 0 }, 0);
+  const unsealed = from ?? {
+    batch: (await lastBatchOf(sql))?.number ?? 0,
+    seq: MAX_SEQ,
+    unsealed: true,
+  };
+  if (unsealed.unsealed !== true) return readSealed(sql, query, page, unsealed, start);
+  await readUnsealed(sql, query, page, unsealed);
+  const last = page.records.at(-1);
+  if (page.isFull() && last !== undefined)
+    return {
+      records: page.records,
+      next: { batch: unsealed.batch, seq: last.seq, unsealed: true },
+    };
+  return readSealed(sql, query, page, { batch: unsealed.batch, seq: MAX_SEQ }, start);
+}
+
+/** A page while it is read. */
+interface OpenPage {
+  readonly records: AuditRecord[];
+  /** Adds the next record, unless the page is full. */
+  add(record: AuditRecord): void;
+  isFull(): boolean;
+  /** Returns how many rows to read next. */
+  wanted(): number;
+}
+
+/** Creates a page that ends at a number of records, or before it has too many bytes as JSON. */
+function createPage({ limit, maxBytes }: RecordQuery): OpenPage {
+  const records: AuditRecord[] = [];
+  let bytes = '[]'.length;
+  let isFull = false;
+  return {
+    records,
+    add(record) {
+      if (isFull) return;
+      bytes += Buffer.byteLength(JSON.stringify(record)) + ','.length;
+      isFull = bytes > maxBytes && records.length > 0;
+      if (isFull) return;
+      records.push(record);
+      isFull = records.length === limit;
+    },
+    isFull: () => isFull,
+    wanted: () => Math.min(MAX_ROWS, limit - records.length),
+  };
 }
 
 /**
- * Returns the newest records that were not sealed when the list began. Other processes may have
- * sealed some of these records in batches after `batch`.
+ * Adds the newest records that were not sealed when the list began. Other processes may have sealed
+ * some of these records in batches after `batch`.
  */
 async function readUnsealed(
   sql: Sql,
-  { filters, limit }: RecordQuery,
+  { filters }: RecordQuery,
+  page: OpenPage,
   { batch, seq }: Position,
-): Promise<AuditRecord[]> {
+): Promise<void> {
   const { lowest, highest } = (await sql.one(UNSEALED_RANGE, [batch])) ?? {};
-  if (lowest == null) return [];
+  if (lowest == null) return;
   const condition = conditionOf(filters);
-  const records: AuditRecord[] = [];
   const slicer = newSlicer();
-  for (let end = Math.min(seq, Number(highest) + 1); end > Number(lowest);) {
+  for (let end = Math.min(seq, Number(highest) + 1); end > Number(lowest) && !page.isFull();) {
     if (slicer.isOver()) await slicer.next();
     const start = Math.max(Number(lowest), end - UNSEALED_PER_STEP);
+    const wanted = page.wanted();
     const rows = await sql.all(
       `${SELECT_RECORDS}seq >= ? AND seq < ? AND (batch IS NULL OR batch > ?)${condition.text} ORDER BY seq DESC LIMIT ?`,
-      [start, end, batch, ...condition.parameters, limit - records.length],
+      [start, end, batch, ...condition.parameters, wanted],
       'once',
     );
-    records.push(...rows.map(storedRecord).map(shown));
-    if (records.length === limit) break;
-    end = start;
+    const found = rows.map(storedRecord).map(shown);
+    for (const record of found) page.add(record);
+    end = found.length === wanted ? (found.at(-1)?.seq ?? start) : start;
   }
-  return records;
 }
 
-/** Returns a page of sealed records after `from`, from the batch `start` and later batches. */
+/** Adds sealed records after `from`, from the batch `start` and later batches, and ends the page. */
 async function readSealed(
   sql: Sql,
-  { filters, first, limit }: RecordQuery,
+  { filters, first }: RecordQuery,
+  page: OpenPage,
   from: Position,
   start: number,
 ): Promise<RecordPage> {
@@ -106,17 +149,17 @@ async function readSealed(
       ? ({ sign: '>', order: 'ASC' } as const)
       : ({ sign: '<', order: 'DESC' } as const);
   const condition = conditionOf(filters);
-  const records: AuditRecord[] = [];
+  const { records } = page;
   const slicer = newSlicer();
   let position = from;
   for (let step = 0; step < STEPS_PER_PAGE; step += 1) {
     if (slicer.isOver()) await slicer.next();
     const rows = await sql.all(
-      `${SELECT_BATCHES}number ${sign}= ? AND number >= ? AND purged_at IS NULL ORDER BY number ${order} LIMIT ?`,
+      `${SELECT_BATCHES}number ${sign}= ? AND number >= ? ORDER BY number ${order} LIMIT ?`,
       [position.batch, start, BATCHES_PER_STEP],
     );
     const batches = rows.map(storedBatch);
-    const wanted = Math.min(MAX_ROWS, limit - records.length);
+    const wanted = page.wanted();
     const range = rangeOf(batches, stepSize(filters, wanted));
     if (range === undefined) return { records, next: undefined };
     const edgeSeq = range.edge === position.batch ? position.seq : first === 'oldest' ? 0 : MAX_SEQ;
@@ -134,12 +177,12 @@ async function readSealed(
       ],
       'once',
     );
-    for (const row of found) {
-      const record = shown(storedRecord(row));
-      records.push(record);
-      position = { batch: record.batch ?? range.edge, seq: record.seq };
-      if (records.length === limit) return { records, next: position };
-    }
+    const before = records.length;
+    for (const row of found) page.add(shown(storedRecord(row)));
+    const last = records.at(-1);
+    if (records.length > before && last !== undefined)
+      position = { batch: last.batch ?? range.edge, seq: last.seq };
+    if (page.isFull()) return { records, next: position };
     if (found.length === wanted) continue;
     if (batches.length < BATCHES_PER_STEP && batches.at(-1)?.number === range.end)
       return { records, next: undefined };
@@ -182,4 +225,31 @@ function shown(stored: StoredRecord): AuditRecord {
   } catch {
     return { ...stored, roles: [], detail: { damaged: true } };
   }
+}
+
+/** Returns the SQL conditions of filters, each with ` AND ` before it. */
+function conditionOf(filters: RecordFilters): SqlCondition {
+  const texts: string[] = [];
+  const parameters: SqlValue[] = [];
+  const add = (text: string, value: string | undefined) => {
+    if (value === undefined) return;
+    texts.push(` AND ${text}`);
+    parameters.push(value);
+  };
+  for (const name of RECORD_FILTERS) {
+    const value = filters[name];
+    if (name === 'action' && value?.includes('*') === true)
+      add("action LIKE ? ESCAPE '\\'", likePattern(value));
+    else add(`${name} = ?`, value);
+  }
+  add('at >= ?', filters.after);
+  add('at < ?', filters.before);
+  return { text: texts.join(''), parameters };
+}
+
+function likePattern(pattern: string): string {
+  return pattern
+    .toLowerCase()
+    .replaceAll(/[%_\\]/g, '\\$&')
+    .replaceAll(/\*+/g, '%');
 }

@@ -1,11 +1,12 @@
+import { NO_PREVIOUS, type ChainEnd } from '../../domain/audit/chain.ts';
 import type { AuditEntry } from '../../domain/audit/record.ts';
 import type { Tally } from '../../domain/audit/tally.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
-import { insertRecord } from '../sql/audit-records.ts';
-import { minuteOf, recoverCounts, writeCounts } from './counts.ts';
+import { insertRecord, insertRecords } from '../sql/audit-records.ts';
+import { readHead } from './head.ts';
 import { isHeldElsewhere, releaseLease } from './lease.ts';
-import { purgeExpired } from './retention.ts';
-import { readHead, sealBatch, type Head, type Sealer } from './seal.ts';
+import { noteRetention, purgeExpired } from './retention.ts';
+import { sealBatch, type Sealer } from './seal.ts';
 
 /** How often the job seals records and writes combined events. */
 const INTERVAL_MS = 1000;
@@ -17,9 +18,6 @@ const LEASE_MS = 10_000;
 const CHECKPOINT_INTERVALS = 60;
 const PURGE_INTERVALS = 3600;
 
-/** After this time, combined events in the database belong to a process that has ended. */
-const LOST_AFTER_MS = 300_000;
-
 /** The maximum number of batches that the service seals when it stops. */
 const MAX_FINAL_BATCHES = 20;
 
@@ -30,19 +28,17 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly tally: Tally;
   /** The id of this process. */
   readonly holder: string;
-  /** Returns the setting `audit.retentionDays`. */
-  retentionDays(): number;
   /** Logs the end of the chain. */
-  checkpoint(head: Head): void;
+  checkpoint(end: ChainEnd): void;
   /** Receives each record that the job has written. */
   recorded(entry: AuditEntry): void;
   /** Reports the first failure of the job after a success. */
   failed(error: unknown): void;
   /**
-   * Reports that another program deleted the end of the chain. `batch` is the batch that was sealed
-   * next.
+   * Reports that another program deleted, changed or set back the head of the trail. `batch` is the
+   * batch that was sealed next.
    */
-  repaired(batch: Head): void;
+  repaired(batch: ChainEnd): void;
   /** Reports the number of dropped records of combined events. */
   dropped(records: number): void;
   readonly intervalMs?: number | undefined;
@@ -68,7 +64,7 @@ export interface RunningTrail {
 
 /** Starts the job on an open database. */
 export function runTrail(given: TrailDependencies): RunningTrail {
-  const { database, keyring, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = given;
+  const { database, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = given;
   // After a crash, the next process with exclusive access to a database need not wait for the
   // lease.
   const lease = {
@@ -76,15 +72,17 @@ export function runTrail(given: TrailDependencies): RunningTrail {
     holder: database.exclusive ? 'the only process' : holder,
     milliseconds: LEASE_MS,
   };
-  const sealer: Sealer = { database, keyring, now, lease };
+  const sealer: Sealer = { ...given, lease };
   let logged = 0;
+  let known = 0;
   let interval = 0;
   let isFailing = false;
   let closed = false;
   let dropped = 0;
 
   const seal = async (): Promise<boolean> => {
-    const sealed = await sealBatch(sealer);
+    const sealed = await sealBatch(sealer, known);
+    known = sealed?.number ?? known;
     if (sealed?.repair !== undefined) {
       recorded(sealed.repair);
       given.repaired(sealed);
@@ -93,33 +91,21 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   };
 
   const writeTally = async (isEnd = false) => {
-    const changes = tally.changes(minuteOf(now()), isEnd);
+    const entries = tally.finished(isEnd ? undefined : minuteOf(now()));
     if (tally.dropped() > dropped) {
       given.dropped(tally.dropped() - dropped);
       dropped = tally.dropped();
     }
-    if (changes.current.length === 0 && changes.finished.length === 0) return;
-    await database.write((sql) => writeCounts(sql, changes));
-    changes.written();
-    for (const { entry } of changes.finished) recorded(entry);
-  };
-
-  const recover = async () => {
-    const before = minuteOf(database.exclusive ? now() : earlier(now(), LOST_AFTER_MS));
-    const row = await database.reads.one('SELECT id FROM audit_counts WHERE minute < ? LIMIT 1', [
-      before,
-    ]);
-    if (row === undefined || (await isHeldElsewhere(database.reads, database.dialect, lease)))
-      return;
-    let entries: AuditEntry[] = [];
-    await database.write(async (sql) => {
-      entries = await recoverCounts(sql, before);
-    });
+    if (entries.length === 0) return;
+    await database.write((sql) => insertRecords(sql, entries));
+    tally.written(entries);
     for (const entry of entries) recorded(entry);
   };
 
   const purge = async () => {
     const days = given.retentionDays();
+    const changed = await noteRetention(sealer);
+    if (changed !== undefined) recorded(changed);
     while (days > 0 && !closed) {
       const entry = await purgeExpired(sealer, earlier(now(), days * DAY_MS));
       if (entry === undefined) return;
@@ -128,21 +114,20 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   };
 
   const logCheckpoint = async () => {
-    const head = await readHead(database.reads);
-    if (head.number === logged) return;
-    logged = head.number;
-    given.checkpoint(head);
+    const { number = 0, hash = NO_PREVIOUS } = (await readHead(database.reads)) ?? {};
+    if (number === logged || number === 0) return;
+    logged = number;
+    given.checkpoint({ number, hash });
   };
 
   const tick = async () => {
     interval += 1;
     await writeTally();
     await seal();
-    if (interval % CHECKPOINT_INTERVALS !== 1) return;
-    await recover();
-    if (interval === 1 || (await isHeldElsewhere(database.reads, database.dialect, lease))) return;
+    if (interval % CHECKPOINT_INTERVALS !== 0) return;
+    if (await isHeldElsewhere(database.reads, database.dialect, lease)) return;
     await logCheckpoint();
-    if (interval % PURGE_INTERVALS === CHECKPOINT_INTERVALS + 1) await purge();
+    if (interval % PURGE_INTERVALS === CHECKPOINT_INTERVALS) await purge();
   };
 
   const attempt = async (work: () => Promise<unknown>) => {
@@ -177,11 +162,11 @@ export function runTrail(given: TrailDependencies): RunningTrail {
         'SELECT at FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1',
         [],
       );
-      const { number } = await readHead(reads);
+      const head = await readHead(reads);
       return {
         unsealed: Number(row?.count),
         oldest: oldest === undefined ? undefined : String(oldest.at),
-        lastBatch: number,
+        lastBatch: head?.number ?? 0,
       };
     },
     async close() {
@@ -196,4 +181,9 @@ export function runTrail(given: TrailDependencies): RunningTrail {
       });
     },
   };
+}
+
+/** Returns the minute of a timestamp. */
+function minuteOf(timestamp: string): string {
+  return timestamp.slice(0, 16);
 }

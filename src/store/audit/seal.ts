@@ -1,17 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
+  batchText,
   hashBatch,
-  macText,
   MAX_BATCH,
   NO_PREVIOUS,
   type AuditBatch,
+  type ChainEnd,
+  type TrailEventName,
 } from '../../domain/audit/chain.ts';
 import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../domain/audit/record.ts';
-import type { Keyring } from '../../domain/encryption/keyring.ts';
+import type { AuditKey, Keyring } from '../../domain/encryption/keyring.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import type { Database, Sql, SqlRow } from '../sql/sql.ts';
 import { MAX_VALUES, SIZES } from '../sql/table.ts';
+import { changeHead, isGenuine, lastBatchOf, readHead, type StoredHead } from './head.ts';
 import { claimLease, isHeldElsewhere, type Lease } from './lease.ts';
 
 /** The dependencies of sealing. */
@@ -21,19 +24,15 @@ export interface Sealer {
   readonly lease: Lease;
   /** The current time, as a timestamp of the API. */
   now(): string;
-}
-
-/** The end of the hash chain. */
-export interface Head {
-  readonly number: number;
-  readonly hash: string;
+  /** Returns the setting `audit.retentionDays`. */
+  retentionDays(): number;
 }
 
 /** A new end of the chain. */
-export interface Sealed extends Head {
+export interface Sealed extends ChainEnd {
   /** The number of records in the batch. */
   readonly count: number;
-  /** The record of the loss of the end of the chain. Undefined if nothing was lost. */
+  /** The record of what another program did to the head. Undefined if it did nothing. */
   readonly repair: AuditEntry | undefined;
 }
 
@@ -43,35 +42,39 @@ export interface Sealed extends Head {
 const STEP = 250;
 
 const COLUMNS = ['seq', ...ENTRY_COLUMNS].join(', ');
-const READ = `SELECT ${COLUMNS} FROM audit_records WHERE batch IS NULL AND seq > ? ORDER BY seq LIMIT ${STEP}`;
-const FIRST = 'SELECT seq FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1';
+// Another program can insert a record with any number. The service numbers records from 1.
+const UNSEALED = `FROM audit_records WHERE batch IS NULL AND seq > ? AND seq <= ${Number.MAX_SAFE_INTEGER} ORDER BY seq`;
+const READ = `SELECT ${COLUMNS} ${UNSEALED} LIMIT ${STEP}`;
+const FIRST = `SELECT seq ${UNSEALED} LIMIT 1`;
 
 /**
  * Seals up to 2,000 records in a batch. Writes the batch number of these records, and the hash and
  * the MAC of the batch. Records that are committed meanwhile belong to a later batch. Returns the
- * new end of the chain; undefined if there is no record, or if another process seals.
+ * new end of the chain; undefined if there is no record, or if another process seals. `known` is
+ * the number of the last batch that this process has seen.
  *
- * Another program may have deleted the end of the chain, or set it back to an earlier batch. In
- * this case, the new batch follows the last batch in the database. The trail also gets a record of
- * this event.
+ * Another program may have deleted, changed or set back the head. The new batch then follows the
+ * last batch in the database, and the head says for ever what was found.
  */
-export async function sealBatch({
-  database,
-  keyring,
-  lease,
-  now,
-}: Sealer): Promise<Sealed | undefined> {
+export async function sealBatch(
+  { database, keyring, lease, now, retentionDays }: Sealer,
+  known = 0,
+): Promise<Sealed | undefined> {
   const { reads, dialect } = database;
-  if ((await reads.one(FIRST, [])) === undefined) return undefined;
+  if ((await reads.one(FIRST, [0])) === undefined) return undefined;
   if (await isHeldElsewhere(reads, dialect, lease)) return undefined;
-  const { number: last, hash: previous, isLost } = await readHead(reads);
+  const key = keyring?.auditKey();
+  const head = await readHead(reads);
+  if (key === undefined && typeof head?.mac === 'string')
+    throw new Error('This process lacks the key of the audit trail');
+  const { number: last, hash: previous, event } = await continuation(reads, head, key, known);
   const [number, at] = [last + 1, now()];
   // Hash before the transaction, so that other writes need not wait. Unsealed records do not
   // change.
   const digest = hashBatch({ previous, number, at });
   const seqs: number[] = [];
   for (let rows: SqlRow[] = []; seqs.length < MAX_BATCH;) {
-    rows = await reads.all(READ, [seqs.at(-1) ?? -1]);
+    rows = await reads.all(READ, [seqs.at(-1) ?? 0]);
     for (const row of rows) {
       digest.add(row as unknown as StoredRecord); // the migration defines these columns
       seqs.push(Number(row.seq));
@@ -82,48 +85,47 @@ export async function sealBatch({
   const [first, end] = [seqs[0], seqs.at(-1)];
   if (first === undefined || end === undefined) return undefined;
   const hash = digest.end();
-  const key = keyring?.auditKey();
-  const batch: AuditBatch = {
-    number,
-    at,
-    count: seqs.length,
-    first_seq: first,
-    last_seq: end,
-    previous,
-    hash,
-    mac: key?.hmac(macText({ number, hash })) ?? null,
-    key_number: key?.number ?? null,
-    purged_at: null,
-  };
-  const repair = isLost
-    ? auditEntry(SERVICE, { at, action: 'audit:repair', detail: { last_batch: last } })
-    : undefined;
+  const batch = { number, at, count: seqs.length, first_seq: first, last_seq: end, previous, hash };
+  const repair =
+    event === undefined
+      ? undefined
+      : auditEntry(SERVICE, { at, action: 'audit:repair', detail: { last_batch: last, event } });
   const isSealed = await database.write(async (sql) => {
     if (!(await claimLease(sql, dialect, lease))) return false;
-    if ((await readHead(sql)).number !== last) return false;
+    if (!isSame(await readHead(sql), head)) return false;
     await setBatch(sql, number, seqs);
-    await insertBatch(sql, batch);
+    const mac = key?.hmac(batchText(batch)) ?? null;
+    await insertBatch(sql, { ...batch, mac, key_number: key?.number ?? null });
+    const days = isGenuine(head, key) ? head.retention_days : null;
+    await changeHead(
+      sql,
+      key,
+      at,
+      { number, hash, retention_days: days ?? retentionDays() },
+      event === 'head_set_back' ? { event, batch: last } : undefined,
+    );
     if (repair !== undefined) await insertRecord(sql, repair);
     return true;
   });
   return isSealed ? { number, hash, count: seqs.length, repair } : undefined;
 }
 
-/**
- * Returns the end of the chain; number 0 before the first batch. `isLost` is true if the database
- * has batches after the stored end. In this case, the last batch is the end.
- */
-export async function readHead(sql: Sql): Promise<Head & { readonly isLost: boolean }> {
-  const stored = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
-  const last = await sql.one(
-    'SELECT number, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
-    [],
-  );
-  const isLost = last !== undefined && Number(last.number) > Number(stored?.number ?? 0);
-  const row = isLost ? last : stored;
-  return row === undefined
-    ? { number: 0, hash: NO_PREVIOUS, isLost }
-    : { number: Number(row.number), hash: String(row.hash), isLost };
+/** Returns the batch that the next batch follows, and what another program did to the head. */
+async function continuation(
+  sql: Sql,
+  head: StoredHead | undefined,
+  key: AuditKey | undefined,
+  known: number,
+): Promise<ChainEnd & { readonly event: TrailEventName | undefined }> {
+  const last = (await lastBatchOf(sql)) ?? { number: 0, hash: NO_PREVIOUS };
+  if (!isGenuine(head, key)) return { ...last, event: 'head_changed' };
+  const { number, hash } = head;
+  if (last.number > number) return { ...last, event: 'head_set_back' };
+  return { number, hash, event: number < known ? 'head_set_back' : undefined };
+}
+
+function isSame(one: StoredHead | undefined, other: StoredHead | undefined): boolean {
+  return one?.number === other?.number && one?.hash === other?.hash && one?.mac === other?.mac;
 }
 
 async function setBatch(sql: Sql, number: number, seqs: readonly number[]): Promise<void> {
@@ -146,11 +148,5 @@ async function insertBatch(sql: Sql, batch: AuditBatch): Promise<void> {
   await sql.run(
     'INSERT INTO audit_batches (number, at, count, first_seq, last_seq, previous, hash, mac, key_number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     [number, at, count, first_seq, last_seq, previous, hash, mac, key_number],
-  );
-  await sql.run(
-    `INSERT INTO audit_head (id, number, hash, mac, key_number) VALUES (1, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash,
-        mac = excluded.mac, key_number = excluded.key_number`,
-    [number, hash, mac, key_number],
   );
 }

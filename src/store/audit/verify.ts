@@ -1,107 +1,117 @@
-import { macText, NO_PREVIOUS, type AuditBatch } from '../../domain/audit/chain.ts';
-import type {
-  TrailProblem,
-  TrailVerification,
-  VerificationStep,
-} from '../../domain/audit/trail.ts';
+import { NO_PREVIOUS, TRAIL_EVENTS, type AuditBatch } from '../../domain/audit/chain.ts';
+import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.ts';
+import type { AuditKey } from '../../domain/encryption/keyring.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
-import { newSlicer } from '../sql/reader.ts';
 import type { Sql } from '../sql/sql.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
-import { hashRecords, MAX_RECORDS, nextBatches, type FoundBatch } from './hash-records.ts';
+import { checkBatches } from './check-batches.ts';
+import {
+  eventsOf,
+  isGenuine,
+  lastBatchOf,
+  readHead,
+  trustedHead,
+  type StoredHead,
+} from './head.ts';
 
-/** The number of records that one statement reads. */
+/** The maximum number of batches, and about the number of records, that one part checks. */
+const PART = { batches: 1000, records: 20_000 };
+
+/** The number of records of one search for records outside their batch. */
 const STRAYS_PER_READ = 5000;
 
 /** The time within which the service seals records. */
 const SEAL_MS = 60_000;
 
-/** How long retention may take to delete the records of a batch that it marked as purged. */
-const PURGE_MS = 3_600_000;
+const NO_COUNTS = { batches: 0, records: 0, purged: 0, without_mac: 0, unchecked: 0 };
 
 /** The dependencies of a verification. */
 export interface TrailSource {
   readonly sql: Sql;
-  /** Returns the audit key with this number, or undefined if it was lost. */
-  auditKey(number: number): { hmac(text: string): string } | undefined;
+  /** Returns the key of the trail, or undefined without encryption. */
+  key(): AuditKey | undefined;
   /** Returns the current time as a timestamp of the API. */
   now(): string;
 }
 
-type Counts = Omit<TrailVerification, 'next'>;
-
-const NOTHING: Counts = {
-  batches: 0,
-  records: 0,
-  purged: 0,
-  withoutMac: 0,
-  unchecked: 0,
-  problems: [],
-};
-
-/** Verifies the part of the audit trail that `step` names. */
-export async function verifyTrail(
-  source: TrailSource,
-  step: VerificationStep,
-): Promise<TrailVerification> {
-  return step.part === 'batches' ? verifyBatches(source, step) : verifyRecords(source, step);
+/**
+ * Verifies the whole trail, and yields the result of each part: the batches up to the head, then
+ * the records outside batches. Only the last part has a `head`.
+ */
+export async function* verifyTrail(source: TrailSource): AsyncGenerator<TrailVerification> {
+  const { sql } = source;
+  const key = source.key();
+  const stored = await readHead(sql);
+  const head = trustedHead(stored, key);
+  const end = isGenuine(stored, key) ? head : ((await lastBatchOf(sql)) ?? head);
+  const notes = headProblems(stored, key);
+  yield {
+    ...NO_COUNTS,
+    unchecked: eventsOf(head).filter(({ event }) => TRAIL_EVENTS[event].result === 'unchecked')
+      .length,
+    problems: notes,
+  };
+  let last = { number: 0, hash: NO_PREVIOUS };
+  for (let after = 0; ;) {
+    const batches = await nextBatches(sql, after, end.number);
+    if (batches.length === 0) break;
+    const result = await checkBatches(sql, key, head, batches);
+    const problems: TrailProblem[] = [];
+    for (const batch of batches) {
+      problems.push(...linkProblems(last, batch));
+      last = batch;
+    }
+    yield { ...result, problems: inOrder([...problems, ...result.problems]) };
+    after = last.number;
+  }
+  const problems: TrailProblem[] = [];
+  if (last.number < end.number)
+    problems.push({ batch: last.number + 1, problem: missing(last.number + 1, end.number) });
+  else if (last.hash !== end.hash)
+    problems.push({ batch: last.number, problem: 'The hash differs from the hash in the head.' });
+  problems.push(...(await batchesOutside(sql, key)));
+  yield { ...NO_COUNTS, problems };
+  yield* strayRecords(sql, head.purged);
+  const { number, hash, retention_days } = head;
+  yield {
+    ...NO_COUNTS,
+    problems: await lateRecords(sql, source.now()),
+    head: { number, hash, retention_days, events: eventsOf(head) },
+  };
 }
 
-/** Verifies the links, records, hashes and MACs of the batches after batch number `after`. */
-async function verifyBatches(
-  { sql, auditKey }: TrailSource,
-  { after, macSeen }: VerificationStep,
-): Promise<TrailVerification> {
-  // Read the head first, because other processes may seal further batches during the verification.
-  const head = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
-  const batches = await nextBatches(sql, after);
-  const [known] =
-    after === 0 ? [] : (await sql.all(`${SELECT_BATCHES}number = ?`, [after])).map(storedBatch);
-  const hashes = await hashRecords(sql, batches);
-  const problems: TrailProblem[] = [];
-  const counts = { ...NOTHING, batches: batches.length };
-  let previous = known?.hash ?? NO_PREVIOUS;
-  let expected = after + 1;
-  let hasMac = macSeen;
-  for (const batch of batches) {
-    const { number } = batch;
-    const note = (problem: string) => problems.push({ batch: number, problem });
-    if (number !== expected)
-      problems.push({ batch: expected, problem: missing(expected, number - 1) });
-    else if (batch.previous !== previous)
-      note('The previous hash is not the hash of the preceding batch.');
-    const found = hashes.get(number);
-    if (batch.purged_at !== null || (isWrong(batch, found) && (await isPurged(sql, number))))
-      counts.purged += 1;
-    else {
-      counts.records += found?.count ?? 0;
-      if (found === undefined || found.count !== batch.count)
-        note(`The batch has ${found?.count ?? 0} records instead of ${batch.count}.`);
-      else if (found.hash.end !== batch.hash) note('The hash does not match the records.');
-    }
-    const key = batch.key_number === null ? undefined : auditKey(batch.key_number);
-    if (batch.mac === null) {
-      counts.withoutMac += 1;
-      if (hasMac) note('The batch has no MAC, although earlier batches have a MAC.');
-    } else if (key === undefined) counts.unchecked += 1;
-    else if (key.hmac(macText(batch)) !== batch.mac) note('The MAC is wrong.');
-    if (batch.mac !== null) hasMac = true;
-    if (Number(head?.number) === number && head?.hash !== batch.hash)
-      note('The hash differs from the hash that is stored as the end of the chain.');
-    previous = batch.hash;
-    expected = number + 1;
-  }
-  if (batches.length > 0)
-    return {
-      ...counts,
-      problems,
-      next: { part: 'batches', after: expected - 1, macSeen: hasMac },
-    };
-  const sealed = Number(head?.number ?? 0);
-  if (sealed >= expected) problems.push({ batch: expected, problem: missing(expected, sealed) });
-  if (head === undefined && after > 0)
-    problems.push({ batch: after, problem: 'The end of the chain is missing.' });
-  return { ...counts, problems, next: { part: 'records', after: 0, macSeen } };
+/** Returns the batches after the number `after` that one part checks. */
+async function nextBatches(sql: Sql, after: number, end: number): Promise<AuditBatch[]> {
+  const rows = await sql.all(
+    `${SELECT_BATCHES}number > ? AND number <= ? ORDER BY number LIMIT ?`,
+    [after, end, PART.batches],
+  );
+  let records = 0;
+  const over = rows.findIndex((row) => (records += Number(row.count)) > PART.records);
+  return rows.slice(0, over === -1 ? undefined : Math.max(1, over)).map(storedBatch);
+}
+
+function headProblems(head: StoredHead | undefined, key: AuditKey | undefined): TrailProblem[] {
+  if (head === undefined) return [{ batch: null, problem: 'The head of the trail is missing.' }];
+  if (!isGenuine(head, key))
+    return [{ batch: null, problem: 'The MAC of the head of the trail is wrong.' }];
+  return eventsOf(head).flatMap(({ event, at, batch }) =>
+    TRAIL_EVENTS[event].result === 'problem'
+      ? [{ batch, problem: `${TRAIL_EVENTS[event].text} It was found at ${at}.` }]
+      : [],
+  );
+}
+
+function linkProblems(
+  last: Pick<AuditBatch, 'number' | 'hash'>,
+  batch: AuditBatch,
+): TrailProblem[] {
+  const { number, previous } = batch;
+  const expected = last.number + 1;
+  if (number !== expected) return [{ batch: expected, problem: missing(expected, number - 1) }];
+  return previous === last.hash
+    ? []
+    : [{ batch: number, problem: 'The previous hash is not the hash of the preceding batch.' }];
 }
 
 function missing(first: number, last: number): string {
@@ -110,56 +120,71 @@ function missing(first: number, last: number): string {
     : `The batch and all batches up to ${last} are missing.`;
 }
 
-function isWrong({ count, hash }: AuditBatch, found: FoundBatch | undefined): boolean {
-  return found?.count !== count || found.hash.end !== hash;
+function inOrder(problems: readonly TrailProblem[]): TrailProblem[] {
+  return problems.toSorted((one, other) => (one.batch ?? 0) - (other.batch ?? 0));
 }
 
-/** Returns whether retention has deleted the records of a batch in the meantime. */
-async function isPurged(sql: Sql, number: number): Promise<boolean> {
-  const row = await sql.one('SELECT purged_at FROM audit_batches WHERE number = ?', [number]);
-  return row !== undefined && row.purged_at !== null;
+/** Returns the problems with batches before the first and after the last. */
+async function batchesOutside(sql: Sql, key: AuditKey | undefined): Promise<TrailProblem[]> {
+  // Read the last batch first, because the service may seal batches meanwhile.
+  const last = (await lastBatchOf(sql))?.number ?? 0;
+  const head = await readHead(sql);
+  const first = await sql.one('SELECT min(number) AS number FROM audit_batches', []);
+  return [
+    ...(Number(first?.number ?? 1) < 1
+      ? [{ batch: Number(first?.number), problem: 'The number of the batch is below 1.' }]
+      : []),
+    ...(isGenuine(head, key) && last > head.number
+      ? [{ batch: last, problem: 'The batch follows the end of the trail.' }]
+      : []),
+  ];
 }
 
-/**
- * Searches the records whose `seq` is above `after` for records that are not part of the batch they
- * name. At the end of the trail, checks that new records are being sealed.
- */
-async function verifyRecords(
-  { sql, now }: TrailSource,
-  { after, macSeen }: VerificationStep,
-): Promise<TrailVerification> {
-  const slicer = newSlicer();
-  const problems: TrailProblem[] = [];
-  let position = after;
-  for (let read = 0; read < MAX_RECORDS; read += STRAYS_PER_READ) {
-    if (slicer.isOver()) await slicer.next();
-    const part = 'SELECT seq, batch FROM audit_records WHERE seq > ? ORDER BY seq LIMIT ?';
+/** Searches for records that are not part of the batch that they name. */
+async function* strayRecords(sql: Sql, purged: number): AsyncGenerator<TrailVerification> {
+  const outside = await sql.one(
+    'SELECT count(*) AS count FROM audit_records WHERE seq <= 0 OR seq > ?',
+    [Number.MAX_SAFE_INTEGER],
+  );
+  if (Number(outside?.count) > 0)
+    yield {
+      ...NO_COUNTS,
+      problems: [
+        {
+          batch: null,
+          problem: `Records with a number that the service never gives: ${Number(outside?.count)}.`,
+        },
+      ],
+    };
+  const part = `SELECT seq, batch FROM audit_records WHERE seq > ? AND seq <= ${Number.MAX_SAFE_INTEGER} ORDER BY seq LIMIT ?`;
+  for (let position = 0; ;) {
     const last = await sql.one(`SELECT max(seq) AS seq FROM (${part}) AS part`, [
       position,
       STRAYS_PER_READ,
     ]);
-    if (last?.seq == null) {
-      problems.push(...(await lateRecords(sql, now())));
-      return { ...NOTHING, problems, next: undefined };
-    }
+    if (last?.seq == null) return;
     const stray = await sql.one(
-      `SELECT part.seq AS seq, part.batch AS batch FROM (${part}) AS part LEFT JOIN audit_batches ON number = batch WHERE batch IS NOT NULL AND (number IS NULL OR seq < first_seq OR seq > last_seq OR purged_at < ?) ORDER BY seq LIMIT 1`,
-      [position, STRAYS_PER_READ, earlier(now(), PURGE_MS)],
+      `SELECT part.seq AS seq, part.batch AS batch FROM (${part}) AS part LEFT JOIN audit_batches ON number = batch WHERE batch IS NOT NULL AND (number IS NULL OR number < 1 OR seq < first_seq OR seq > last_seq OR batch <= ?) ORDER BY seq LIMIT 1`,
+      [position, STRAYS_PER_READ, purged],
     );
-    if (stray !== undefined)
-      problems.push({
-        batch: Number(stray.batch),
-        problem: `Record ${Number(stray.seq)} names this batch, but is not part of it.`,
-      });
+    const problems =
+      stray === undefined
+        ? []
+        : [
+            {
+              batch: Number(stray.batch),
+              problem: `Record ${Number(stray.seq)} names this batch, but is not part of it.`,
+            },
+          ];
+    yield { ...NO_COUNTS, problems };
     position = Number(last.seq);
   }
-  return { ...NOTHING, problems, next: { part: 'records', after: position, macSeen } };
 }
 
 /** Returns a problem if a record is still unsealed after `SEAL_MS`. */
 async function lateRecords(sql: Sql, now: string): Promise<TrailProblem[]> {
   const first = await sql.one(
-    'SELECT at FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1',
+    'SELECT at FROM audit_records WHERE batch IS NULL AND seq > 0 ORDER BY seq LIMIT 1',
     [],
   );
   if (first === undefined || String(first.at) >= earlier(now, SEAL_MS)) return [];

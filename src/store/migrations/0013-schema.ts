@@ -1,3 +1,4 @@
+import { NO_PREVIOUS } from '../../domain/audit/chain.ts';
 import type { Migration } from '../sql/sql.ts';
 
 /** The columns of timestamps in tables of resources. `updated_order` sorts null first. */
@@ -232,11 +233,10 @@ function delivery(text: string): string[] {
 }
 
 /**
- * The audit trail. `audit_batches` seals the records. `audit_head` repeats the last batch, so that
- * a verification detects the deletion of the last batches. `audit_counts` has events that are still
- * being counted. The index by batch contains only sealed records, so the transaction of a change
- * does not write to it, and it begins with the batch, so the records of a new batch are on adjacent
- * pages.
+ * The audit trail. `audit_batches` seals the records. `audit_head` has one row about the whole
+ * trail, under one MAC. The index by batch contains only sealed records, so the transaction of a
+ * change does not write to it, and it begins with the batch, so the records of a new batch are on
+ * adjacent pages.
  */
 function auditTrail({ text, identity }: { text: string; identity: string }): string[] {
   return [
@@ -270,20 +270,19 @@ function auditTrail({ text, identity }: { text: string; identity: string }): str
       previous ${text} NOT NULL,
       hash ${text} NOT NULL,
       mac ${text},
-      key_number INTEGER,
-      purged_at ${text}
+      key_number INTEGER
     )`,
     `CREATE TABLE audit_head (
       id INTEGER NOT NULL PRIMARY KEY,
       number INTEGER NOT NULL,
       hash ${text} NOT NULL,
+      first_mac INTEGER,
+      purged INTEGER NOT NULL,
+      retention_days INTEGER,
+      events ${text} NOT NULL,
       mac ${text},
       key_number INTEGER
     )`,
-    `CREATE TABLE audit_counts (
-      id ${text} NOT NULL PRIMARY KEY,
-      minute ${text} NOT NULL,
-      entry ${text} NOT NULL
-    )`,
+    `INSERT INTO audit_head (id, number, hash, purged, events) VALUES (1, 0, '${NO_PREVIOUS}', 0, '[]')`,
   ];
 }

@@ -3,6 +3,7 @@ import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { adoptKey } from '../audit/head.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
@@ -89,8 +90,7 @@ export async function startEncryption(
     await assertMasterKey(database, keyring, source);
   }
   if (keyring.masterKeys.length > 0 && !keys.some(isAuditKey)) {
-    await database.migrate((sql) => ensureAuditKey(sql, keyring, now));
-    await loadDataKeys(database.reads, keyring);
+    await database.migrate((sql) => ensureAuditKey(sql, keyring, now, false));
   }
   const isMandatory = required || database.exclusive;
   let encrypted = 0;
@@ -127,8 +127,7 @@ async function createFirstKey(
   const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
   if (created !== undefined) keyring.useMasterKeys([created]);
   await insertDataKey(sql, keyring.newDataKey(1, 'secrets', now));
-  await ensureAuditKey(sql, keyring, now);
-  await loadDataKeys(sql, keyring);
+  await ensureAuditKey(sql, keyring, now, true);
   return created;
 }
 
@@ -141,12 +140,23 @@ function isAuditKey({ purpose }: WrappedKey): boolean {
   return purpose === 'mac';
 }
 
-/** Creates the data key of the audit trail, unless another process has created it. */
-async function ensureAuditKey(sql: Sql, keyring: Keyring, now: string): Promise<void> {
+/**
+ * Creates the data key of the audit trail, unless another process has created it. `isFirst` is
+ * false if the database had data keys before. Loads the data keys.
+ */
+async function ensureAuditKey(
+  sql: Sql,
+  keyring: Keyring,
+  now: string,
+  isFirst: boolean,
+): Promise<void> {
   const keys = await readDataKeys(sql);
-  if (keys.some(isAuditKey)) return;
+  const isNew = !keys.some(isAuditKey);
   const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
-  await insertDataKey(sql, keyring.newDataKey(number, 'mac', now));
+  if (isNew) await insertDataKey(sql, keyring.newDataKey(number, 'mac', now));
+  await loadDataKeys(sql, keyring);
+  const key = keyring.auditKey();
+  if (isNew && key !== undefined) await adoptKey(sql, key, isFirst, now);
 }
 
 /** Stores a new data key. */

@@ -9,17 +9,24 @@ import {
   withOutputFlags,
 } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { printList, type OutputFlags } from '../../output/output.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+import { plainCell, printList, type OutputFlags } from '../../output/output.ts';
+import { plainText } from '../../output/plain-text.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { addExport } from './audit-export.ts';
 import { recordParameters, withRecordFlags, type RecordFlags } from './audit-flags.ts';
-import { addFollow } from './audit-follow.ts';
+import { followRecords } from './audit-follow.ts';
 import { getRecords } from './audit-requests.ts';
-import { SUMMARY_COLUMNS, summaryOf } from './audit-summary.ts';
 import { addVerify } from './audit-verify.ts';
+
+/** The columns that summarise a record. */
+const SUMMARY_COLUMNS = ['time', 'actor', 'action', 'resource', 'outcome'] as const;
 
 const COLUMNS = ['seq', 'batch', ...ENTRY_COLUMNS];
 const DEFAULT_COUNT = 100;
+
+type ListFlags = RecordFlags &
+  OutputFlags & { readonly limit?: number; readonly long?: boolean; readonly follow?: boolean };
 
 /** Adds the commands for the audit trail. */
 export function addAuditCommands(program: Command, terminal: Terminal): void {
@@ -27,13 +34,12 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
     .command('audit')
     .description('read and verify the audit trail: who changed what, and who read secrets');
   addList(parent, terminal);
-  addFollow(parent, terminal);
   addExport(parent, terminal);
   addVerify(parent, terminal);
-  parent.summary('list, follow, export and verify the audit trail');
+  parent.summary('list, export and verify the audit trail');
   addExamples(parent, [
     'tsigil audit list --after 1h',
-    'tsigil audit export --format cef -o audit.cef',
+    'tsigil audit export -o audit.jsonl',
     'tsigil audit verify',
   ]);
 }
@@ -49,34 +55,79 @@ function addList(parent: Command, terminal: Terminal): void {
         `list at most this number of records (default: ${DEFAULT_COUNT})`,
       ).argParser(readLimit),
     )
-    .option('--long', 'list all columns, including ids and changes');
-  withRecordFlags(command, ['after', 'before']);
-  withConnectionFlags(withOutputFlags(command)).action(
-    async (
-      flags: RecordFlags & OutputFlags & { readonly limit?: number; readonly long?: boolean },
-    ) => {
-      checkColumns(flags, [...SUMMARY_COLUMNS, ...COLUMNS]);
-      const { limit = DEFAULT_COUNT, long = false, format } = flags;
-      const wanted = recordParameters(flags, terminal.now());
-      const connection = await connect(flags, terminal);
-      const records: AuditRecord[] = [];
-      for (let marker: string | undefined = ''; marker !== undefined && records.length < limit;) {
-        const page = await getRecords(connection, [
-          ...wanted,
-          ['limit', String(Math.min(limit - records.length, MAX_LIMIT))],
-          ...(marker === '' ? [] : [['marker', marker] as const]),
-        ]);
-        records.push(...page.records);
-        marker = page.next;
-      }
-      const isTable = (format === undefined || format === 'table') && !long;
-      const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
-      printList(terminal, rows, isTable ? SUMMARY_COLUMNS : COLUMNS, flags);
-    },
-  );
+    .option('--long', 'list all columns, including ids and changes')
+    .option(
+      '--follow',
+      'print new records until Ctrl-C, about 1 s after each change, the oldest first; with --after, older records first',
+    );
+  withRecordFlags(command);
+  withConnectionFlags(withOutputFlags(command)).action(async (flags: ListFlags) => {
+    checkColumns(flags, [...SUMMARY_COLUMNS, ...COLUMNS]);
+    const { limit = DEFAULT_COUNT, long = false, format } = flags;
+    const wanted = recordParameters(flags, terminal.now());
+    if (flags.follow === true) {
+      assertFollowable(flags);
+      const print = (record: AuditRecord) =>
+        void terminal.out.write(`${lineOf(record, long, flags)}\n`);
+      await followRecords(await connect(flags, terminal), wanted, print, terminal);
+      return;
+    }
+    const connection = await connect(flags, terminal);
+    const records: AuditRecord[] = [];
+    for (let marker: string | undefined = ''; marker !== undefined && records.length < limit;) {
+      const page = await getRecords(connection, [
+        ...wanted,
+        ['limit', String(Math.min(limit - records.length, MAX_LIMIT))],
+        ...(marker === '' ? [] : [['marker', marker] as const]),
+      ]);
+      records.push(...page.records);
+      marker = page.next;
+    }
+    const isTable = (format === undefined || format === 'table') && !long;
+    const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
+    printList(terminal, rows, isTable ? SUMMARY_COLUMNS : COLUMNS, flags);
+  });
   addExamples(command, [
     'tsigil audit list',
     'tsigil audit list --after 1h --action "tsigkeys:*"',
     { command: 'tsigil audit list --outcome denied -f json', purpose: 'list refused requests' },
+    {
+      command: 'tsigil audit list --follow --after 1h -f json',
+      purpose: 'print the records of the last hour, then new records, as JSON lines',
+    },
   ]);
+}
+
+/** Throws `CommandError` for flags that make no sense for a list without an end. */
+function assertFollowable({ limit, before, format }: ListFlags): void {
+  if (limit !== undefined || before !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `--follow and ${limit === undefined ? '--before' : '--limit'} exclude each other`,
+      'Use --after to print older records first.',
+    );
+  if (format !== undefined && format !== 'json' && format !== 'value')
+    throw new CommandError(
+      EXIT.usage,
+      `--follow cannot print the format '${format}'`,
+      'Use -f json for JSON lines, -f value for values, or no -f for columns separated by tabs.',
+    );
+}
+
+/** Returns a record as one line. */
+function lineOf(record: AuditRecord, long: boolean, { format, column }: OutputFlags): string {
+  const row: Readonly<Record<string, unknown>> = { ...record, ...summaryOf(record) };
+  const columns = column ?? (long || format !== undefined ? COLUMNS : SUMMARY_COLUMNS);
+  if (format === 'json')
+    return plainText(JSON.stringify(Object.fromEntries(columns.map((name) => [name, row[name]]))));
+  return columns.map((name) => plainCell(row[name])).join(format === 'value' ? ' ' : '\t');
+}
+
+/** Returns the value of each column in `SUMMARY_COLUMNS` for a record. */
+function summaryOf(
+  record: AuditRecord,
+): Readonly<Record<(typeof SUMMARY_COLUMNS)[number], string>> {
+  const { at, actor_name: actor, action, outcome } = record;
+  const { resource_type: type, resource_id: id, resource_name: name } = record;
+  return { time: at.slice(0, 19), actor, action, resource: name ?? id ?? type ?? '', outcome };
 }

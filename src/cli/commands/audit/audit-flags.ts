@@ -17,20 +17,18 @@ function filterFlag(name: (typeof RECORD_FILTERS)[number]): Option {
 export type RecordFlags = ConnectionFlags &
   Readonly<Record<string, unknown>> & { readonly after?: string; readonly before?: string };
 
-/** Adds the flags that select records. `times` lists which of `--after` and `--before` to add. */
-export function withRecordFlags(command: Command, times: readonly ('after' | 'before')[]): Command {
+/** Adds the flags that select records. */
+export function withRecordFlags(command: Command): Command {
   for (const name of RECORD_FILTERS) command.addOption(filterFlag(name));
-  if (times.includes('after'))
-    command.option(
+  return command
+    .option(
       '--after <time>',
       'select only records at or after this time: a timestamp, or a duration before now (90d, 12h, 30m)',
-    );
-  if (times.includes('before'))
-    command.option(
+    )
+    .option(
       '--before <time>',
       'select only records before this time: a timestamp, or a duration before now (90d, 12h, 30m)',
     );
-  return command;
 }
 
 /** Returns the query parameters for the flags that select records. Throws `CommandError`. */

@@ -1,64 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Option, type Command } from 'commander';
-import { AUDIT_FORMATS } from '../../../domain/audit-formats/formats.ts';
 import type { AuditRecord } from '../../../domain/audit/record.ts';
 import type { Position } from '../../../domain/audit/trail.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import { formatPosition, POSITION } from '../../../domain/operations/audit-list.ts';
-import { connect, withConnectionFlags } from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
-import { plainCell } from '../../output/output.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 import type { Connection } from '../../service/client.ts';
-import { recordParameters, withRecordFlags, type RecordFlags } from './audit-flags.ts';
 import { getLastBatch, getRecords, type Parameters } from './audit-requests.ts';
-import { summaryOf } from './audit-summary.ts';
 
 /** The time between two requests for new batches. The service seals at most one batch a second. */
 const INTERVAL_MS = 1000;
-
-/** Adds the command that prints new records. */
-export function addFollow(parent: Command, terminal: Terminal): void {
-  const command = parent
-    .command('follow')
-    .description('print new audit records until Ctrl-C, about 1 s after each change')
-    .addOption(
-      new Option(
-        '--format <format>',
-        'print in this format (default: columns separated by tabs)',
-      ).choices(Object.keys(AUDIT_FORMATS)),
-    );
-  withRecordFlags(command, ['after']);
-  withConnectionFlags(command).action(async (flags: RecordFlags & { readonly format?: string }) => {
-    const wanted = recordParameters(flags, terminal.now());
-    const { format } = flags;
-    const print = (record: AuditRecord) =>
-      void terminal.out.write(`${lineOf(record, format, parent.parent?.version() ?? '')}\n`);
-    await follow(await connect(flags, terminal), wanted, print, terminal);
-  });
-  addExamples(command, [
-    'tsigil audit follow',
-    {
-      command: 'tsigil audit follow --format cef --after 1h | nc siem.example.com 514',
-      purpose: 'send the records of the last hour, and then new records, to a collector',
-    },
-  ]);
-}
-
-/** Returns a record as one line. */
-function lineOf(record: AuditRecord, format: string | undefined, version: string): string {
-  const writer = format === undefined ? undefined : AUDIT_FORMATS[format];
-  return (
-    writer?.write(record, version) ?? Object.values(summaryOf(record)).map(plainCell).join('\t')
-  );
-}
 
 /**
  * Prints new records until Ctrl-C. With `--after`, prints older records first. Waits while the
  * service restarts.
  */
-async function follow(
+export async function followRecords(
   connection: Connection,
   wanted: Parameters,
   print: (record: AuditRecord) => void,

@@ -43,10 +43,15 @@ async function getPage<T>(
   path: string,
   parameters: Parameters,
 ): Promise<T> {
+  return callFor(page, connection, 'GET', pathOf(path, parameters));
+}
+
+/** Returns a path with query parameters. */
+export function pathOf(path: string, parameters: Parameters): string {
   const query = new URLSearchParams(
     parameters.map(([name, value]): [string, string] => [name, value]),
   ).toString();
-  return callFor(page, connection, 'GET', query === '' ? path : `${path}?${query}`);
+  return query === '' ? path : `${path}?${query}`;
 }
 
 function markerOf({ next }: { readonly next?: string }): string | undefined {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { ValueOf } from '../../../domain/model/field.ts';
+import { TRAIL_EVENTS, type TrailEvent } from '../../../domain/audit/chain.ts';
+import type { TrailProblem, TrailVerification } from '../../../domain/audit/trail.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import { VERIFICATION } from '../../../domain/operations/audit-responses.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
@@ -8,15 +9,21 @@ import { CommandError, EXIT } from '../../output/errors.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { startProgress } from '../../output/progress.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import { callFor, type Connection } from '../../service/client.ts';
+import { callForLines, type Connection } from '../../service/client.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
 import { getBatches, getLastBatch } from './audit-requests.ts';
 import { readCheckpoints, type Checkpoints } from './checkpoints.ts';
 
-/** The result of the verification of the trail, or of a part of it. */
-type Verification = ValueOf<typeof VERIFICATION>;
+/** The result of the verification of a whole trail. */
+type Verified = Required<TrailVerification>;
 
-type Problem = Verification['problems'] extends Iterable<infer P> ? P : never;
+/** The result of the comparison with checkpoints. */
+interface Compared {
+  readonly matching: number;
+  readonly problems: readonly TrailProblem[];
+  /** The checkpoints that a restore took back, by the restore. */
+  readonly rolledBack: ReadonlyMap<TrailEvent, number>;
+}
 
 /** The maximum number of problems to print. */
 const MAX_PRINTED = 20;
@@ -26,7 +33,7 @@ export function addVerify(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('verify')
     .description(
-      'check that no audit record was changed, deleted or inserted; exit with 1 if the check fails',
+      'check that no audit record was changed, deleted or inserted; exit with 1 if the check fails, and with 5 if something could not be checked',
     )
     .option(
       '--checkpoints <file>',
@@ -38,9 +45,11 @@ export function addVerify(parent: Command, terminal: Terminal): void {
       const checkpoints = file === undefined ? undefined : await readCheckpoints(file);
       const connection = await connect(flags, terminal);
       const result = await verifyAll(connection, terminal);
-      const differing =
-        checkpoints === undefined ? [] : await compareCheckpoints(connection, checkpoints);
-      report(result, differing, checkpoints, terminal);
+      const compared =
+        checkpoints === undefined
+          ? undefined
+          : await compareCheckpoints(connection, checkpoints, result.head.events);
+      report(result, compared, checkpoints?.size ?? 0, terminal);
     },
   );
   addExamples(command, [
@@ -52,50 +61,60 @@ export function addVerify(parent: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Verifies the whole trail. The service verifies one part for each request. */
-async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verification> {
+/** Verifies the whole trail: one stream with a line for each part. */
+async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verified> {
   const total = (await getLastBatch(connection))?.number ?? 0;
   const progress = startProgress(terminal.err, 'Verifying', total, terminal.now);
-  let result: Verification = {
-    batches: 0,
-    records: 0,
-    purged: 0,
-    without_mac: 0,
-    unchecked: 0,
-    problems: [],
-    next: null,
-  };
+  const sum = { batches: 0, records: 0, purged: 0, without_mac: 0, unchecked: 0 };
+  const problems: TrailProblem[] = [];
+  let head: TrailVerification['head'];
   try {
-    do {
-      const body = result.next === null ? {} : { from: result.next };
-      const part = await callFor(VERIFICATION, connection, 'POST', '/v2/audit/verify', body);
-      result = add(result, part);
-      progress.advance(part.batches);
-    } while (result.next !== null);
+    for await (const parts of callForLines(VERIFICATION, connection, '/v2/audit/verify'))
+      for (const part of parts) {
+        for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += part[name];
+        problems.push(...part.problems);
+        head = part.head;
+        progress.advance(part.batches);
+      }
   } finally {
     progress.stop();
   }
-  return result;
+  if (head === undefined)
+    throw new CommandError(
+      EXIT.unreachable,
+      `The response of '${connection.url}' is incomplete`,
+      'Run the command again.',
+    );
+  return { ...sum, problems, head };
 }
 
-function add(one: Verification, other: Verification): Verification {
-  return {
-    batches: one.batches + other.batches,
-    records: one.records + other.records,
-    purged: one.purged + other.purged,
-    without_mac: one.without_mac + other.without_mac,
-    unchecked: one.unchecked + other.unchecked,
-    problems: [...one.problems, ...other.problems],
-    next: other.next,
-  };
-}
-
-/** Returns a problem for each batch that is missing or differs from its checkpoint. */
+/**
+ * Compares batches with checkpoints. Each checkpoint that differs is a problem, unless a restore
+ * replaced the end of the trail to which the checkpoint belonged.
+ */
 async function compareCheckpoints(
   connection: Connection,
   checkpoints: Checkpoints,
-): Promise<Problem[]> {
-  const problems: Problem[] = [];
+  events: readonly TrailEvent[],
+): Promise<Compared> {
+  const problems: TrailProblem[] = [];
+  const rolledBack = new Map<TrailEvent, number>();
+  const compare = (number: number, hashes: ReadonlySet<string>, hash: string | undefined) => {
+    const others = [...hashes].filter((each) => each !== hash);
+    if (others.length === 0) return;
+    const restore = events.find(
+      ({ batch, replaced }) => number > batch && number <= (replaced?.number ?? 0),
+    );
+    if (restore !== undefined) rolledBack.set(restore, (rolledBack.get(restore) ?? 0) + 1);
+    else
+      problems.push({
+        batch: number,
+        problem:
+          hash === undefined
+            ? 'A checkpoint names this batch, but the trail does not contain it.'
+            : 'The hash differs from the checkpoint.',
+      });
+  };
   const left = new Map(checkpoints);
   for (let marker: string | undefined = ''; marker !== undefined && left.size > 0;) {
     const page = await getBatches(connection, [
@@ -106,27 +125,23 @@ async function compareCheckpoints(
     for (const { number, hash } of page.batches) {
       const hashes = left.get(number);
       left.delete(number);
-      if (hashes !== undefined && (hashes.size > 1 || !hashes.has(hash)))
-        problems.push({ batch: number, problem: 'The hash differs from the checkpoint.' });
+      if (hashes !== undefined) compare(number, hashes, hash);
     }
     marker = page.next;
   }
-  for (const number of left.keys())
-    problems.push({
-      batch: number,
-      problem: 'A checkpoint names this batch, but the trail does not contain it.',
-    });
-  return problems;
+  for (const [number, hashes] of left) compare(number, hashes, undefined);
+  const rolled = [...rolledBack.values()].reduce((sum, count) => sum + count, 0);
+  return { matching: checkpoints.size - problems.length - rolled, problems, rolledBack };
 }
 
-/** Prints the result. Throws `CommandError` if there is a problem. */
+/** Prints the result. Throws `CommandError` if there is a problem, or if something is unproven. */
 function report(
-  result: Verification,
-  differing: readonly Problem[],
-  checkpoints: Checkpoints | undefined,
+  result: Verified,
+  compared: Compared | undefined,
+  checkpoints: number,
   { out }: Terminal,
 ): void {
-  const problems = [...result.problems, ...differing].toSorted(
+  const problems = [...result.problems, ...(compared?.problems ?? [])].toSorted(
     (one, other) => (one.batch ?? Infinity) - (other.batch ?? Infinity),
   );
   const notes = [
@@ -145,23 +160,31 @@ function report(
           `${result.without_mac} batches have no MAC, because secrets were not encrypted when the service sealed these batches`,
         ]
       : []),
-    ...(result.unchecked > 0
-      ? [`The MACs of ${result.unchecked} batches were not verified, because their key was lost`]
-      : []),
-    ...(checkpoints === undefined
-      ? []
-      : [`${checkpoints.size - differing.length} of ${checkpoints.size} checkpoints match`]),
+    ...result.head.events.flatMap((event) => {
+      const { result: kind, text } = TRAIL_EVENTS[event.event];
+      return kind === 'problem' ? [] : [`Batch ${event.batch}, ${event.at}: ${text}`];
+    }),
+    ...[...(compared?.rolledBack ?? [])].map(
+      ([{ at }, count]) => `${count} checkpoints were rolled back by the restore of ${at}`,
+    ),
+    ...(compared === undefined ? [] : [`${compared.matching} of ${checkpoints} checkpoints match`]),
   ];
   out.write(notes.map((note) => `${plainText(note)}\n`).join(''));
   const [first] = problems;
-  if (first === undefined) return;
-  throw new CommandError(
-    EXIT.refused,
-    first.batch === null
-      ? 'Records of the audit trail are not sealed'
-      : `The audit trail was changed. The first bad batch is ${first.batch}`,
-    first.batch === null
-      ? 'Check the log of the service for errors.'
-      : 'Compare the trail with an export or a backup from before the change.',
-  );
+  if (first !== undefined)
+    throw new CommandError(
+      EXIT.refused,
+      first.batch === null
+        ? first.problem.replace(/\.$/, '')
+        : `The audit trail was changed. The first bad batch is ${first.batch}`,
+      first.batch === null
+        ? 'Check the log of the service for errors.'
+        : 'Compare the trail with an export or a backup from before the change.',
+    );
+  if (result.unchecked > 0)
+    throw new CommandError(
+      EXIT.unchecked,
+      'No problem was found, but a part of the audit trail could not be checked, because a key was lost',
+      'Compare the trail with the checkpoints in the log: tsigil audit verify --checkpoints FILE',
+    );
 }
