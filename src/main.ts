@@ -41,6 +41,7 @@ process.exitCode = await runCommand(
     checkConfig,
     agent: runAgent,
     backUp,
+    restore,
     migrate: migrateDatabase,
     copyDatabase,
     newMasterKey,
@@ -155,6 +156,32 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
     process.stdout.write(
       `The backup needs master key ${masterKeys.join(', ')}, but does not contain this key.\n`,
     );
+}
+
+/** Replaces the configured database with a backup, after `ask` confirms. */
+async function restore(
+  configPath: string | undefined,
+  source: string,
+  revive: boolean,
+  ask: Ask,
+): Promise<string> {
+  const { restoreDatabase } = await import('./restore.ts');
+  return forOperator(() =>
+    endedBySignal((signal) => {
+      const stopped = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+      stopped.catch(() => undefined);
+      return restoreDatabase(configFrom(configPath), source, {
+        print: (text) => void process.stdout.write(text),
+        async ask(question) {
+          await Promise.race([ask(question), stopped]);
+          signal.throwIfAborted();
+        },
+        revive,
+      });
+    }),
+  );
 }
 
 /**

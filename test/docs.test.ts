@@ -136,9 +136,11 @@ describe('examples in documents', () => {
       await service.stop('SIGKILL');
       const restore =
         blocksOf(documentAt('docs/operations.md')).find(({ content }) =>
-          content.includes('install -m 600'),
+          content.startsWith('tsigil restore '),
         )?.content ?? 'exit 1';
-      expect(runCommands([restore], service.folder, service.url)).toEqual(['']);
+      expect(runCommands([restore], service.folder, service.url)).toEqual([
+        expect.stringContaining(`Restored 'var/before-upgrade.db' to '`),
+      ]);
       const again = await startServiceProcess(service.folder, { TSIGIL_ADMIN_TOKEN: '' });
       onTestFinished(async () => {
         await again.stop('SIGTERM');

@@ -47,7 +47,7 @@ export function addAllCommands(program: Command, local: LocalCommands, terminal:
   addCompletion(program, terminal);
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);
-  addLocalCommands(program, local);
+  addLocalCommands(program, local, terminal);
   addEncryptionCommands(program, local, terminal);
   addAuditCommands(program, terminal);
   acceptConnectionFlagsFirst(program);

@@ -59,7 +59,7 @@ async function programFor(
   terminal: Terminal,
 ): Promise<Command> {
   const program = emptyProgram(version, terminal);
-  addLocalCommands(program, local);
+  addLocalCommands(program, local, terminal);
   if (!program.commands.some((command) => command.name() === argv[0]))
     return createProgram(version, local, terminal);
   reportUsageErrors(program);

@@ -15,21 +15,17 @@ export const COMMAND_GROUPS = {
 export function formatHelp(command: Command, helper: Help): string {
   if (command.parent !== null) return new Help().formatHelp(command, helper);
   const title = (text: string) => helper.styleTitle(text);
-  const commands = helper.visibleCommands(command);
+  const commands = helper.visibleCommands(command).filter((each) => each.name() !== 'help');
   const width = Math.max(...commands.map((each) => each.name().length));
   const groupOf = (each: Command) => each.helpGroup() || COMMAND_GROUPS.client;
   const flags = helper.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
-  const summaryOf = (each: Command) =>
-    each.name() === 'help'
-      ? `print the help of a command; other flags: ${flags.slice(0, 2).join(', ')}`
-      : each.summary() || each.description();
   return `${[
-    `${title('Usage:')} ${helper.commandUsage(command)}`,
+    `${title('Usage:')} ${helper.commandUsage(command)}  (${flags.slice(0, 2).join(', ')}; tsigil help COMMAND)`,
     ...Object.values(COMMAND_GROUPS).flatMap((group) => [
       title(group),
       ...commands
         .filter((each) => groupOf(each) === group)
-        .map((each) => `  ${each.name().padEnd(width)}  ${summaryOf(each)}`),
+        .map((each) => `  ${each.name().padEnd(width)}  ${each.summary() || each.description()}`),
     ]),
   ].join('\n')}\n`;
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader, Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
-import { type Resource, type ResourceType } from '../domain/model/resource.ts';
+import type { Fields, ResourceOf, ResourceType } from '../domain/model/resource.ts';
 import { keyed } from '../domain/model/query.ts';
 
 /** The number of resources that one query reads and one transaction writes. */
@@ -78,7 +78,11 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
   }
 }
 
-async function* batches(type: ResourceType, reader: Reader): AsyncGenerator<Resource[]> {
+/** Returns all resources of a type, in batches ordered by id. */
+export async function* batches<F extends Fields>(
+  type: ResourceType<F>,
+  reader: Reader,
+): AsyncGenerator<ResourceOf<F>[]> {
   let after: { sortValue: unknown; id: string } | undefined;
   for (;;) {
     const rows = await reader.list(type, {

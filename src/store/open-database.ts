@@ -6,7 +6,7 @@ import { parseDatabase } from './databases.ts';
 import { migrate } from './migrate.ts';
 import { copyLostSecrets, type LostSecret } from './secrets/reset.ts';
 import type { EncryptionReport } from './secrets/start.ts';
-import type { Database, DatabaseSettings } from './sql/sql.ts';
+import type { Database, DatabaseSettings, Sql } from './sql/sql.ts';
 import { createStore } from './store.ts';
 
 /** The time limit of a list or a count in commands such as copy-database, where no client waits. */
@@ -28,6 +28,7 @@ export interface CommandSecrets {
 /** An open database whose schema is up to date. */
 export interface OpenedDatabase {
   readonly store: Store;
+  readonly reads: Sql;
   /** The schema steps that `openDatabase` applied. */
   readonly steps: readonly number[];
   /** Stores the marks of keys whose secrets were lost in the source of a copy. */
@@ -63,6 +64,7 @@ export async function openDatabase(
         : await secrets.prepare(database, updateSchema);
     return {
       store: createStore(database),
+      reads: database.reads,
       steps,
       copyLostSecrets: (marks) => copyLostSecrets(database, marks),
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),

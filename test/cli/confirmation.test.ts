@@ -34,6 +34,7 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil serve': undefined,
   'tsigil check-config': undefined,
   'tsigil backup': undefined,
+  'tsigil restore': 'before the command replaces a database',
   'tsigil migrate': undefined,
   'tsigil copy-database': undefined,
   'tsigil encryption sign-tokens': 'when there is such a token',

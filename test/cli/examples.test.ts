@@ -14,6 +14,7 @@ const PROGRAM = await createProgram(
     serve: noCommand,
     checkConfig: () => Promise.resolve(),
     backUp: noCommand,
+    restore: async () => '',
     migrate: noCommand,
     newMasterKey: async () => '',
     agent: async () => {},

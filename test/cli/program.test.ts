@@ -26,7 +26,7 @@ describe('help', () => {
   test('tsigil, tsigil --help and tsigil help print the same text to standard output: exit code 0', async () => {
     const alone = await run();
     expect([alone.status, alone.err]).toEqual([0, '']);
-    expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\]\n/);
+    expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\] .*tsigil help COMMAND\)\n/);
     for (const command of ['serve', 'check-config', 'backup', 'token'])
       expect(alone.out).toMatch(new RegExp(`^ {2}${command}\\b.+`, 'm'));
     expect(await run('--help')).toEqual(alone);

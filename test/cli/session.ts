@@ -31,6 +31,7 @@ export const NO_LOCAL_COMMANDS: LocalCommands = {
   serve: refuse,
   checkConfig: refuse,
   backUp: refuse,
+  restore: refuse,
   migrate: refuse,
   newMasterKey: refuse,
   agent: refuse,

@@ -108,13 +108,14 @@ export const LONG_ONLY = [
   ...['delivery/burst', 'delivery/load', 'delivery/many-agents', 'domain/growth'],
   ...['nameservers/documents', 'nameservers/round-trips'],
   ...['postgres/copy', 'postgres/delivery-chaos', 'postgres/dump', 'postgres/encryption-faults'],
-  ...['postgres/passwords', 'postgres/rolling-restart', 'postgres/takeover'],
+  ...['postgres/passwords', 'postgres/restore', 'postgres/rolling-restart'],
+  'postgres/takeover',
   ...['postgres/worker-reload', 'postgres/worker-secrets'],
   ...['process/agent-brands', 'process/agent-namespace', 'process/audit-durability'],
   ...['process/bulk-memory', 'process/connections', 'process/demo', 'process/encryption-start'],
   ...['process/kill-list', 'process/log-faults', 'process/lost-files', 'process/one-process'],
-  ...['process/storage-faults', 'process/tls-connections', 'process/token-leaks'],
-  'process/zone-kill',
+  ...['process/restore', 'process/storage-faults', 'process/tls-connections'],
+  ...['process/token-leaks', 'process/zone-kill'],
   'release',
 ].map((name) => `test/${name}.test.ts`);
 

@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander';
 import { addExamples } from '../flags/help.ts';
+import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
+import type { Terminal } from '../output/terminal.ts';
 
 /** Asks the operator for confirmation. Throws if the reply is not yes. */
 export type Ask = (question: string) => Promise<void>;
@@ -14,6 +16,11 @@ export interface LocalCommands {
   /** Runs the agent of a name server. If `isCheck`, only checks the requirements of the agent. */
   agent(config: string, isCheck: boolean): Promise<void>;
   backUp(config: string | undefined, target: string): Promise<void>;
+  /**
+   * Replaces the database with a backup, after `ask` confirms. With `revive`, tokens and keys that
+   * were deleted since become valid again. Returns the text to print.
+   */
+  restore(config: string | undefined, source: string, revive: boolean, ask: Ask): Promise<string>;
   migrate(config: string | undefined): Promise<void>;
   /** Adds a master key to a file, and returns its id. */
   newMasterKey(file: string): Promise<string>;
@@ -40,7 +47,7 @@ export interface LocalCommands {
 }
 
 /** Adds the commands that run and maintain the service. */
-export function addLocalCommands(program: Command, local: LocalCommands): void {
+export function addLocalCommands(program: Command, local: LocalCommands, terminal: Terminal): void {
   const config = () =>
     new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG');
   const serve = program
@@ -91,6 +98,32 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     .addOption(config())
     .action((flags: { config?: string; to: string }) => local.backUp(flags.config, flags.to));
   addExamples(backup, ['tsigil backup --to /var/backups/tsigil.db']);
+  const restore = program
+    .command('restore')
+    .description(
+      'replace the database with a backup, and withdraw the tokens and keys that were deleted since the backup; stop the service first',
+    )
+    .summary('replace the database with a backup')
+    .argument(
+      '<backup>',
+      'file to restore; for PostgreSQL, the URL of a database into which pg_restore has restored a dump',
+    )
+    .option('--revive', 'also restore tokens and keys that were deleted since the backup')
+    .addOption(config());
+  const confirm = declareDestructive(restore, 'before the command replaces a database');
+  restore.action(
+    async (source: string, flags: ConfirmationFlags & { config?: string; revive?: true }) => {
+      const ask: Ask = (question) => confirm(question, flags, terminal);
+      terminal.out.write(await local.restore(flags.config, source, flags.revive === true, ask));
+    },
+  );
+  addExamples(restore, [
+    'tsigil restore /var/backups/tsigil.db',
+    {
+      command: 'tsigil restore postgres://tsigil@db.example/tsigil_restored',
+      purpose: 'withdraw what was deleted since a dump of PostgreSQL',
+    },
+  ]);
   const migrate = program
     .command('migrate')
     .description(

@@ -75,11 +75,11 @@ export interface ChangeLog {
   /**
    * Returns the audit entry, or undefined if nothing was changed. The entry has all values of a
    * single change, or counts and names for several changes. `action` is the name of an action that
-   * changes many resources.
+   * changes many resources, perhaps of several types.
    */
   entry(
     origin: AuditOrigin,
-    action: string | undefined,
+    subject: { readonly action?: string | undefined } & Pick<AuditSubject, 'detail'>,
     at: string,
     mark: MarkSecret,
   ): AuditEntry | undefined;
@@ -89,6 +89,7 @@ export interface ChangeLog {
 export function createChangeLog(): ChangeLog {
   let first: { readonly type: ResourceType; readonly change: Change } | undefined;
   let total = 0;
+  let isMixed = false;
   const counts = { create: 0, update: 0, delete: 0 };
   const names: string[] = [];
   return {
@@ -96,11 +97,12 @@ export function createChangeLog(): ChangeLog {
       // safe: a type's definition fits the resources of that type
       const noted = { type, change } as unknown as { type: ResourceType; change: Change };
       first ??= noted;
+      isMixed ||= noted.type !== first.type;
       total += 1;
       counts[change.operation] += 1;
       if (total > 1 && total <= MAX_NAMES) names.push(nameOf(noted.type, noted.change.resource));
     },
-    entry(origin, action, at, mark) {
+    entry(origin, { action, detail = {} }, at, mark) {
       if (first === undefined) return undefined;
       const { type, change } = first;
       const name = nameOf(type, change.resource);
@@ -117,8 +119,12 @@ export function createChangeLog(): ChangeLog {
       return auditEntry(origin, {
         at,
         action: action ?? `${type.collection}:${change.operation}`,
-        type,
-        detail: { counts: Object.fromEntries(done), names: [name, ...names].map(withoutTokens) },
+        type: isMixed ? undefined : type,
+        detail: {
+          ...detail,
+          counts: Object.fromEntries(done),
+          names: [name, ...names].map(withoutTokens),
+        },
       });
     },
   };

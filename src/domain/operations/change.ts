@@ -59,6 +59,8 @@ export interface Warning {
 export interface ChangeContext extends AuditOrigin {
   /** The name of an action that changes many resources, for the audit trail. */
   readonly action?: string | undefined;
+  /** Further members of `detail` in the record, with `action`. */
+  readonly detail?: Readonly<Record<string, unknown>>;
   /** Receives the messages of all warnings after the commit. */
   readonly warnings?: string[];
 }
@@ -125,7 +127,7 @@ export async function change<T>(
     const log = createChangeLog();
     const affected = noneAffected();
     const value = await work(changesOn(writer, dependencies, context, warn, log, affected));
-    entry = log.entry(context, context.action, clock(), recording?.markSecret ?? hideSecret);
+    entry = log.entry(context, context, clock(), recording?.markSecret ?? hideSecret);
     if (entry !== undefined) await writer.record(entry);
     if (!isEmpty(affected)) await writer.announce(affected);
     return value;

@@ -20,7 +20,7 @@ import { localEntry } from '../audit/local.ts';
 import { insertStatement } from '../sql/audit-records.ts';
 
 /** The error codes of a file system without hard links. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
  * Copies the database at `location` to the new file `target`, with mode 0600. The service may be
@@ -60,7 +60,10 @@ export async function backUpSqlite(
   return masterKeys;
 }
 
-function copyInto(source: string, copy: string): void {
+/**
+ * Copies a database, with what is in its WAL, into the empty file `copy`. Throws SQLite's errors.
+ */
+export function copyInto(source: string, copy: string): void {
   const connection = new DatabaseSync(source, { readOnly: true });
   try {
     connection.exec(`PRAGMA busy_timeout = 5000; VACUUM INTO '${copy.replaceAll("'", "''")}'`);
@@ -103,7 +106,7 @@ function masterKeysOf(path: string): readonly string[] {
 }
 
 /** Syncs a file, or the entries of a folder, to disk. */
-function sync(path: string): void {
+export function sync(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);

@@ -24,13 +24,28 @@ export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
   const path = realpathSync(name);
   // A service creates this lock file and never removes it. If the lock file is missing, as for a
   // backup, no service has opened the database.
-  const connections = existsSync(`${path}-lock`) ? [lockFileBeside(path)] : [];
+  return readSnapshot(path, existsSync(`${path}-lock`) ? [lockFileBeside(path)] : []);
+}
+
+/**
+ * Opens the SQLite file at `path` read-only, without its lock. `connections` are closed with it.
+ * Throws `unavailable` if the file cannot be read.
+ */
+export async function readSnapshot(
+  path: string,
+  connections: { close(): void }[] = [],
+): Promise<Snapshot> {
   const close = async () => {
     for (const connection of connections.splice(0).reverse()) connection.close();
   };
   try {
     const connection = new DatabaseSync(path, { readOnly: true });
-    connections.push(connection);
+    // The driver keeps a closed connection, and the snapshot that blocks checkpoints, until its
+    // statements are garbage-collected.
+    const endSnapshot = () => {
+      if (connection.isTransaction) connection.exec('ROLLBACK');
+    };
+    connections.push(connection, { close: endSnapshot });
     connection.exec('PRAGMA busy_timeout = 0; PRAGMA temp_store = MEMORY; BEGIN');
     const reads = sqlOn(connection, retrying(path));
     // begins the snapshot, and fails if the file is not a database

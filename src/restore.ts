@@ -1,0 +1,250 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Ask } from './cli/commands/local-commands.ts';
+import { plainText } from './cli/output/plain-text.ts';
+import { createClock } from './clock.ts';
+import type { Config } from './config/options.ts';
+import { ServiceError } from './domain/model/errors.ts';
+import { MAX_LIMIT, type Settings } from './domain/model/settings.ts';
+import { change } from './domain/operations/change.ts';
+import { DEFAULT_POLICY } from './domain/resources/policy.ts';
+import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
+import { openKeyring, prepareSecrets } from './encryption.ts';
+import { describeFault } from './net/faults.ts';
+import { localOrigin } from './store/audit/local.ts';
+import { parseDatabase } from './store/databases.ts';
+import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './store/migrate.ts';
+import { openDatabase, type OpenedDatabase } from './store/open-database.ts';
+import {
+  changesSince,
+  isEarlierState,
+  isEmpty,
+  NO_CHANGES,
+  trailEnd,
+  withdraw,
+  type ChangesSince,
+  type TrailEnd,
+} from './store/restore.ts';
+import { liveProcesses } from './store/secrets/processes.ts';
+import { assertMasterKey } from './store/secrets/start.ts';
+import type { Snapshot } from './store/sql/sql.ts';
+import { createReader } from './store/store.ts';
+
+/** Settings that refuse no withdrawal: not of the last administrator, nor of a key without pool. */
+const SETTINGS: Settings = {
+  strictTsigkeys: false,
+  requireResource: false,
+  tldRule: 'last-label',
+  zonesPerProject: 0,
+  pendingStatus: false,
+  defaultLimit: MAX_LIMIT,
+  otherAdministrators: true,
+  ownTokens: true,
+  keystoneTokenDays: 0,
+  maxPageBytes: Infinity,
+};
+
+/** How a restore talks to the operator. */
+export interface RestoreDialogue {
+  print(text: string): void;
+  readonly ask: Ask;
+  /** Whether tokens and keys that were deleted since the backup become valid again. */
+  readonly revive: boolean;
+}
+
+/**
+ * Replaces the configured SQLite database with the backup in `source`. For PostgreSQL, prepares the
+ * database with the URL `source`, in which the operator has restored a dump, to replace the
+ * configured one. In both cases, takes away what the configured database has taken away since the
+ * backup, after `ask` confirms. Returns the text to print. Throws `bad_request` for a backup that
+ * cannot be used, and `unavailable` if a service is running or the master key does not fit.
+ */
+export async function restoreDatabase(
+  config: Config,
+  source: string,
+  dialogue: RestoreDialogue,
+): Promise<string> {
+  const { kind, location } = parseDatabase(config.database);
+  if (kind.shared) return prepareDump(config, source, dialogue);
+  const { stageRestore } = await import('./store/sqlite/restore-file.ts');
+  const staged = await stageRestore(source, location);
+  try {
+    const replaced = staged.exists ? staged.openReplaced : undefined;
+    await settle(config, `sqlite:${staged.copy}`, source, replaced, dialogue);
+    const aside = staged.publish();
+    return (
+      `Restored '${source}' to '${staged.target}'. Start the service now.\n` +
+      (aside === undefined ? '' : `The replaced database is in '${aside}'.\n`)
+    );
+  } finally {
+    staged.close();
+  }
+}
+
+async function prepareDump(
+  config: Config,
+  source: string,
+  dialogue: RestoreDialogue,
+): Promise<string> {
+  const { kind, location } = parseDatabase(config.database);
+  const given = parseDatabaseUrl(source);
+  if (given === undefined || !parseDatabase(source).kind.shared)
+    throw new ServiceError(
+      'bad_request',
+      `'${withoutPassword(source)}' is not a PostgreSQL database. Restore the dump into a new database with pg_restore, then run: tsigil restore postgres://USER@HOST/NEW_DATABASE`,
+    );
+  if (source === config.database)
+    throw new ServiceError(
+      'bad_request',
+      `'${withoutPassword(source)}' is the configured database itself. Restore the dump into another database`,
+    );
+  const openReplaced = () => kind.openSnapshot(location, config.databasePool);
+  await assertStopped(openReplaced);
+  await settle(config, source, withoutPassword(source), openReplaced, dialogue);
+  const name = withoutPassword(source);
+  return `Prepared '${name}'. Rename it to the configured database, or set 'database' to it, and start the service.\n`;
+}
+
+/** Throws `unavailable` if a service uses the database. Ignores a database that cannot be read. */
+async function assertStopped(open: () => Promise<Snapshot>): Promise<void> {
+  const snapshot = await open().catch(() => undefined);
+  const processes = await (snapshot && liveProcesses(snapshot.reads).catch(() => []));
+  const process = processes?.[0];
+  await snapshot?.close();
+  if (process !== undefined)
+    throw new ServiceError(
+      'unavailable',
+      `A service on '${process.host}' used the database in the last 35 s. Stop the service and repeat the command`,
+    );
+}
+
+/**
+ * Checks the restored database `setting`, shows what changed since the backup, asks, and applies
+ * it. `shown` is the backup in messages. `openReplaced` is undefined if no database is replaced.
+ */
+async function settle(
+  config: Config,
+  setting: string,
+  shown: string,
+  openReplaced: (() => Promise<Snapshot>) | undefined,
+  { print, ask, revive }: RestoreDialogue,
+): Promise<void> {
+  const clock = createClock();
+  await assertUsable(config, setting, shown);
+  const secrets = openKeyring(config.database, config.encryption);
+  const { store, reads, record } = await openDatabase(setting, config.databasePool, clock, {
+    keyring: secrets.keyring,
+    prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
+  });
+  let replaced: Snapshot | undefined;
+  try {
+    const end = await trailEnd(reads);
+    print(`Backup: '${shown}', ${describeEnd(end)}\n`);
+    let replacedEnd: TrailEnd | undefined;
+    let since = NO_CHANGES;
+    if (openReplaced !== undefined) {
+      try {
+        replaced = await openReplaced();
+        replacedEnd = await trailEnd(replaced.reads);
+        since = await compareWith(replaced, config, { store, reads });
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const { cause } = error.details;
+        const reason =
+          cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message;
+        if (!revive)
+          throw new ServiceError(
+            'bad_request',
+            `${reason}. So the command cannot find the tokens and keys that were deleted since the backup, and they would be valid again. To accept this, add --revive`,
+          );
+        print(`${reason}\n`);
+      }
+      const name = withoutPassword(config.database);
+      print(`Replaces: '${name}', ${describeEnd(replacedEnd)}\n${describe(since, revive)}`);
+      await ask(`Replace '${name}'?`);
+    }
+    const detail = { replaced: replacedEnd ?? null, restored: end ?? null };
+    const subject = { action: 'database:restore', detail };
+    if (revive || isEmpty(since)) await record(subject);
+    else
+      await change(
+        {
+          store,
+          clock,
+          randomBytes,
+          settings: SETTINGS,
+          policy: DEFAULT_POLICY,
+          newId: randomUUID,
+          onTokenRevoked: () => undefined,
+          warn: () => undefined,
+        },
+        { ...localOrigin(), ...subject },
+        (changes) => withdraw(changes, since),
+      );
+  } finally {
+    await replaced?.close();
+    await store.close();
+  }
+}
+
+/** Throws `bad_request` or `unavailable` if this version cannot serve a backup. */
+async function assertUsable(config: Config, setting: string, shown: string): Promise<void> {
+  const { kind, location } = parseDatabase(setting);
+  const snapshot = await kind.openSnapshot(location, config.databasePool);
+  try {
+    const schema = await schemaOf(snapshot);
+    const problem =
+      schema === undefined ? 'is not a database of this service.' : schemaProblem(schema);
+    if (problem !== undefined)
+      throw new ServiceError('bad_request', `The backup '${shown}' ${problem}`);
+    const secrets = openKeyring(config.database, config.encryption);
+    await assertMasterKey(snapshot, secrets.keyring, secrets);
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/**
+ * Compares a backup with the database that it will replace. Throws `bad_request` if the database
+ * does not continue the backup, and `unavailable` if it cannot be read.
+ */
+async function compareWith(
+  replaced: Snapshot,
+  config: Config,
+  backup: Pick<OpenedDatabase, 'store' | 'reads'>,
+): Promise<ChangesSince> {
+  const name = withoutPassword(config.database);
+  const schema = await schemaOf(replaced);
+  if (schema !== NEWEST_SCHEMA || !(await isEarlierState(backup.reads, replaced.reads)))
+    throw new ServiceError('bad_request', `The backup is not an earlier state of '${name}'`);
+  const secrets = openKeyring(config.database, config.encryption);
+  await assertMasterKey(replaced, secrets.keyring, secrets);
+  return changesSince(backup.store, createReader(replaced, secrets.keyring));
+}
+
+function describeEnd(end: TrailEnd | undefined): string {
+  return end === undefined ? 'without a sealed audit trail' : `audit batch ${end.batch}`;
+}
+
+/** Returns what changed since the backup, a line for each token and key. */
+function describe({ tokens, keys, changed, added }: ChangesSince, revive: boolean): string {
+  const lines = [
+    ...tokens.map(({ name }) => `  token ${name}: deleted`),
+    ...keys.map(({ name }) => `  tsigkey ${name}: deleted`),
+    ...changed.map(
+      ({ current, given }) => `  tsigkey ${current.name}: other ${Object.keys(given).join(', ')}`,
+    ),
+  ].sort();
+  const heading = revive
+    ? 'Withdrawn since the backup, and valid again because of --revive:'
+    : 'Withdrawn since the backup, and not restored (--revive restores them):';
+  const missing = [
+    ...added.tokens.map((name) => `  token ${name}`),
+    ...added.keys.map((name) => `  tsigkey ${name}`),
+  ].sort();
+  return [
+    ...(lines.length > 0 ? [heading, ...lines] : []),
+    ...(missing.length > 0 ? ['Created since the backup, and not in it:', ...missing] : []),
+  ]
+    .map((line) => `${plainText(line)}\n`)
+    .join('');
+}

@@ -1,0 +1,145 @@
+import type { Reader } from '../domain/model/ports.ts';
+import type { Fields, ResourceOf, ResourceType } from '../domain/model/resource.ts';
+import type { Changes } from '../domain/operations/change.ts';
+import { token, type Token } from '../domain/resources/token.ts';
+import { tsigkey, type Tsigkey } from '../domain/resources/tsigkey.ts';
+import { zone } from '../domain/resources/zone.ts';
+import { batches } from './copy.ts';
+import { isReadable } from './secrets/re-encrypt.ts';
+import type { Sql } from './sql/sql.ts';
+
+/** The last sealed batch of an audit trail. */
+export interface TrailEnd {
+  readonly batch: number;
+  readonly hash: string;
+}
+
+/** What the replaced database has taken away since the backup, and what it has added. */
+export interface ChangesSince {
+  readonly tokens: readonly Token[];
+  readonly keys: readonly Tsigkey[];
+  /** Keys whose name, secret or scope was replaced, with the members that are in force now. */
+  readonly changed: readonly { readonly current: Tsigkey; readonly given: Partial<Tsigkey> }[];
+  /** The names of tokens and keys that the backup does not have. */
+  readonly added: { readonly tokens: readonly string[]; readonly keys: readonly string[] };
+}
+
+/** Nothing to take away or to add. */
+export const NO_CHANGES: ChangesSince = {
+  tokens: [],
+  keys: [],
+  changed: [],
+  added: { tokens: [], keys: [] },
+};
+
+/** Returns whether nothing must be withdrawn. */
+export function isEmpty({ tokens, keys, changed }: ChangesSince): boolean {
+  return tokens.length + keys.length + changed.length === 0;
+}
+
+/** Returns the last sealed batch of a trail; undefined before the first. */
+export async function trailEnd(sql: Sql): Promise<TrailEnd | undefined> {
+  const row = await sql.one(
+    'SELECT number, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
+    [],
+  );
+  return row === undefined ? undefined : { batch: Number(row.number), hash: String(row.hash) };
+}
+
+/**
+ * Returns whether a backup is an earlier state of a database: both have the same origin, and the
+ * trail of the database continues that of the backup.
+ */
+export async function isEarlierState(backup: Sql, replaced: Sql): Promise<boolean> {
+  const origin = 'SELECT applied_at FROM schema_migrations ORDER BY number LIMIT 1';
+  const [one, other] = [await backup.one(origin, []), await replaced.one(origin, [])];
+  if (one?.applied_at !== other?.applied_at) return false;
+  const end = await trailEnd(backup);
+  if (end === undefined) return true;
+  const found = await replaced.one('SELECT hash FROM audit_batches WHERE number = ?', [end.batch]);
+  return found?.hash === end.hash;
+}
+
+/** Compares the tokens and keys of a backup with those of the database that it will replace. */
+export async function changesSince(backup: Reader, replaced: Reader): Promise<ChangesSince> {
+  const tokens = await compare(token, backup, replaced);
+  const keys = await compare(tsigkey, backup, replaced);
+  const changed = [];
+  for (const [current, later] of keys.both) {
+    const given = await replacedMembers(current, later, backup);
+    if (Object.keys(given).length > 0) changed.push({ current, given });
+  }
+  return {
+    tokens: tokens.missing,
+    keys: keys.missing,
+    changed,
+    added: { tokens: tokens.added, keys: keys.added },
+  };
+}
+
+async function compare<F extends Fields>(
+  type: ResourceType<F>,
+  backup: Reader,
+  replaced: Reader,
+): Promise<{
+  missing: ResourceOf<F>[];
+  both: [backup: ResourceOf<F>, replaced: ResourceOf<F>][];
+  added: string[];
+}> {
+  const missing: ResourceOf<F>[] = [];
+  const both: [ResourceOf<F>, ResourceOf<F>][] = [];
+  const idsOf = (rows: readonly ResourceOf<F>[]) => rows.map(({ id }) => id);
+  for await (const rows of batches(type, backup)) {
+    const later = new Map(
+      (await replaced.find(type, 'id', idsOf(rows))).map((row) => [row.id, row]),
+    );
+    for (const row of rows) {
+      const found = later.get(row.id);
+      if (found === undefined) missing.push(row);
+      else both.push([row, found]);
+    }
+  }
+  const added: string[] = [];
+  for await (const rows of batches(type, replaced)) {
+    const known = await backup.present(type, 'id', idsOf(rows));
+    for (const row of rows) if (!known.has(row.id)) added.push(String(row.name));
+  }
+  return { missing, both, added };
+}
+
+/**
+ * Returns the members of a key by which the replaced database has withdrawn what the backup's key
+ * opened: another name or secret, or another scope, unless it only widened from a zone to the pool
+ * of this zone.
+ */
+async function replacedMembers(
+  backup: Tsigkey,
+  later: Tsigkey,
+  reader: Reader,
+): Promise<Partial<Tsigkey>> {
+  const isSecretKnown = [backup, later].every((each) => isReadable(() => JSON.stringify(each)));
+  const hasOtherSecret =
+    isSecretKnown && (later.algorithm !== backup.algorithm || later.secret !== backup.secret);
+  const { scope, resource_id } = later;
+  const hasOtherScope = scope !== backup.scope || resource_id !== backup.resource_id;
+  const isWider =
+    hasOtherScope &&
+    scope === 'POOL' &&
+    backup.scope === 'ZONE' &&
+    (await reader.get(zone, backup.resource_id))?.pool_id === resource_id;
+  return {
+    ...(later.name === backup.name ? {} : { name: later.name }),
+    ...(hasOtherSecret ? { algorithm: later.algorithm, secret: later.secret } : {}),
+    ...(hasOtherScope && !isWider ? { scope, resource_id } : {}),
+  };
+}
+
+/** Takes away in a restored copy what the replaced database had taken away. */
+export async function withdraw(
+  changes: Changes,
+  { tokens, keys, changed }: ChangesSince,
+): Promise<void> {
+  for (const each of tokens) await changes.remove(token, each);
+  for (const each of keys) await changes.remove(tsigkey, each);
+  for (const { current, given } of changed) await changes.update(tsigkey, current, given);
+}

@@ -1,0 +1,417 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
+import { queryByAnotherProgram, startForeignProgram } from '../harness/sqlite-programs.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const ADMIN = 'restore-admin-0123456789-0123456789';
+
+/** A folder with `backup.db` and the later database of a killed service, which has a WAL. */
+let prepared: string;
+/** A copy of `prepared` for one test. */
+let folder: string;
+/** The token that was revoked after the backup, and the one that was not. */
+const tokens = { revoked: '', valid: '' };
+let service: ServiceProcess | undefined;
+
+const database = () => join(folder, 'var/tsigil.db');
+const start = async (at: string) => {
+  service = await startServiceProcess(at, { TSIGIL_ADMIN_TOKEN: ADMIN });
+  return service;
+};
+
+interface Ended {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function restore(argv: readonly string[], nodeArgv: readonly string[] = [], variables = {}): Ended {
+  const { status, signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...nodeArgv, PROGRAM, 'restore', ...argv],
+    { cwd: folder, env: cleanEnvironment(variables), encoding: 'utf8' },
+  );
+  return { status, signal, stdout, stderr };
+}
+
+const namesIn = (path: string) =>
+  (
+    queryByAnotherProgram(path, 'SELECT name FROM tsigkeys ORDER BY name') as { name: string }[]
+  ).map(({ name }) => name);
+const integrityOf = (path: string) => queryByAnotherProgram(path, 'PRAGMA integrity_check');
+const WHOLE = [{ integrity_check: 'ok' }];
+const asides = () =>
+  readdirSync(join(folder, 'var')).filter((name) => /\.replaced-\w+$/.test(name));
+
+const BEFORE = ['deleted', 'kept', 'moved', 'replaced', 'widened'];
+const AFTER = ['added', 'kept', 'moved', 'replaced', 'widened'];
+const WITHDRAWN = `  token revoked: deleted
+  tsigkey deleted: deleted
+  tsigkey moved: other scope, resource_id
+  tsigkey replaced: other algorithm, secret
+`;
+
+beforeAll(async () => {
+  prepared = temporaryFolder();
+  const running = await start(prepared);
+  const post = async (path: string, body: object) => (await running.post(path, body)).body;
+  const id = async (path: string, body: object) => String((await post(path, body)).id);
+  const zone = await id('/v2/zones', { name: 'example.org.', email: 'a@example.org' });
+  const keys: Record<string, string> = {};
+  for (const name of BEFORE)
+    keys[name] = await id('/v2/tsigkeys', {
+      name,
+      algorithm: 'hmac-sha256',
+      ...(name === 'widened'
+        ? { scope: 'ZONE', resource_id: zone }
+        : { scope: 'POOL', resource_id: POOL }),
+    });
+  const ids: Record<string, string> = {};
+  for (const name of ['revoked', 'valid'] as const) {
+    const created = await post('/v2/tokens', { name, roles: ['reader'] });
+    tokens[name] = String(created.token);
+    ids[name] = String(created.id);
+  }
+  /** Waits until the last record of the trail is sealed. */
+  const untilSealed = () =>
+    vi.waitFor(
+      async () => {
+        const { body } = await running.get('/v2/audit?sort_dir=desc&limit=1');
+        expect((body.records as { batch: number | null }[])[0]?.batch).toBeGreaterThan(0);
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+  await untilSealed();
+  const backup = ['backup', '--to', 'backup.db'];
+  expect(spawnSync(process.execPath, [PROGRAM, ...backup], { cwd: prepared }).status).toBe(0);
+  await running.delete(`/v2/tokens/${ids.revoked}`);
+  await running.delete(`/v2/tsigkeys/${keys.deleted}`);
+  await running.patch(`/v2/tsigkeys/${keys.moved}`, { scope: 'ZONE', resource_id: zone });
+  await running.patch(`/v2/tsigkeys/${keys.replaced}`, { algorithm: 'hmac-sha512', secret: null });
+  await running.patch(`/v2/tsigkeys/${keys.replaced}`, {
+    algorithm: 'hmac-sha512',
+    secret: 'dGhlIHNlY3JldCB0aGF0IHJlcGxhY2VkIHRoZSBsZWFrZWQgb25lISE=',
+  });
+  await running.patch(`/v2/tsigkeys/${keys.widened}`, { scope: 'POOL', resource_id: POOL });
+  await running.post('/v2/tsigkeys', {
+    ...{ name: 'added', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL },
+  });
+  await untilSealed();
+  await running.stop('SIGKILL');
+  expect(existsSync(join(prepared, 'var/tsigil.db-wal'))).toBe(true);
+});
+afterAll(() => rmSync(prepared, { recursive: true, force: true }));
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  cpSync(prepared, folder, { recursive: true });
+});
+afterEach(async () => {
+  if (service?.process.exitCode === null && service.process.signalCode === null)
+    await service.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const tsigkeys = async (running: ServiceProcess) =>
+  (
+    (await running.get('/v2/tsigkeys?sort_key=name')).body.tsigkeys as Record<string, unknown>[]
+  ).map(({ name, algorithm, scope }) => `${String(name)} ${String(algorithm)} ${String(scope)}`);
+
+describe('tsigil restore', () => {
+  test('withdraws tokens and keys that were deleted or narrowed since the backup, and keeps the replaced database', async () => {
+    chmodSync(database(), 0o400);
+    const { status, stdout, stderr } = restore(['backup.db', '--yes']);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(
+      `Withdrawn since the backup, and not restored (--revive restores them):\n${WITHDRAWN}Created since the backup, and not in it:\n  tsigkey added\nRestored 'backup.db' to '`,
+    );
+    const [aside = ''] = asides();
+    expect(stdout).toContain(`The replaced database is in '${join(folder, 'var', aside)}'.\n`);
+    expect(statSync(database()).mode & 0o777).toBe(0o400);
+    expect(readdirSync(join(folder, 'var')).sort()).toEqual(
+      ['master.key', 'tsigil.db', 'tsigil.db-lock', aside].sort(),
+    );
+    expect(namesIn(join(folder, 'var', aside))).toEqual(AFTER);
+    chmodSync(database(), 0o600);
+
+    const running = await start(folder);
+    expect(await tsigkeys(running)).toEqual([
+      'kept hmac-sha256 POOL',
+      'moved hmac-sha256 ZONE',
+      'replaced hmac-sha512 POOL',
+      'widened hmac-sha256 ZONE',
+    ]);
+    const status401 = (await running.with(tokens.revoked).get('/v2/zones')).status;
+    expect([status401, (await running.with(tokens.valid).get('/v2/zones')).status]).toEqual([
+      401, 200,
+    ]);
+    const { records } = (await running.get('/v2/audit?action=database:restore')).body as {
+      records: { detail: Record<string, { batch: number; hash: string }> }[];
+    };
+    const ends = [join(folder, 'var', aside), join(prepared, 'backup.db')].map(
+      (path) =>
+        queryByAnotherProgram(
+          path,
+          'SELECT number AS batch, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
+        )[0],
+    );
+    expect(records.map(({ detail }) => [detail.replaced, detail.restored])).toEqual([ends]);
+    expect(readFileSync(join(folder, 'backup.db'))).toEqual(
+      readFileSync(join(prepared, 'backup.db')),
+    );
+  });
+
+  test('with --revive, restores tokens and keys as they were, and says which', async () => {
+    const { status, stdout } = restore(['backup.db', '--revive', '--yes']);
+    expect(status).toBe(0);
+    expect(stdout).toContain(
+      `Withdrawn since the backup, and valid again because of --revive:\n${WITHDRAWN}`,
+    );
+    const running = await start(folder);
+    expect(await tsigkeys(running)).toEqual(
+      BEFORE.map((name) => `${name} hmac-sha256 ${name === 'widened' ? 'ZONE' : 'POOL'}`),
+    );
+    expect((await running.with(tokens.revoked).get('/v2/zones')).status).toBe(200);
+  });
+
+  test('asks before it replaces a database, and changes nothing without a confirmation', () => {
+    const { status, stdout, stderr } = restore(['backup.db']);
+    expect(status).toBe(2);
+    expect(stdout).toContain(WITHDRAWN);
+    expect(stderr).toContain('Nothing was changed.\nUse --yes to go ahead.');
+    expect(namesIn(database())).toEqual(AFTER);
+    expect(asides()).toEqual([]);
+  });
+
+  test('without a database, restores the backup as it is and does not ask', async () => {
+    for (const suffix of ['', '-wal', '-shm', '-lock'])
+      rmSync(`${database()}${suffix}`, { force: true });
+    expect(restore(['backup.db'])).toMatchObject({ status: 0, stderr: '' });
+    expect(statSync(database()).mode & 0o777).toBe(0o600);
+    expect((await tsigkeys(await start(folder))).length).toBe(BEFORE.length);
+  });
+
+  test('follows a symbolic link to the database', () => {
+    const elsewhere = join(folder, 'elsewhere.db');
+    for (const suffix of ['', '-wal', '-shm'])
+      if (existsSync(`${database()}${suffix}`)) {
+        copyFileSync(`${database()}${suffix}`, `${elsewhere}${suffix}`);
+        rmSync(`${database()}${suffix}`);
+      }
+    symlinkSync(elsewhere, database());
+    expect(restore(['backup.db', '--yes']).status).toBe(0);
+    expect(namesIn(elsewhere)).toEqual(['kept', 'moved', 'replaced', 'widened']);
+  });
+
+  test.runIf(process.getuid?.() === 0)('keeps the owner of the database', () => {
+    rmSync(`${database()}-lock`);
+    for (const suffix of ['', '-wal', '-shm'])
+      spawnSync('chown', ['65534:65534', `${database()}${suffix}`]);
+    expect(restore(['backup.db', '--yes']).status).toBe(0);
+    for (const path of [database(), `${database()}-lock`])
+      expect([statSync(path).uid, statSync(path).gid]).toEqual([65_534, 65_534]);
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s at the question removes the copy', async (name) => {
+    // `script` gives the command a terminal, on which it asks.
+    const child = spawn(
+      'script',
+      ['-qec', `exec ${process.execPath} ${PROGRAM} restore backup.db`, '/dev/null'],
+      { cwd: folder, env: cleanEnvironment({ PATH: process.env.PATH ?? '' }), stdio: 'pipe' },
+    );
+    for await (const chunk of child.stdout) if (String(chunk).includes('[y/N]')) break;
+    const [copy = ''] = readdirSync(join(folder, 'var')).filter((each) =>
+      each.includes('.restore-'),
+    );
+    expect(copy).not.toBe('');
+    const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+    process.kill(Number(children.trim()), name);
+    await once(child, 'close');
+    expect(readdirSync(join(folder, 'var')).filter((each) => each.includes('.re'))).toEqual([]);
+    expect(namesIn(database())).toEqual(AFTER);
+  });
+});
+
+describe('tsigil restore refuses, and changes nothing,', () => {
+  afterEach(() => {
+    expect(asides()).toEqual([]);
+    expect(readdirSync(join(folder, 'var')).filter((name) => name.includes('.re'))).toEqual([]);
+  });
+
+  test('while a service uses the database', async () => {
+    const running = await start(folder);
+    const { status, stderr } = restore(['backup.db', '--yes']);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining('Another process is using the database'),
+    ]);
+    expect((await tsigkeys(running)).length).toBe(AFTER.length);
+  });
+
+  test.each<[string, (path: string) => void | Promise<void>, string]>([
+    ['a missing backup', (path) => rmSync(path), 'does not exist'],
+    ['a truncated backup', (path) => truncateSync(path, statSync(path).size / 2), 'damaged'],
+    [
+      'a backup with a damaged index',
+      (path) => {
+        const found = "SELECT rootpage FROM sqlite_schema WHERE name = 'unique_tsigkey_name'";
+        const [{ rootpage }] = queryByAnotherProgram(path, found) as [{ rootpage: number }];
+        const bytes = readFileSync(path);
+        const at = bytes.indexOf('deleted', (rootpage - 1) * 4096);
+        expect(at).toBeLessThan(rootpage * 4096);
+        writeFileSync(path, bytes.fill('x', at, at + 1));
+      },
+      'damaged',
+    ],
+    [
+      'a text',
+      (path) => writeFileSync(path, 'no database\n'.repeat(1000)),
+      'not a SQLite database',
+    ],
+    [
+      'the database of another program',
+      async (path) => {
+        rmSync(path);
+        await (await startForeignProgram(path, 'CREATE TABLE other (id INTEGER)')).release();
+      },
+      'is not a database of this service',
+    ],
+    [
+      'a backup of a newer version',
+      async (path) =>
+        (
+          await startForeignProgram(
+            path,
+            "INSERT INTO schema_migrations (number, applied_at) VALUES (99, '')",
+          )
+        ).release(),
+      'has schema 99',
+    ],
+  ])('for %s', async (_, damage, problem) => {
+    await damage(join(folder, 'backup.db'));
+    const { status, stderr } = restore(['backup.db', '--yes', '--revive']);
+    expect([status, stderr]).toEqual([1, expect.stringContaining(problem)]);
+    expect(namesIn(database())).toEqual(AFTER);
+  });
+
+  test('for the database itself', () => {
+    const { status, stderr } = restore(['var/tsigil.db', '--yes']);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('is the database itself')]);
+  });
+
+  test('if the master key does not fit the backup', () => {
+    rmSync(join(folder, 'var/master.key'));
+    const { status, stderr } = restore(['backup.db', '--yes', '--revive']);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/Secrets are encrypted with master key [A-Z2-7]{8}/);
+    expect(namesIn(database())).toEqual(AFTER);
+  });
+});
+
+describe('tsigil restore needs --revive', () => {
+  test('for a backup of another database', async () => {
+    const other = await start(folder);
+    await other.stop('SIGTERM');
+    const otherFolder = temporaryFolder();
+    copyFileSync(join(folder, 'var/master.key'), join(otherFolder, 'master.key'));
+    const separate = await startServiceProcess(otherFolder, {
+      TSIGIL_DATABASE_URL: 'sqlite:tsigil.db',
+      TSIGIL_ADMIN_TOKEN: ADMIN,
+    });
+    await separate.stop('SIGTERM');
+    copyFileSync(join(otherFolder, 'tsigil.db'), join(folder, 'other.db'));
+    rmSync(otherFolder, { recursive: true });
+    const { status, stderr } = restore(['other.db', '--yes']);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/not an earlier state of .*they would be valid again.*--revive/s),
+    ]);
+    expect(namesIn(database())).toEqual(AFTER);
+    expect(restore(['other.db', '--yes', '--revive']).status).toBe(0);
+    expect(namesIn(database())).toEqual([]);
+    const [aside = ''] = asides();
+    // The way back: the replaced database is newer than what the restore put in its place.
+    expect(restore([join('var', aside), '--yes', '--revive']).status).toBe(0);
+    expect(namesIn(database())).toEqual(AFTER);
+  });
+
+  test('if the replaced database is damaged, and keeps it with its WAL', () => {
+    const wal = Buffer.from('no WAL\n'.repeat(1000));
+    writeFileSync(`${database()}-wal`, wal);
+    writeFileSync(database(), 'no database\n'.repeat(1000));
+    expect(restore(['backup.db', '--yes'])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('not a SQLite database') as string,
+    });
+    expect(restore(['backup.db', '--yes', '--revive']).status).toBe(0);
+    const [aside = ''] = asides();
+    expect(readFileSync(join(folder, 'var', `${aside}-wal`))).toEqual(wal);
+    expect(existsSync(`${database()}-wal`)).toBe(false);
+    expect([namesIn(database()), integrityOf(database())]).toEqual([BEFORE, WHOLE]);
+  });
+});
+
+test('after kill -9 before each step on files, the old or the new database is whole', () => {
+  const hook = join(folder, 'kill-at.cjs');
+  writeFileSync(
+    hook,
+    `const fs = require('node:fs');
+    let left = Number(process.env.KILL_AT);
+    for (const name of ['mkdtempSync', 'fsyncSync', 'fchmodSync', 'linkSync', 'renameSync', 'rmSync']) {
+      const run = fs[name];
+      fs[name] = (...argv) => {
+        left -= 1;
+        if (left === 0) process.kill(process.pid, 'SIGKILL');
+        return run(...argv);
+      };
+    }
+    require('node:module').syncBuiltinESMExports();`,
+  );
+  const states: string[] = [];
+  for (let step = 1; states.at(-1) !== 'done'; step += 1) {
+    expect(step).toBeLessThan(40);
+    const { status, signal } = restore(['backup.db', '--yes'], ['--require', hook], {
+      KILL_AT: String(step),
+    });
+    expect([status === 0, signal === 'SIGKILL']).toContain(true);
+    expect(integrityOf(database())).toEqual(WHOLE);
+    const names = namesIn(database());
+    const isNew = !names.includes('added');
+    expect(names).toEqual(isNew ? ['kept', 'moved', 'replaced', 'widened'] : AFTER);
+    for (const aside of asides()) expect(namesIn(join(folder, 'var', aside))).toEqual(AFTER);
+    states.push(status === 0 ? 'done' : isNew ? 'new' : 'old');
+    if (!isNew) continue;
+    // The next attempt begins with the old database again.
+    for (const each of readdirSync(join(folder, 'var')))
+      rmSync(join(folder, 'var', each), { recursive: true });
+    cpSync(join(prepared, 'var'), join(folder, 'var'), { recursive: true });
+  }
+  expect(new Set(states)).toEqual(new Set(['old', 'new', 'done']));
+  // The last, complete run has removed what the killed ones left.
+  expect(restore(['backup.db', '--yes']).status).toBe(0);
+  expect(asides()).toHaveLength(1);
+  expect(readdirSync(join(folder, 'var')).filter((name) => name.includes('.restore-'))).toEqual([]);
+}, 120_000);
