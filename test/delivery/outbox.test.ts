@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { reduceOutboxes } from '../../src/store/delivery/claims.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
 
@@ -111,4 +112,45 @@ test('the deletion of a name server removes its outbox rows', async () => {
   await opened.create('tsigkeys', opened.key('k'));
   await opened.remove('nameservers', one);
   expect(await rows(one)).toBe(0);
+});
+
+/** Adds `count` changes of the last minutes for a name server, and returns the oldest. */
+async function missChanges(id: string, count: number, name = 'missed'): Promise<string> {
+  await opened.database.write(async (sql) => {
+    await sql.run(
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+        INSERT INTO outbox (nameserver_id, id, at)
+          SELECT ?, '${name}-' || n, ${Date.now() - 1_000_000} + n FROM numbers`,
+      [id],
+    );
+  });
+  return `${name}-1`;
+}
+
+test('a claim keeps the oldest and the newest 100 changes of its name server; changes that a pass has not seen stay', async () => {
+  const id = await opened.create('nameservers', SERVER);
+  const oldest = await missChanges(id, 5000);
+  await opened.create('tsigkeys', opened.key('newest'));
+  const deliveries = createDeliveryStore(opened.database, opened.store, opened.clock);
+  const first = await deliveries.claim(id, 'one', 5000);
+  const kept = await deliveries.outbox(id);
+  expect(kept).toHaveLength(101);
+  expect(kept).toContain(oldest);
+  // Another process deletes no change while a pass may have read only some of them.
+  await missChanges(id, 300, 'later');
+  await reduceOutboxes(opened.database);
+  expect(await rows(id)).toBe(401);
+  const retryMs = () => 100_000;
+  const error = { code: 'unreachable', message: 'it is down' };
+  const failure = { state: 'failed' as const, error, refusals: 0, retryMs };
+  await deliveries.fail(id, 'one', first?.fence ?? 0, failure);
+  await reduceOutboxes(opened.database);
+  expect(await rows(id)).toBe(101);
+});
+
+test('the outbox of a name server that no process serves is reduced, and keeps its oldest and newest changes', async () => {
+  const id = await opened.create('nameservers', { ...SERVER, delivery: 'agent' });
+  await missChanges(id, 5000);
+  await reduceOutboxes(opened.database);
+  expect(await rows(id)).toBe(101);
 });

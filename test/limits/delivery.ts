@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { requestText, single } from './attack.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { NEW_WORD, requestText, single } from './attack.ts';
+import { PROJECT } from './databases.ts';
 import type { Scenario, Target } from './scenario.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -9,6 +13,12 @@ const [KEYS, KEYS_PER_REQUEST] = [2000, 500];
 
 /** The number of connections of a caller: half of what one address may open. */
 const CONNECTIONS = 256;
+
+/** SQL that adds 200,000 changes of the last minute for each name server. */
+const MISSED_CHANGES = `
+  WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 199999)
+  INSERT INTO outbox (nameserver_id, id, at)
+    SELECT nameservers.id, 'missed-' || n, ${Date.now()} - 200000 + n FROM numbers CROSS JOIN nameservers`;
 
 /** Creates a name server for an agent that does not run, with keys. */
 async function createServer({ service }: Target): Promise<{ readonly id: string }> {
@@ -37,8 +47,18 @@ async function createKeys({ service }: Target, count: number): Promise<string[]>
   return ids;
 }
 
-/** Attacks on the delivery of keys to name servers, by a caller with a valid token. */
-export const DELIVERY: readonly Scenario[] = [
+/** Runs an SQL statement in the database of the service with this folder. */
+type RunSql = (folder: string, statement: string) => Promise<void>;
+
+const onSqlite: RunSql = (folder, statement) => {
+  const database = new DatabaseSync(join(folder, 'tsigil.db'));
+  database.exec(`PRAGMA busy_timeout = 5000; ${statement}`);
+  database.close();
+  return Promise.resolve();
+};
+
+/** Returns the attacks on the delivery of keys to name servers, by a caller with a valid token. */
+export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
   {
     name: 'Read the keys of a name server as its agent on 256 connections',
     bound:
@@ -59,4 +79,41 @@ export const DELIVERY: readonly Scenario[] = [
     },
     atLeast: { succeeded: 5, answers: 100 },
   },
+  {
+    name: 'Change zones, and wait for keys of a name server that is down and misses 200,000 changes',
+    bound:
+      'The service keeps the oldest and the newest 100 changes of a name server. It reads the state of keys for all waiting requests together, at most every 50 ms.',
+    settings: [],
+    cost: 'The time of two requests for each request.',
+    prepare(folder) {
+      const local = { file: join(folder, 'keys.conf'), controlPort: 1 };
+      const down = { name: 'down', driver: 'bind', address: '127.0.0.1:1', local };
+      const file = join(folder, 'tsigil.yaml');
+      writeFileSync(file, JSON.stringify({ nameServers: [down] }));
+      return { TSIGIL_CONFIG: file };
+    },
+    async attack(target) {
+      const { id } = await createServer(target);
+      const keys = await createKeys(target, 1000);
+      await runSql(target.service.folder, MISSED_CHANGES);
+      const headers = { 'X-Auth-Token': await target.token('admin', PROJECT) };
+      const zone = { name: `${NEW_WORD}.bystander.`, email: 'a@example.org' };
+      return {
+        ...({ seconds: 5, sending: 'in turn', reading: 'everything', reopening: true } as const),
+        connections: CONNECTIONS,
+        blocks: single(
+          ...keys.flatMap((key) => [
+            requestText('POST', '/v2/zones', headers, zone),
+            requestText('GET', `/v2/tsigkeys/${key}/deliveries?wait=2`, headers),
+            requestText('GET', `/v2/nameservers/${id}`, headers),
+            requestText('GET', '/v2/nameservers', headers),
+            requestText('GET', '/metrics'),
+          ]),
+        ),
+      };
+    },
+    atLeast: { succeeded: 100 },
+  },
 ];
+
+export const DELIVERY = deliveryAttacks(onSqlite);

@@ -5,7 +5,7 @@ import { createDatabase } from '../harness/postgres.ts';
 import { requestText, single } from './attack.ts';
 import { readingTheTrail } from './callers.ts';
 import { longTrailOnPostgres, manyZonesOnPostgres, PROJECT } from './databases.ts';
-import { DELIVERY } from './delivery.ts';
+import { deliveryAttacks } from './delivery.ts';
 import type { Scenario } from './scenario.ts';
 
 const IN_TURN = { sending: 'in turn', reading: 'everything', reopening: true } as const;
@@ -73,6 +73,13 @@ async function ownDatabase(folder: string): Promise<string> {
   return createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
 }
 
+async function onPostgres(folder: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: await ownDatabase(folder) });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
+
 /** Attacks by a caller with a valid token on a service with PostgreSQL. */
 export const POSTGRES: readonly Scenario[] = [
   {
@@ -115,10 +122,13 @@ export const POSTGRES: readonly Scenario[] = [
     pooledConnections: POOL_SIZE,
     atLeast: { opened: 40 },
   },
-  ...DELIVERY.map((scenario) => ({
+  ...deliveryAttacks(onPostgres).map((scenario) => ({
     ...scenario,
     name: `${scenario.name}, on PostgreSQL`,
-    prepare: async (folder: string) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
+    prepare: async (folder: string) => ({
+      ...(await scenario.prepare?.(folder)),
+      TSIGIL_DATABASE_URL: await ownDatabase(folder),
+    }),
     pooledConnections: POOL_SIZE,
   })),
   {

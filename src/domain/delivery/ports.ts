@@ -153,6 +153,8 @@ export interface DeliveryStore {
   renew(id: string, holder: string, fence: number, leaseMs: number): Promise<boolean>;
   /** Releases all leases of a holder. */
   releaseAll(holder: string): Promise<void>;
+  /** Returns the number of a name server's outbox rows. */
+  countChanges(id: string): Promise<number>;
   /** Returns the ids of a name server's outbox rows. Read the rows before the desired state. */
   outbox(id: string): Promise<string[]>;
   /**

@@ -133,6 +133,7 @@ export function createRemoteStore({
     },
     renew: holds,
     releaseAll: () => Promise.resolve(),
+    countChanges: () => Promise.resolve(current?.isOwn === false ? current.pass.changes.length : 0),
     outbox: () => Promise.resolve([...(current?.isOwn === false ? current.pass.changes : [])]),
     // The agent's own pass ends early when the service responds again.
     isBehind: async (_id, { length }) => offered !== undefined || ((await extend()) ?? 0) > length,

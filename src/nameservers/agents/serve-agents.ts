@@ -52,7 +52,7 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
   const { store, deliveries, agents, clock } = dependencies;
   const work = waitForWork({
     due: (ids) => agents.due(ids),
-    countChanges: async (id) => (await deliveries.outbox(id)).length,
+    countChanges: (id) => deliveries.countChanges(id),
     listen: (wake) => store.onAnnounced(wake),
     failed: (error) => dependencies.failed(error),
   });

@@ -20,6 +20,8 @@ export interface DeliveryOptions {
   readonly agents: AgentStore;
   readonly clock: Clock;
   readonly status: Omit<DeliveryStatus, 'milliseconds' | 'changed' | 'check'>;
+  /** Reduces the outboxes of name servers that no one has claimed. */
+  reduceOutboxes(): Promise<void>;
   readonly nameServers: readonly ConfiguredNameServer[];
   readonly onDrift: 'repair' | 'report';
   readonly concurrency: number;
@@ -42,6 +44,12 @@ export interface RunningDelivery {
   close(graceMs: number): Promise<void>;
 }
 
+/** How often a process reduces the outboxes of name servers that no one has claimed. */
+const REDUCE_MS = 60_000;
+
+/** The minimum time between two reads of waiting requests. */
+const WAKE_MS = 50;
+
 /** The time limit for checking all requirements. */
 const CHECK_MS = 20_000;
 
@@ -53,6 +61,10 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   const { store, deliveries, status, nameServers, log } = options;
   const since = options.clock();
   const waiters = new Set<() => void>();
+  let waking: NodeJS.Timeout | undefined;
+  let wokenAt = -Infinity;
+  let reducing: NodeJS.Timeout | undefined;
+  let reduced: Promise<void> = Promise.resolve();
   let reconciler: Reconciler | undefined;
   let isEnding = false;
   let served: readonly ServedNameServer[] = [];
@@ -67,7 +79,15 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   const listen = () => {
     stopListening ??= store.onAnnounced(() => {
       reconciler?.wake();
-      for (const resolve of waiters) resolve();
+      // Continuous changes must not make every waiting request read its status each time.
+      waking ??= setTimeout(
+        () => {
+          waking = undefined;
+          wokenAt = performance.now();
+          for (const resolve of waiters) resolve();
+        },
+        wokenAt + WAKE_MS - performance.now(),
+      );
     });
   };
   return {
@@ -129,6 +149,9 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       return agents.close();
     },
     async start(dependencies) {
+      reducing = setInterval(() => {
+        reduced = options.reduceOutboxes().catch(failed);
+      }, REDUCE_MS).unref();
       if (nameServers.length === 0) return;
       served = await registerNameServers(dependencies, nameServers);
       for (const { name } of await agentServers(store, served))
@@ -155,6 +178,9 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       listen();
     },
     async close(graceMs) {
+      clearInterval(reducing);
+      clearTimeout(waking);
+      await reduced;
       await stopListening?.();
       await reconciler?.close(graceMs);
     },

@@ -117,8 +117,6 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
     delayed.delete(id);
     wake();
   };
-  const countChanges = async (id: string) => (await store.outbox(id)).length;
-
   const look = async (): Promise<void> => {
     while (isRequested && !isStopping()) {
       isRequested = false;
@@ -133,7 +131,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
             calm.add(id);
             void delay(
               id,
-              untilCalm(() => countChanges(id), isStopping),
+              untilCalm(() => store.countChanges(id), isStopping),
             );
           } else if (mayStart(id)) {
             calm.delete(id);

@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
-import { isDue, OUTBOX_ROWS, readClaim } from './claims.ts';
+import { isDue, OUTBOX_ROWS, readClaim, reduceOutbox } from './claims.ts';
 import { places } from './outbox.ts';
 
 /** The maximum number of name servers in one statement. */
@@ -48,8 +48,8 @@ export function createAgentStore(database: Database): AgentStore {
       }
       return found;
     },
-    claim: (id, agent, leaseMs, force) =>
-      database.write(async (sql) => {
+    async claim(id, agent, leaseMs, force) {
+      const claim = await database.write(async (sql) => {
         const claimed = await sql.run(
           `UPDATE nameservers SET holder = ?, lease_until = ${now} + ?, fence = fence + 1,
             seen_at = ${now}, stamps = CASE WHEN stamps = '' THEN ? ELSE stamps END
@@ -57,7 +57,11 @@ export function createAgentStore(database: Database): AgentStore {
           [agent, leaseMs, randomBytes(8).toString('hex'), id, agent],
         );
         return claimed === 0 ? undefined : readClaim(sql, now, table, id);
-      }),
+      });
+      if (claim !== undefined)
+        await reduceOutbox(database, id, 'holder = ? AND fence = ?', [agent, claim.fence]);
+      return claim;
+    },
     async renew(id, agent, fence, leaseMs) {
       const owned = "id = ? AND holder = ? AND fence = ? AND delivery = 'agent'";
       const lease = [id, agent, fence];

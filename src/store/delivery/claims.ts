@@ -1,12 +1,64 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Claim } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
-import type { Sql, SqlRow } from '../sql/sql.ts';
+import type { Database, Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 
 /** The minimum time between a failed attempt and an attempt that a new change causes. */
 const RETRY_AFTER_CHANGE_MS = 1000;
 
 /** An SQL expression for the number of changes that are pending for a name server. */
 export const OUTBOX_ROWS = `(SELECT count(*) FROM outbox WHERE outbox.nameserver_id = nameservers.id)`;
+
+/** How many of the newest changes of a name server stay in its outbox, besides the oldest change. */
+const KEPT_ROWS = 100;
+
+/** The number of rows that one transaction deletes. */
+const ROWS_PER_DELETE = 2000;
+
+const OVERFLOW = `SELECT at FROM outbox WHERE nameserver_id = ? ORDER BY at DESC LIMIT 1 OFFSET`;
+
+/**
+ * Reduces the outboxes of the name servers that no process or agent has claimed: they are paused,
+ * or their process or agent does not run.
+ */
+export async function reduceOutboxes(database: Database): Promise<void> {
+  const free = `(holder IS NULL OR lease_until < ${database.dialect.nowMs})`;
+  for (const { id } of await database.reads.all(`SELECT id FROM nameservers WHERE ${free}`, []))
+    await reduceOutbox(database, String(id), free, []);
+}
+
+/**
+ * Reduces the outbox of a name server to its oldest and newest rows if it has many. `guard` is the
+ * SQL condition that no other pass is in progress. Otherwise a pass that has read the state could
+ * lose a row of a change that it has not seen.
+ */
+export async function reduceOutbox(
+  { reads, write }: Pick<Database, 'reads' | 'write'>,
+  id: string,
+  guard: string,
+  parameters: readonly SqlValue[],
+): Promise<void> {
+  if ((await reads.one(`${OVERFLOW} ${2 * KEPT_ROWS}`, [id])) === undefined) return;
+  for (let deleted = ROWS_PER_DELETE; deleted === ROWS_PER_DELETE;) {
+    await nextTurn();
+    deleted = await write(async (sql) => {
+      // Locks the row against claims. The next change must count as newer than a failed pass.
+      const reset = `UPDATE nameservers SET failed_rows = 0 WHERE id = ? AND ${guard}`;
+      if ((await sql.run(reset, [id, ...parameters])) === 0) return 0;
+      const newest = await sql.one(`${OVERFLOW} ${KEPT_ROWS}`, [id]);
+      const oldest = await sql.one(
+        'SELECT id FROM outbox WHERE nameserver_id = ? ORDER BY at LIMIT 1',
+        [id],
+      );
+      if (newest === undefined || oldest === undefined) return 0;
+      return sql.run(
+        `DELETE FROM outbox WHERE nameserver_id = ? AND id IN (SELECT id FROM outbox
+          WHERE nameserver_id = ? AND at <= ? AND id <> ? LIMIT ${ROWS_PER_DELETE})`,
+        [id, id, Number(newest.at), String(oldest.id)],
+      );
+    });
+  }
+}
 
 /**
  * Returns the SQL condition for a name server that has work. Work is a check or a probe that is

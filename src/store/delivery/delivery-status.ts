@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { DeliveryStatus, KeyOnServer, ServerStatus } from '../../domain/delivery/ports.ts';
 import { timestampOf } from '../../domain/text/timestamps.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
+import { readInBatches } from '../../domain/scheduling/batches.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Tsigkey } from '../../domain/resources/tsigkey.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { createAgentStore } from './agent-store.ts';
+import { reduceOutboxes } from './claims.ts';
 import { createDeliveryStore, requestPass } from './delivery-store.ts';
 import { deliveryOf, putDeliveries } from './pass-records.ts';
 import { addRows, places } from './outbox.ts';
@@ -26,6 +28,7 @@ export function openDelivery(database: Database, store: Store, clock: Clock) {
     deliveries: createDeliveryStore(database, store, clock),
     agents: createAgentStore(database),
     status: createDeliveryStatus(database, store),
+    reduceOutboxes: () => reduceOutboxes(database),
   };
 }
 
@@ -35,41 +38,63 @@ export function createDeliveryStatus(
   store: Store,
 ): Omit<DeliveryStatus, 'milliseconds' | 'changed' | 'check'> {
   const { nowMs } = database.dialect;
-  const statuses = async (ids: readonly string[]): Promise<Map<string, ServerStatus>> => {
-    const found = new Map<string, ServerStatus>();
+  /** Returns the rows of a query about at most 100 ids at a time. `places` stands for the ids. */
+  const rowsOf = async (ids: readonly string[], query: (places: string) => string) => {
+    const rows: SqlRow[] = [];
     for (let start = 0; start < ids.length; start += MAX_IDS) {
       const some = ids.slice(start, start + MAX_IDS);
-      const rows = await database.reads.all(
-        `SELECT id, CASE WHEN seen_at > ${nowMs} - ${SEEN_MS}
+      rows.push(...(await database.reads.all(query(places(some.length)), some, 'once')));
+    }
+    return rows;
+  };
+  const statuses = async (ids: readonly string[]) => {
+    const rows = await rowsOf(
+      ids,
+      (named) => `SELECT id, CASE WHEN seen_at > ${nowMs} - ${SEEN_MS}
           OR (delivery = 'agent' AND lease_until > ${nowMs}) THEN 1 ELSE 0 END AS served,
           (SELECT min(at) FROM outbox WHERE nameserver_id = nameservers.id) AS pending
-          FROM nameservers WHERE id IN (${places(some.length)})`,
-        some,
-        'once',
-      );
-      for (const row of rows) found.set(String(row.id), statusOf(row));
-    }
-    return found;
+          FROM nameservers WHERE id IN (${named})`,
+    );
+    return new Map(rows.map((row) => [String(row.id), statusOf(row)]));
   };
+  // Many callers may wait for the delivery of keys to the same name servers.
+  const serversOf = readInBatches(async (ids) => {
+    const live = await statuses(ids);
+    const servers = await store.find(nameServer, 'id', ids);
+    return new Map(servers.map((server) => [server.id, { server, live: live.get(server.id) }]));
+  });
+  const serverIdsOf = readInBatches(async (pools) => {
+    const rows = await rowsOf(
+      pools,
+      (named) => `SELECT pool_id, id FROM nameservers WHERE pool_id IN (${named})`,
+    );
+    return groupedBy(rows, 'pool_id');
+  });
+  const deliveriesOf = readInBatches(async (keys) => {
+    const rows = await rowsOf(
+      keys,
+      (named) => `SELECT * FROM deliveries WHERE key_id IN (${named})`,
+    );
+    return groupedBy(rows, 'key_id');
+  });
   return {
     statuses,
     async ofKey(key) {
       const pool = await poolOf(database, key);
-      const wanted = await database.reads.all('SELECT id FROM nameservers WHERE pool_id = ?', [
-        pool,
-      ]);
-      const rows = await database.reads.all('SELECT * FROM deliveries WHERE key_id = ?', [key.id]);
+      const wanted = (await serverIdsOf([pool])).get(pool) ?? [];
+      const rows = (await deliveriesOf([key.id])).get(key.id) ?? [];
       const ids = [
         ...new Set([...wanted.map(({ id }) => id), ...rows.map((row) => row.nameserver_id)]),
       ].map(String);
-      const live = await statuses(ids);
-      return (await store.find(nameServer, 'id', ids))
-        .toSorted((one, other) => (one.name < other.name ? -1 : 1))
-        .map((server): KeyOnServer => {
+      const servers = await serversOf(ids);
+      return ids
+        .flatMap((id) => servers.get(id) ?? [])
+        .toSorted((one, other) => (one.server.name < other.server.name ? -1 : 1))
+        .map(({ server, live }): KeyOnServer => {
           const row = rows.find((each) => each.nameserver_id === server.id);
           return {
             server,
-            status: live.get(server.id) ?? { isServed: false, pendingSince: null },
+            status: live ?? { isServed: false, pendingSince: null },
             isWanted: server.pool_id === pool,
             delivery: row === undefined ? undefined : deliveryOf(row),
           };
@@ -151,6 +176,16 @@ export function createDeliveryStatus(
 /** Returns the counts and the names of the keys that a hold leaves undelivered. */
 function readHeld({ held }: SqlRow): object {
   return typeof held === 'string' ? (JSON.parse(held) as object) : {};
+}
+
+function groupedBy(rows: readonly SqlRow[], column: string): Map<string, SqlRow[]> {
+  const groups = new Map<string, SqlRow[]>();
+  for (const row of rows) {
+    const group = groups.get(String(row[column]));
+    if (group === undefined) groups.set(String(row[column]), [row]);
+    else group.push(row);
+  }
+  return groups;
 }
 
 function statusOf({ served, pending }: SqlRow): ServerStatus {

@@ -12,7 +12,7 @@ import { newSlicer } from '../sql/reader.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
-import { isDue, readClaim } from './claims.ts';
+import { isDue, readClaim, reduceOutbox } from './claims.ts';
 import { places } from './outbox.ts';
 import {
   chunks,
@@ -38,6 +38,11 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
     return rows.map((row) => String(row.id));
   };
 
+  const countChanges = async (id: string) => {
+    const statement = 'SELECT count(*) AS count FROM outbox WHERE nameserver_id = ?';
+    return Number((await database.reads.one(statement, [id]))?.count);
+  };
+
   return {
     async due(ids) {
       if (ids.length === 0) return [];
@@ -48,8 +53,8 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       );
       return rows.map(({ id }) => String(id));
     },
-    claim: (id, holder, leaseMs) =>
-      database.write(async (sql): Promise<Claim | undefined> => {
+    async claim(id, holder, leaseMs) {
+      const claim = await database.write(async (sql): Promise<Claim | undefined> => {
         const claimed = await sql.run(
           `UPDATE nameservers SET holder = ?, lease_until = ${now} + ?, fence = fence + 1
             WHERE id = ? AND ${hasWork}`,
@@ -57,7 +62,11 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
         );
         if (claimed === 0) return undefined;
         return readClaim(sql, now, table, id);
-      }),
+      });
+      if (claim !== undefined)
+        await reduceOutbox(database, id, 'holder = ? AND fence = ?', [holder, claim.fence]);
+      return claim;
+    },
     renew: (id, holder, fence, leaseMs) =>
       database.write(async (sql) => {
         const renewed = await sql.run(
@@ -73,7 +82,8 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
         ]);
       }),
     outbox,
-    isBehind: async (id, known) => (await outbox(id)).length > known.length,
+    countChanges,
+    isBehind: async (id, known) => (await countChanges(id)) > known.length,
     async desired(server) {
       const slicer = newSlicer();
       const { pool_id: pool } = server;

@@ -229,6 +229,7 @@ function delivery(text: string): string[] {
       at BIGINT NOT NULL,
       PRIMARY KEY (nameserver_id, id)
     )`,
+    `CREATE INDEX outbox_by_age ON outbox (nameserver_id, at)`,
   ];
 }
 
