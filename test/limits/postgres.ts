@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import pg from 'pg';
 import { createDatabase } from '../harness/postgres.ts';
+import { TEST_MASTER_KEY } from '../harness/service.ts';
 import { requestText, single } from './attack.ts';
 import { readingTheTrail } from './callers.ts';
 import { longTrailOnPostgres, manyZonesOnPostgres, PROJECT } from './databases.ts';
@@ -81,7 +82,7 @@ async function onPostgres(folder: string, statement: string): Promise<void> {
 }
 
 /** Attacks by a caller with a valid token on a service with PostgreSQL. */
-export const POSTGRES: readonly Scenario[] = [
+const SCENARIOS: readonly Scenario[] = [
   {
     name: 'List with the same filters in every order, on PostgreSQL',
     bound:
@@ -143,3 +144,9 @@ export const POSTGRES: readonly Scenario[] = [
     atLeast: { succeeded: 10 },
   },
 ];
+
+/** The attacks, on services that encrypt their secrets. */
+export const POSTGRES = SCENARIOS.map((scenario) => ({
+  ...scenario,
+  variables: { TSIGIL_ENCRYPTION_MASTER_KEY: TEST_MASTER_KEY },
+}));

@@ -7,8 +7,7 @@ export function readInBatches<Value>(
 ): (ids: readonly string[]) => Promise<ReadonlyMap<string, Value>> {
   let running: Promise<unknown> = Promise.resolve();
   let next:
-    | { readonly ids: Set<string>; readonly result: Promise<ReadonlyMap<string, Value>> }
-    | undefined;
+    { readonly ids: Set<string>; readonly result: Promise<ReadonlyMap<string, Value>> } | undefined;
   const begin = () => {
     const ids = new Set<string>();
     const result = running.then(() => {

@@ -56,16 +56,20 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
     listen: (wake) => store.onAnnounced(wake),
     failed: (error) => dependencies.failed(error),
   });
-  /** The name servers whose keys the service reads, or will read next, for their agents. */
-  const reading = new Set<string>();
   const turns = createFairQueue(READS);
+  /** The name servers with a request in progress that does not wait for work. */
+  const busy = new Set<string>();
+  const alone = async <T>(id: string, run: () => Promise<T>): Promise<T> => {
+    if (busy.has(id)) throw new ServiceError('too_many_requests', BUSY, { retryAfterSeconds: 1 });
+    busy.add(id);
+    return run().finally(() => busy.delete(id));
+  };
   return {
     close: () => work.close(),
     async desired(id, request) {
       const { agent, waitMs, etag, disconnected } = request;
-      if (reading.has(id)) throw busy();
       const known = readEtag(etag ?? '');
-      const lease = await agents.poll(id, agent, waitMs + LEASE_MS);
+      const lease = await alone(id, () => agents.poll(id, agent, waitMs + LEASE_MS));
       // An agent without the last state gets it at once, because the response with this state was
       // lost.
       const isForced = known?.fence !== lease.fence && !lease.isPaused;
@@ -73,16 +77,12 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
       // The agent may have ended. With the shorter lease, another agent can take over sooner.
       if (!hasWork && disconnected.aborted) await agents.poll(id, agent, LEASE_MS);
       if (!(await request.isValid())) throw new ServiceError('unauthenticated');
-      if (hasWork) {
-        if (reading.has(id)) throw busy();
-        reading.add(id);
-        const read = async () => {
-          const claim = await agents.claim(id, agent, LEASE_MS, isForced);
-          return claim && handOut(dependencies, claim, request, known?.hash);
-        };
-        const keys = await turns.run(id, read, disconnected).finally(() => reading.delete(id));
-        if (keys !== undefined) return keys;
-      }
+      const read = async () => {
+        const claim = await agents.claim(id, agent, LEASE_MS, isForced);
+        return claim && handOut(dependencies, claim, request, known?.hash);
+      };
+      const keys = hasWork ? await alone(id, () => turns.run(id, read, disconnected)) : undefined;
+      if (keys !== undefined) return keys;
       if (known !== undefined) return undefined;
       throw new ServiceError(
         'agent_conflict',
@@ -103,13 +103,8 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
   };
 }
 
-function busy(): ServiceError {
-  return new ServiceError(
-    'too_many_requests',
-    'The service is reading the keys of this name server for another request. Repeat the request',
-    { retryAfterSeconds: 1 },
-  );
-}
+const BUSY =
+  'The service is reading the keys of this name server for another request. Repeat the request';
 
 /** Returns the result of `work`. Throws `agent_conflict` if the lease was lost. */
 async function orConflict<T>(work: Promise<T>): Promise<T> {
