@@ -1,5 +1,6 @@
 import { CONFIGURED_ID, type Caller } from '../domain/model/caller.ts';
 import type { Store } from '../domain/model/ports.ts';
+import { runJob } from '../domain/scheduling/job.ts';
 import { timestampOf } from '../domain/text/timestamps.ts';
 
 /** The dependencies of `createTokenUses`. */
@@ -40,38 +41,33 @@ export function createTokenUses({
   intervalMs = INTERVAL_MS,
 }: TokenUseSettings): TokenUses {
   let uses = new Map<string, number>();
-  let writing: Promise<void> | undefined;
   const write = async (): Promise<void> => {
+    if (uses.size === 0) return;
     const written = uses;
     uses = new Map();
     const stamps = new Map([...written].map(([id, at]) => [id, timestampOf(at)]));
     try {
       await store.noteUses(stamps, timestampOf(now() - intervalMs));
     } catch (error) {
-      log.warn(
-        { err: error },
-        'Cannot store when tokens were last used. The service tries again with the next write.',
-      );
       for (const [id, at] of written) if (!uses.has(id) && uses.size < MAX_TOKENS) uses.set(id, at);
+      throw error;
     }
   };
-  const flush = async (): Promise<void> => {
-    if (uses.size === 0) return;
-    writing ??= write().finally(() => (writing = undefined));
-    await writing;
-  };
-  const timer = setInterval(() => void flush(), intervalMs);
-  timer.unref();
+  const job = runJob({
+    everyMs: intervalMs,
+    work: write,
+    failed: (err) =>
+      log.warn(
+        { err },
+        'Cannot store when tokens were last used. The service tries again with the next write.',
+      ),
+  });
   return {
     note({ id, identity }) {
       // The configured administrator and Keystone users have no token in the database.
       if (identity !== undefined || id === CONFIGURED_ID) return;
       if (uses.size < MAX_TOKENS || uses.has(id)) uses.set(id, now());
     },
-    async close() {
-      clearInterval(timer);
-      await writing;
-      await flush();
-    },
+    close: () => job.close(write),
   };
 }

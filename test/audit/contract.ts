@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/domain/audit/record.ts';
 import { auditEntry, SERVICE } from '../../src/domain/operations/audit-entry.ts';
-import { claimLease, isHeldElsewhere, releaseLease } from '../../src/store/audit/lease.ts';
 import { noteRetention, purgeExpired } from '../../src/store/audit/retention.ts';
 import { sealBatch, type Sealer } from '../../src/store/audit/seal.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { insertRecords } from '../../src/store/sql/audit-records.ts';
+import { leaseOn } from '../../src/store/sql/leases.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 
 const AT = '2026-11-22T10:00:00.000000';
@@ -37,7 +37,7 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
     const sealer = (holder = 'one'): Sealer => ({
       database,
       keyring: undefined,
-      lease: { name: 'audit', holder, milliseconds: 10_000 },
+      lease: leaseOn(database, 'audit', holder, 10_000),
       now: () => at,
       retentionDays: () => days,
     });
@@ -66,15 +66,12 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
 
     test('another process can claim a lease that expired or was released', async () => {
       const claim = (holder: string, milliseconds = 60_000) =>
-        database.write((sql) =>
-          claimLease(sql, database.dialect, { name: 'x', holder, milliseconds }),
-        );
+        database.write((sql) => leaseOn(database, 'x', holder, milliseconds).claim(sql));
       expect(await claim('one')).toBe(true);
       expect(await claim('two')).toBe(false);
       expect(await claim('one')).toBe(true);
-      const lease = { name: 'x', holder: 'two', milliseconds: 1 };
-      expect(await isHeldElsewhere(database.reads, database.dialect, lease)).toBe(true);
-      await database.write((sql) => releaseLease(sql, { ...lease, holder: 'one' }));
+      expect(await leaseOn(database, 'x', 'two', 1).isHeldElsewhere()).toBe(true);
+      await leaseOn(database, 'x', 'one', 1).release();
       expect(await claim('two', -1)).toBe(true);
       expect(await claim('three')).toBe(true);
       expect(await database.reads.one('SELECT fence FROM leases', [])).toMatchObject({

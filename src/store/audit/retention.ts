@@ -5,7 +5,6 @@ import { insertRecord } from '../sql/audit-records.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
 import { checkBatches } from './check-batches.ts';
 import { changeHead, isGenuine, readHead } from './head.ts';
-import { claimLease } from './lease.ts';
 import type { Sealer } from './seal.ts';
 
 /**
@@ -35,7 +34,7 @@ export async function purgeExpired(
   let entry: AuditEntry | undefined;
   await database.write(async (sql) => {
     entry = undefined;
-    if (!(await claimLease(sql, database.dialect, lease))) return;
+    if (!(await lease.claim(sql))) return;
     if ((await readHead(sql))?.purged !== head.purged) return;
     const at = now();
     const records = await sql.run('DELETE FROM audit_records WHERE batch >= ? AND batch <= ?', [
@@ -85,7 +84,7 @@ export async function noteRetention({
   let entry: AuditEntry | undefined;
   await database.write(async (sql) => {
     entry = undefined;
-    if (!(await claimLease(sql, database.dialect, lease))) return;
+    if (!(await lease.claim(sql))) return;
     const at = now();
     await changeHead(sql, key, at, { retention_days: days });
     const detail = { days: [head.retention_days, days] };

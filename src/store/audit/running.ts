@@ -2,9 +2,10 @@ import { NO_PREVIOUS, type ChainEnd } from '../../domain/audit/chain.ts';
 import type { AuditEntry } from '../../domain/audit/record.ts';
 import type { Tally } from '../../domain/audit/tally.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
+import { runJob } from '../../domain/scheduling/job.ts';
 import { insertRecord, insertRecords } from '../sql/audit-records.ts';
+import { leaseOn } from '../sql/leases.ts';
 import { readHead } from './head.ts';
-import { isHeldElsewhere, releaseLease } from './lease.ts';
 import { noteRetention, purgeExpired } from './retention.ts';
 import { sealBatch, type Sealer } from './seal.ts';
 
@@ -67,16 +68,16 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   const { database, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = given;
   // After a crash, the next process with exclusive access to a database need not wait for the
   // lease.
-  const lease = {
-    name: 'audit',
-    holder: database.exclusive ? 'the only process' : holder,
-    milliseconds: LEASE_MS,
-  };
+  const lease = leaseOn(
+    database,
+    'audit',
+    database.exclusive ? 'the only process' : holder,
+    LEASE_MS,
+  );
   const sealer: Sealer = { ...given, lease };
   let logged = 0;
   let known = 0;
   let interval = 0;
-  let isFailing = false;
   let closed = false;
   let dropped = 0;
 
@@ -122,30 +123,14 @@ export function runTrail(given: TrailDependencies): RunningTrail {
 
   const tick = async () => {
     interval += 1;
-    await writeTally();
     await seal();
     if (interval % CHECKPOINT_INTERVALS !== 0) return;
-    if (await isHeldElsewhere(database.reads, database.dialect, lease)) return;
     await logCheckpoint();
     if (interval % PURGE_INTERVALS === CHECKPOINT_INTERVALS) await purge();
   };
-
-  const attempt = async (work: () => Promise<unknown>) => {
-    try {
-      await work();
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) given.failed(error);
-      isFailing = true;
-    }
-  };
-
-  let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    running ??= attempt(tick).finally(() => {
-      running = undefined;
-    });
-  }, intervalMs).unref();
+  const { failed } = given;
+  const writing = runJob({ everyMs: intervalMs, work: () => writeTally(), failed });
+  const sealing = runJob({ everyMs: intervalMs, lease, work: tick, failed });
 
   return {
     async commit(entry) {
@@ -171,13 +156,10 @@ export function runTrail(given: TrailDependencies): RunningTrail {
     },
     async close() {
       closed = true;
-      clearInterval(timer);
-      await running;
-      await attempt(async () => {
-        await writeTally(true);
+      await writing.close(() => writeTally(true));
+      await sealing.close(async () => {
         for (let count = 0; count < MAX_FINAL_BATCHES; count += 1) if (!(await seal())) break;
         await logCheckpoint();
-        if (!database.exclusive) await database.write((sql) => releaseLease(sql, lease));
       });
     },
   };

@@ -12,10 +12,10 @@ import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../domain/
 import type { AuditKey, Keyring } from '../../domain/encryption/keyring.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import { insertRecord } from '../sql/audit-records.ts';
+import type { Lease } from '../sql/leases.ts';
 import type { Database, Sql, SqlRow } from '../sql/sql.ts';
 import { MAX_VALUES, SIZES } from '../sql/table.ts';
 import { changeHead, isGenuine, lastBatchOf, readHead, type StoredHead } from './head.ts';
-import { claimLease, isHeldElsewhere, type Lease } from './lease.ts';
 
 /** The dependencies of sealing. */
 export interface Sealer {
@@ -60,9 +60,8 @@ export async function sealBatch(
   { database, keyring, lease, now, retentionDays }: Sealer,
   known = 0,
 ): Promise<Sealed | undefined> {
-  const { reads, dialect } = database;
+  const { reads } = database;
   if ((await reads.one(FIRST, [0])) === undefined) return undefined;
-  if (await isHeldElsewhere(reads, dialect, lease)) return undefined;
   const key = keyring?.auditKey();
   const head = await readHead(reads);
   if (key === undefined && typeof head?.mac === 'string')
@@ -91,7 +90,7 @@ export async function sealBatch(
       ? undefined
       : auditEntry(SERVICE, { at, action: 'audit:repair', detail: { last_batch: last, event } });
   const isSealed = await database.write(async (sql) => {
-    if (!(await claimLease(sql, dialect, lease))) return false;
+    if (!(await lease.claim(sql))) return false;
     if (!isSame(await readHead(sql), head)) return false;
     await setBatch(sql, number, seqs);
     const mac = key?.hmac(batchText(batch)) ?? null;

@@ -1,0 +1,44 @@
+import type { JobLease } from '../../domain/scheduling/job.ts';
+import type { Database, Sql } from './sql.ts';
+
+/** The exclusive right of one process to do a job, by the clock of the database. */
+export interface Lease extends JobLease {
+  /**
+   * Claims or renews the lease. Returns false if another process holds it. Until the transaction of
+   * `sql` ends, no other process can claim it. The column `fence` counts how often the holder
+   * changed.
+   */
+  claim(sql: Sql): Promise<boolean>;
+}
+
+/** Returns the lease of a job. A claim lasts for `milliseconds`, unless the holder renews it. */
+export function leaseOn(
+  { dialect: { nowMs }, reads, write }: Pick<Database, 'dialect' | 'reads' | 'write'>,
+  name: string,
+  holder: string,
+  milliseconds: number,
+): Lease {
+  return {
+    async claim(sql) {
+      const claimed = await sql.run(
+        `INSERT INTO leases (name, holder, until, fence) VALUES (?, ?, ${nowMs} + ${milliseconds}, 1)
+          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until,
+            fence = CASE WHEN leases.holder = excluded.holder THEN leases.fence ELSE leases.fence + 1 END
+          WHERE leases.holder = excluded.holder OR leases.until < ${nowMs}`,
+        [name, holder],
+      );
+      return claimed > 0;
+    },
+    async isHeldElsewhere() {
+      const row = await reads.one(
+        `SELECT holder FROM leases WHERE name = ? AND holder <> ? AND until >= ${nowMs}`,
+        [name, holder],
+      );
+      return row !== undefined;
+    },
+    release: () =>
+      write(async (sql) => {
+        await sql.run('UPDATE leases SET until = 0 WHERE name = ? AND holder = ?', [name, holder]);
+      }),
+  };
+}
