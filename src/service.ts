@@ -27,7 +27,7 @@ import { openDatabase } from './store/open-database.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
 import { createStore } from './store/store.ts';
-import { VERSION } from './version.ts';
+import { GUIDES_URL, VERSION } from './version.ts';
 
 /** A running service. */
 export interface Service {
@@ -202,6 +202,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       readMetrics: given.readMetrics,
       log,
       version: VERSION,
+      guides: GUIDES_URL,
       authenticate: authentication.authenticate,
       known: authentication.known,
       noteUse: authentication.noteUse,

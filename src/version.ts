@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 
+const { version, homepage } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { readonly version: string; readonly homepage: string };
+
 /** The version in package.json. */
-export const VERSION = (
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  }
-).version;
+export const VERSION = version;
+
+/** The URL of the folder with the guides of this version. */
+export const GUIDES_URL = `${homepage}/blob/v${version}/docs`;

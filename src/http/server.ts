@@ -45,6 +45,8 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly readMetrics: (() => Promise<string>) | undefined;
   readonly log: Log;
   readonly version: string;
+  /** The URL of the folder with the guides. */
+  readonly guides: string;
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
   /** The platform in the name of the request id header, `X-<platform>-Request-Id`. */
@@ -192,11 +194,11 @@ export function createServer(options: ServerOptions): HttpServer {
     ping,
     readAll: options.readMetrics,
   });
-  const { version, errors } = options;
+  const { version, guides, errors } = options;
   const { defaultLimit, pendingStatus } = dependencies.settings;
   addDocuments(
     app,
-    { version, requestIdHeader, defaultLimit, pendingStatus, errors },
+    { version, guides, requestIdHeader, defaultLimit, pendingStatus, errors },
     options.urls.publicUrl,
   );
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);

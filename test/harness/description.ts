@@ -156,6 +156,7 @@ export function describedAt(base: string): ApiSettings {
   return {
     base,
     version: '1',
+    guides: 'https://guides.example',
     requestIdHeader: 'X-Openstack-Request-Id',
     defaultLimit: 20,
     pendingStatus: false,

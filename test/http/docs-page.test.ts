@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { GUIDES_URL } from '../../src/version.ts';
 import { renderDocsPage } from '../../src/http/docs/page.ts';
 import { markup } from '../../src/http/docs/markup.ts';
 import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi/document.ts';
@@ -71,9 +72,26 @@ describe('the page', () => {
     expect(page).not.toMatch(/<(?:script|link|img|iframe|object|embed|form|base|svg)\b/i);
     expect(page).not.toMatch(/<[^>]+\s(?:on\w+|style|src|srcset|action)=/i);
     expect(page).not.toMatch(/@import|url\(|javascript:/i);
-    expect(all(/<a [^>]*href="([^"]*)"/g).filter((target) => !target.startsWith('#'))).toEqual([
+    const others = all(/<a [^>]*href="([^"]*)"/g).filter((target) => !target.startsWith('#'));
+    expect(others.filter((target) => !target.startsWith(GUIDES_URL))).toEqual([
       `${service.url}/openapi.json`,
     ]);
+  });
+
+  test('begins with TSIG keys, says that keys are delivered, and has a section for encryption', () => {
+    const titles = all(/<h2 [^>]*>([^<]*)/g).map((title) => title.trim());
+    expect(titles.slice(0, 3)).toEqual(['Overview', 'Signing in', 'TSIG keys']);
+    expect(titles).toContain('Encryption');
+    const headings = all(/<h3 [^>]*>([^<]*)/g).map((title) => title.trim());
+    expect(headings[0]).toBe('Create a TSIG key');
+    expect(api.paths['/v2/encryption']?.get?.tags).toEqual(['encryption']);
+    expect(page).toMatch(/BIND, Knot, NSD and PowerDNS can receive keys/);
+  });
+
+  test('links guides that exist', () => {
+    const guides = all(new RegExp(`<a href="${GUIDES_URL}/([^"]+)"`, 'g'));
+    expect(guides).toEqual(expect.arrayContaining(['keys.md', 'delivery.md']));
+    expect(guides.filter((guide) => !existsSync(join('docs', guide)))).toEqual([]);
   });
 
   test('contains each id once, and the target of each internal link', () => {

@@ -121,6 +121,7 @@ describe('the OpenAPI document', () => {
       collection: 'flavours',
       noun: 'flavour',
       title: 'Flavour',
+      words: { one: 'flavour', many: 'flavours' },
       description: 'How something tastes.',
       operations: ['create', 'get'],
       fields: { name: { ...name, example: 'salt' } },
@@ -130,6 +131,7 @@ describe('the OpenAPI document', () => {
     const settings = {
       base: 'http://x',
       version: '1',
+      guides: 'https://guides.example',
       requestIdHeader: 'X-Request-Id',
       defaultLimit: 5,
       pendingStatus: false,
@@ -209,6 +211,7 @@ async function servedPaths(): Promise<string[]> {
     metrics: createMetrics('test'),
     log: pino({ level: 'silent' }),
     version: 'test',
+    guides: 'https://guides.example',
     urls: { publicUrl: undefined, trustProxyHeaders: false },
     errors: {
       insufficientRightsStatus: 401,

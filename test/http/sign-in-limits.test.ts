@@ -85,6 +85,7 @@ async function start(exclusive: boolean): Promise<Counted> {
     metrics: createMetrics('test'),
     log: pino({ level: 'silent' }),
     version: 'test',
+    guides: 'https://guides.example',
     urls: { publicUrl: undefined, trustProxyHeaders: true },
     errors: { insufficientRightsStatus: 401, challenges: authentication.challenges },
     tls: config.tls,

@@ -23,6 +23,7 @@ const event = defineResource({
   collection: 'events',
   noun: 'event',
   title: 'Event',
+  words: { one: 'Event', many: 'Events' },
   description: 'Something that happened.',
   operations: ['list', 'get'],
   fields: {
@@ -48,6 +49,7 @@ const record = defineResource({
   collection: 'records',
   noun: 'record',
   title: 'Record',
+  words: { one: 'Record', many: 'Records' },
   description: 'Data of a name.',
   operations: ['list', 'get'],
   fields: {

@@ -52,6 +52,7 @@ describe('a field with a secret', () => {
       collection: 'hooks',
       noun: 'hook',
       title: 'Hook',
+      words: { one: 'Hook', many: 'Hooks' },
       description: 'A hook.',
       operations: ['list'],
       fields: {

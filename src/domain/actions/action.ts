@@ -132,6 +132,7 @@ export interface PageLinks {
 /** A group of operations in the OpenAPI document. */
 export interface ActionGroup {
   readonly name: string;
+  readonly title: string;
   readonly description: string;
 }
 

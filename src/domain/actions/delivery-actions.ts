@@ -61,7 +61,7 @@ export const DELIVERY_ACTIONS = [
     method: 'GET',
     right: `${tsigkey.collection}:get`,
     operationId: 'list_tsigkey_deliveries',
-    summary: 'Show on which name servers a TsigKey works',
+    summary: 'Show on which name servers a TSIG key works',
     description:
       'Returns the state of the key on each name server of its pool. With `wait`, responds once no name server is pending, or after `wait` seconds.',
     type: tsigkey,
@@ -100,7 +100,7 @@ export const DELIVERY_ACTIONS = [
     method: 'GET',
     right: `${nameServer.collection}:list`,
     operationId: 'list_deliveries',
-    summary: 'List deleted TsigKeys that are still on a NameServer',
+    summary: 'List deleted TSIG keys that are still on a name server',
     description: 'Returns the keys that a name server still has but should not have.',
     type: nameServer,
     parameters: {
@@ -119,7 +119,7 @@ export const DELIVERY_ACTIONS = [
     method: 'POST',
     right: `${nameServer.collection}:update`,
     operationId: 'reconcile_nameserver',
-    summary: 'Reconcile a NameServer now',
+    summary: 'Reconcile a name server now',
     description:
       'Starts the next pass at once. The pass compares the keys on the name server with the keys in the database, and verifies all keys. With `confirm`, the pass may remove any number of keys from a name server whose state is `blocked`.',
     type: nameServer,
@@ -195,7 +195,7 @@ export const DELIVERY_ACTIONS = [
     method: 'POST',
     right: `${nameServer.collection}:update`,
     operationId: 'remove_nameserver_key',
-    summary: 'Remove an unknown key from a NameServer',
+    summary: 'Remove an unknown key from a name server',
     description:
       'Removes one of the keys in `unknown_keys` from a PowerDNS server, with its rights in all zones. The database does not have this key.',
     type: nameServer,
@@ -237,7 +237,7 @@ export const DELIVERY_ACTIONS = [
     method: 'GET',
     right: `${nameServer.collection}:get`,
     operationId: 'check_nameserver',
-    summary: 'Check the requirements of a NameServer',
+    summary: 'Check the requirements of a name server',
     description:
       'Checks everything that the delivery of keys needs on the name server, and changes nothing.',
     type: nameServer,
@@ -272,7 +272,7 @@ export const DELIVERY_ACTIONS = [
     method: 'GET',
     right: DESIRED_RIGHT,
     operationId: 'get_nameserver_desired',
-    summary: 'Get the keys that a NameServer should have, as its agent',
+    summary: 'Get the keys that a name server should have, as its agent',
     description:
       'Begins a pass, and returns the keys with their secrets. With `If-None-Match`, waits up to `wait` seconds for work, and returns 304 if there is none. Acquires or renews the lease of the agent: another agent gets 409.',
     type: nameServer,
@@ -328,7 +328,7 @@ export const DELIVERY_ACTIONS = [
     method: 'PUT',
     right: OBSERVE_RIGHT,
     operationId: 'put_nameserver_observed',
-    summary: 'Report the keys on a NameServer, as its agent',
+    summary: 'Report the keys on a name server, as its agent',
     description:
       'Ends a pass: records what the agent found, and deletes the changes that the agent has applied. Returns 409 if a later pass has begun.',
     type: nameServer,
@@ -356,7 +356,7 @@ export const DELIVERY_ACTIONS = [
     path: `/v2/${nameServer.collection}/{id}/lease`,
     ...({ method: 'PUT', right: OBSERVE_RIGHT, type: nameServer } as const),
     operationId: 'put_nameserver_lease',
-    summary: 'Renew the lease of a NameServer, as its agent',
+    summary: 'Renew the lease of a name server, as its agent',
     description:
       'Extends the lease of a pass to 8 seconds from now. After that time, another agent can acquire the lease. Returns 409 if a later pass has begun.',
     errors: ['agent_conflict'],

@@ -1,4 +1,4 @@
-import { defineAction } from './action.ts';
+import { defineAction, type ActionGroup } from './action.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
 import {
@@ -13,6 +13,13 @@ import { tsigkey } from '../resources/tsigkey.ts';
 
 /** The rights to read the state of the encryption, and to change the keys that encrypt secrets. */
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;
+
+const GROUP: ActionGroup = {
+  name: 'encryption',
+  title: 'Encryption',
+  description:
+    'The secrets in the database are encrypted. These operations show the keys that encrypt them, check every secret, and replace the keys.',
+};
 
 const EXAMPLE: EncryptionStatus = {
   master_keys: ['7Q4KZ2XA'],
@@ -56,6 +63,7 @@ function keyAction(
     summary,
     description,
     type: tsigkey,
+    group: GROUP,
     errors,
     response: RESPONSE,
     async run({ dependencies, context }) {
@@ -81,6 +89,7 @@ export const ENCRYPTION_ACTIONS = [
     summary: 'Get the state of the encryption',
     description: 'Returns the data keys, the ids of the master keys, and counts of secrets.',
     type: tsigkey,
+    group: GROUP,
     response: RESPONSE,
     run: ({ dependencies }) => dependencies.encryption.status(),
   }),
@@ -93,6 +102,7 @@ export const ENCRYPTION_ACTIONS = [
     description:
       'Decrypts every secret, and checks the MAC of every token. Returns the first 100 resources whose secrets cannot be decrypted, and the first 100 tokens that another program stored or changed in the database.',
     type: tsigkey,
+    group: GROUP,
     response: {
       kind: SECRET_VERIFICATION,
       schemaName: 'SecretVerification',

@@ -65,7 +65,7 @@ export function importAction(type: ResourceType) {
     method: 'POST',
     right: importRight(type),
     operationId: `import_${collection}`,
-    summary: `Import ${collection}`,
+    summary: `Import ${type.words.many}`,
     description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, in the format of responses. Creates either all resources or none. Resources that exist with the same members do not change. If a different resource has the same id or name, nothing is created.`,
     type,
     errors: ['duplicate', ...(type.refusals?.create ?? [])],

@@ -15,7 +15,7 @@ export const keyExport = defineAction({
   method: 'GET',
   right: `${tsigkey.collection}:get`,
   operationId: 'export_tsigkey',
-  summary: `Export a ${tsigkey.title}`,
+  summary: `Export a ${tsigkey.words.one}`,
   description:
     'Returns the key as configuration, a key file or settings for another program. Also requires the right `tsigkeys:reveal`. If the program cannot use the key, the response is 409 and states the reason.',
   type: tsigkey,

@@ -36,7 +36,7 @@ export const tldBulk = defineAction({
   method: 'POST',
   right: 'tlds:create',
   operationId: 'change_tlds',
-  summary: 'Change many Tlds',
+  summary: 'Change many top-level domains',
   description: `Applies a list of up to ${MAX_ENTRIES} entries, in at most ${MAX_LIST_BYTES} bytes, to the TLD entries in one transaction. The list is desired state. Entries are matched by name, ignoring case. Missing entries are created. The service does not change the case of an existing entry's name. It updates the entry's other members if the request has different values. All other entries stay, unless \`replace\` is true.
 
 In the mode \`transactional\`, one invalid entry causes a 400 response: \`errors\` lists up to 5 problems of each entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and lists the refused entries.

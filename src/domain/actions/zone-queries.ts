@@ -25,7 +25,7 @@ export const zoneNameServers = defineAction({
   method: 'GET',
   right: `${zone.collection}:get`,
   operationId: 'list_zone_nameservers',
-  summary: 'List the name servers of a Zone',
+  summary: 'List the name servers of a zone',
   description: "Returns the `ns_records` of the zone's pool.",
   type: zone,
   response: {

@@ -170,6 +170,8 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly noun: string;
   /** The name of one resource in messages, such as `Tld` in `Could not find Tld`. */
   readonly title: string;
+  /** One resource and several, in headings and help. */
+  readonly words: { readonly one: string; readonly many: string };
   /** A description of the type, in one or two sentences. */
   readonly description: string;
   readonly operations: readonly Operation[];

@@ -85,6 +85,7 @@ export const nameServer = defineResource({
   collection: 'nameservers',
   noun: 'nameserver',
   title: 'NameServer',
+  words: { one: 'name server', many: 'name servers' },
   description:
     'A running name server that gets the keys of a pool. Its sockets, files and control keys are only in the configuration of the service or of the agent.',
   operations: OPERATIONS,

@@ -24,6 +24,7 @@ export const pool = defineResource({
   collection: 'pools',
   noun: 'pool',
   title: 'Pool',
+  words: { one: 'pool', many: 'pools' },
   description:
     'A set of name servers that serve the same zones. The pool named default exists from the start.',
   operations: OPERATIONS,

@@ -16,6 +16,16 @@ export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
   token,
 ];
 
+/** The resource types in the order of documents: first what callers come for. */
+export const DOCUMENTED_TYPES: readonly [ResourceType, ...ResourceType[]] = [
+  tsigkey,
+  nameServer,
+  zone,
+  pool,
+  tld,
+  token,
+];
+
 /**
  * The resource types that can be imported. An import copies resources of another service with their
  * ids and timestamps.

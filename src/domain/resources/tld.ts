@@ -21,6 +21,7 @@ export const tld = defineResource({
   collection: 'tlds',
   noun: 'tld',
   title: 'Tld',
+  words: { one: 'top-level domain', many: 'top-level domains' },
   description:
     'A top-level domain under which zones may be created. If no entry exists, the service does not check the TLD of zone names.',
   operations: OPERATIONS,

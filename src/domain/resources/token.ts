@@ -132,6 +132,7 @@ export const token = defineResource({
   collection: 'tokens',
   noun: 'token',
   title: 'Token',
+  words: { one: 'token', many: 'tokens' },
   description:
     'A bearer token of the service, for people and programs. The rights of a token cannot change. Create another token instead.',
   operations: ['create', 'list', 'get', 'delete'],

@@ -146,8 +146,9 @@ export const tsigkey = defineResource({
   collection: 'tsigkeys',
   noun: 'tsigkey',
   title: 'TsigKey',
+  words: { one: 'TSIG key', many: 'TSIG keys' },
   description:
-    'A transaction-signature key: the shared secret with which name servers authenticate transfers and dynamic updates.',
+    'A transaction-signature key: the shared secret with which name servers authenticate transfers and dynamic updates. The service delivers each key to the name servers of its pool, or of the pool of its zone, usually within a second, and removes it from them when it is deleted.',
   operations: OPERATIONS,
   fields,
   unique: { field: 'name', comparisonForm },

@@ -11,6 +11,7 @@ export const zone = defineResource({
   collection: 'zones',
   noun: 'zone',
   title: 'Zone',
+  words: { one: 'zone', many: 'zones' },
   description:
     'A DNS zone of a project. The service checks the name of a new zone against the TLD entries.',
   operations: OPERATIONS,

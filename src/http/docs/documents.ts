@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { ACTIONS } from '../../domain/actions/actions.ts';
-import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
+import { DOCUMENTED_TYPES } from '../../domain/resources/resources.ts';
 import { CONTENT_SECURITY_POLICY, renderDocsPage } from './page.ts';
 import { JSON_TYPE } from '../request/errors.ts';
 import { describeApi } from '../openapi/openapi.ts';
@@ -50,8 +50,8 @@ export function addDocuments(
 }
 
 function describeService(settings: ApiSettings): ApiDocument {
-  const paths = { ...actionPaths(settings, ACTIONS), ...openPaths(settings, RESOURCE_TYPES[0]) };
-  return describeApi(settings, RESOURCE_TYPES, {
+  const paths = { ...actionPaths(settings, ACTIONS), ...openPaths(settings, DOCUMENTED_TYPES[0]) };
+  return describeApi(settings, DOCUMENTED_TYPES, {
     paths,
     schemas: actionSchemas(ACTIONS),
     groups: actionGroups(ACTIONS),

@@ -15,6 +15,7 @@ import {
   DOCUMENTED_METHODS,
   resolve,
   type ApiDocument,
+  type ExternalDocs,
   type ParameterObject,
 } from '../openapi/document.ts';
 import { schemaReference } from '../openapi/schemas.ts';
@@ -43,7 +44,7 @@ interface Section {
 export function renderDocsPage(document: ApiDocument): string {
   const { info, servers } = document;
   const sections = [
-    { id: 'overview', title: 'Overview', parts: prose(info.description) },
+    { id: 'overview', title: 'Overview', parts: [prose(info.description), guides(document)] },
     { id: 'signing-in', title: 'Signing in', parts: signingIn(document) },
     ...operationSections(document),
     { id: 'request-context', title: 'Request context', parts: requestContext(document) },
@@ -99,19 +100,28 @@ function operationSections(document: ApiDocument): Section[] {
       item[method] === undefined ? [] : [{ path, method, item, operation: item[method] }],
     ),
   );
-  const described = new Map(document.tags.map(({ name, description }) => [name, description]));
-  const names = new Set([
-    ...described.keys(),
-    ...placed.flatMap(({ operation }) => operation.tags),
-  ]);
-  return [...names].map((name) => {
+  return document.tags.map(({ name, 'x-displayName': title, description, externalDocs }) => {
     const operations = placed.filter(({ operation }) => operation.tags[0] === name);
     const parts = [
-      prose(described.get(name) ?? ''),
+      prose(description),
+      externalDocs && markup`<p>Guide: ${link(externalDocs)}</p>\n`,
       operations.map((operation) => operationSection(document, operation)),
     ];
-    return { id: name, title: name, parts, operations };
+    return { id: name, title, parts, operations };
   });
+}
+
+function link({ url, description }: ExternalDocs): Markup {
+  return markup`<a href="${url}">${description}</a>`;
+}
+
+/** Returns the list of all guides, each once. */
+function guides({ tags }: ApiDocument): Part {
+  const linked = new Map(
+    tags.flatMap(({ externalDocs: guide }) => (guide ? [[guide.url, guide]] : [])),
+  );
+  const items = [...linked.values()].map((guide) => markup`<li>${link(guide)}</li>\n`);
+  return markup`<p>These guides explain the tasks behind the operations:</p>\n<ul>\n${items}</ul>\n`;
 }
 
 function signingIn(document: ApiDocument): Part {

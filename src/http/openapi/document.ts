@@ -14,10 +14,21 @@ export interface ApiDocument {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly { readonly url: string }[];
-  readonly externalDocs: { readonly description: string; readonly url: string };
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly externalDocs: ExternalDocs;
+  readonly tags: readonly {
+    readonly name: string;
+    /** The title of the tag for people, which other documentation tools also read. */
+    readonly 'x-displayName': string;
+    readonly description: string;
+    readonly externalDocs?: ExternalDocs;
+  }[];
   readonly paths: Paths;
   readonly components: Components;
+}
+
+export interface ExternalDocs {
+  readonly description: string;
+  readonly url: string;
 }
 
 /** A value, or a reference to a value in the document. */
@@ -37,7 +48,7 @@ export interface Components {
 export type Paths = Readonly<Record<string, PathItem>>;
 
 /** The methods of a path, as members of a path item. */
-export const DOCUMENTED_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+export const DOCUMENTED_METHODS = ['post', 'get', 'put', 'patch', 'delete'] as const;
 
 export type PathItem = { readonly parameters?: readonly OrReference<ParameterObject>[] } & {
   readonly [method in (typeof DOCUMENTED_METHODS)[number]]?: OperationObject;

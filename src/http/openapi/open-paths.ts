@@ -8,6 +8,7 @@ import { versionDocument } from '../request/version-document.ts';
 /** The tag of the paths that need no token. */
 export const OPEN_TAG = {
   name: 'service',
+  title: 'Service',
   description:
     'The versions, health, metrics and API description of the service. These paths need no API token.',
 };

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { ApiDocument, Paths } from './document.ts';
+import type { ActionGroup } from '../../domain/actions/action.ts';
 import { OPEN_TAG } from './open-paths.ts';
 import { collectionPaths } from './operations.ts';
 import { sharedParameters } from './parameters.ts';
@@ -12,10 +13,23 @@ export interface Further {
   readonly paths: Paths;
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   /** The groups of operations that do not belong to a collection. */
-  readonly groups?: readonly { readonly name: string; readonly description: string }[];
+  readonly groups?: readonly ActionGroup[];
 }
 
-const DESCRIPTION = `Tsigil stores DNS zones, and pools of name servers that serve them. It also stores TSIG keys that authenticate name servers to each other, and top-level domains under which zones can be created.
+/** The guides to the operations of a tag: their files and titles. */
+const GUIDES: Readonly<Record<string, readonly [file: string, title: string]>> = {
+  tsigkeys: ['keys.md', 'Export, import and verify TSIG keys'],
+  nameservers: ['delivery.md', 'Delivery of keys'],
+  zones: ['signed-transfers.md', 'Sign zone transfers'],
+  tlds: ['importing-tlds.md', 'Import TLDs from a list'],
+  tokens: ['keystone.md', 'Keystone'],
+  encryption: ['operations.md', 'Operations'],
+  audit: ['operations.md', 'Operations'],
+};
+
+const DESCRIPTION = `Tsigil keeps the TSIG keys of an organisation in one place, and delivers them: a key that you create for a pool or a zone works on its name servers within about a second, and a key that you delete is refused there just as soon. BIND, Knot, NSD and PowerDNS can receive keys.
+
+Besides keys, Tsigil stores the name servers, the pools that they form, the zones that they serve, and the top-level domains under which zones can be created.
 
 Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`. \`Accept\` selects another type only where an operation lists it. Every path with \`GET\` also supports \`HEAD\`. Every path supports \`OPTIONS\`, whose response lists the methods. Slashes at the end of a path are ignored.
 
@@ -45,10 +59,14 @@ export function describeApi(
     servers: [{ url: settings.base }],
     externalDocs: { description: 'This document as an HTML page', url: `${settings.base}/docs` },
     tags: [
-      ...types.map(({ collection, description }) => ({ name: collection, description })),
+      ...types.map(({ collection, words, description }) => ({
+        name: collection,
+        title: capitalised(words.many),
+        description,
+      })),
       ...groups,
       OPEN_TAG,
-    ],
+    ].map((group) => tagOf(settings, group)),
     paths: {
       ...Object.fromEntries(
         types.flatMap((type) => Object.entries(collectionPaths(settings, type))),
@@ -80,4 +98,20 @@ export function describeApi(
       },
     },
   };
+}
+
+function tagOf({ guides }: ApiSettings, { name, title, description }: ActionGroup) {
+  const [file, about] = GUIDES[name] ?? [];
+  return {
+    name,
+    'x-displayName': title,
+    description,
+    ...(file === undefined || about === undefined
+      ? {}
+      : { externalDocs: { description: about, url: `${guides}/${file}` } }),
+  };
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

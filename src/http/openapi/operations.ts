@@ -12,7 +12,7 @@ import { schemaNames, schemaReference } from './schemas.ts';
 
 /** The parts of an operation's description that are the same for every collection. */
 interface OperationNote {
-  summary(type: ResourceType): string;
+  summary(words: ResourceType['words']): string;
   readonly description: string;
   readonly status: number;
   /** The description of the response with `status`. */
@@ -42,7 +42,7 @@ const PAGING_ERRORS: readonly ErrorCode[] = [
 
 const NOTES: Readonly<Record<Operation, OperationNote>> = {
   create: {
-    summary: ({ title }) => `Create a ${title}`,
+    summary: ({ one }) => `Create a ${one}`,
     description:
       'Returns 400 for unknown members and for members that only the service sets. The response to an invalid body lists every problem.',
     status: 201,
@@ -50,7 +50,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     errors: BODY_ERRORS,
   },
   list: {
-    summary: ({ collection }) => `List ${collection}`,
+    summary: ({ many }) => `List ${many}`,
     description:
       'Returns a page of the resources that match every filter. To list all resources, follow `links.next` until a page has no such link. Each resource is listed once, even if other resources are created or deleted meanwhile. A page of large resources may contain fewer resources than `limit`. Returns 400 for parameters that are not listed here.',
     status: 200,
@@ -58,21 +58,21 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     errors: PAGING_ERRORS,
   },
   get: {
-    summary: ({ title }) => `Get a ${title}`,
+    summary: ({ one }) => `Get a ${one}`,
     description: 'Returns the resource with this id.',
     status: 200,
     response: 'The resource.',
     errors: ID_ERRORS,
   },
   update: {
-    summary: ({ title }) => `Update a ${title}`,
+    summary: ({ one }) => `Update a ${one}`,
     description: 'Changes only the members in the body. Sets `updated_at` even if nothing changes.',
     status: 200,
     response: 'Updated: the resource after the change.',
     errors: [...ID_ERRORS, ...BODY_ERRORS],
   },
   delete: {
-    summary: ({ title }) => `Delete a ${title}`,
+    summary: ({ one }) => `Delete a ${one}`,
     description: 'Deletes the resource immediately and permanently.',
     status: 204,
     response: 'Deleted: the response has no body.',
@@ -116,7 +116,7 @@ function describeOperation(
       : [];
   return {
     operationId: `${operation}_${operation === 'list' ? type.collection : type.noun}`,
-    summary: summary(type),
+    summary: summary(type.words),
     description: `${description}${type.owner === undefined || operation === 'create' ? '' : OWN}\n\nNeeds the right \`${type.collection}:${operation}\`.`,
     tags: [type.collection],
     security: [{ token: [] }, { bearer: [] }],

@@ -197,7 +197,7 @@ export function idParameter(type: ResourceType): ParameterObject {
     name: 'id',
     in: 'path',
     required: true,
-    description: `The id of the ${type.title}, in any common UUID format.`,
+    description: `The id of the ${type.words.one}, in any common UUID format.`,
     schema: { type: 'string', format: 'uuid' },
     example: EXAMPLE_ID,
   };

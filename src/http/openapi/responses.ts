@@ -20,6 +20,8 @@ export interface ApiSettings {
   /** The base URL of the service in the description, without a trailing slash. */
   readonly base: string;
   readonly version: string;
+  /** The URL of the folder with the guides. */
+  readonly guides: string;
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
   readonly defaultLimit: number;
