@@ -3,6 +3,7 @@ import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
 import type { AgentStore, DeliveryStatus, DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { ShownRequirement } from '../../domain/delivery/responses.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
+import { runJob, type Job } from '../../domain/scheduling/job.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
 import { serveAgents } from '../agents/serve-agents.ts';
@@ -63,8 +64,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   const waiters = new Set<() => void>();
   let waking: NodeJS.Timeout | undefined;
   let wokenAt = -Infinity;
-  let reducing: NodeJS.Timeout | undefined;
-  let reduced: Promise<void> = Promise.resolve();
+  let reducing: Job | undefined;
   let reconciler: Reconciler | undefined;
   let isEnding = false;
   let served: readonly ServedNameServer[] = [];
@@ -149,9 +149,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       return agents.close();
     },
     async start(dependencies) {
-      reducing = setInterval(() => {
-        reduced = options.reduceOutboxes().catch(failed);
-      }, REDUCE_MS).unref();
+      reducing = runJob({ everyMs: REDUCE_MS, work: () => options.reduceOutboxes(), failed });
       if (nameServers.length === 0) return;
       served = await registerNameServers(dependencies, nameServers);
       for (const { name } of await agentServers(store, served))
@@ -178,9 +176,8 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       listen();
     },
     async close(graceMs) {
-      clearInterval(reducing);
       clearTimeout(waking);
-      await reduced;
+      await reducing?.close();
       await stopListening?.();
       await reconciler?.close(graceMs);
     },

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
+import { runJob } from '../../domain/scheduling/job.ts';
 import { untilCalm } from '../bursts.ts';
 import type { Driver } from '../driver.ts';
 import { makePass, type PassResult } from './pass.ts';
@@ -82,8 +83,6 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
     const busy = [...running.keys()].filter((each) => failing.has(each)).length;
     return !failing.has(id) || busy < Math.max(1, concurrency / 2);
   };
-  let isRequested = false;
-  let looking: Promise<void> | undefined;
   let hasFailed = false;
 
   const report = (error: unknown) => {
@@ -118,54 +117,40 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
     wake();
   };
   const look = async (): Promise<void> => {
-    while (isRequested && !isStopping()) {
-      isRequested = false;
-      try {
-        const idle = ids.filter((each) => !running.has(each) && !delayed.has(each));
-        const startOf = (id: string) => started.get(id) ?? 0;
-        const due = await store.due(idle);
-        for (const id of due.toSorted((one, other) => startOf(one) - startOf(other))) {
-          const server = byId.get(id);
-          if (server === undefined || isStopping()) continue;
-          if (!calm.has(id)) {
-            calm.add(id);
-            void delay(
-              id,
-              untilCalm(() => store.countChanges(id), isStopping),
-            );
-          } else if (mayStart(id)) {
-            calm.delete(id);
-            const pass = run(server).finally(() => {
-              running.delete(id);
-              wake();
-            });
-            running.set(id, pass);
-          }
-        }
-      } catch (error) {
-        report(error);
+    const idle = ids.filter((each) => !running.has(each) && !delayed.has(each));
+    const startOf = (id: string) => started.get(id) ?? 0;
+    const due = await store.due(idle);
+    for (const id of due.toSorted((one, other) => startOf(one) - startOf(other))) {
+      const server = byId.get(id);
+      if (server === undefined || isStopping()) continue;
+      if (!calm.has(id)) {
+        calm.add(id);
+        void delay(
+          id,
+          untilCalm(() => store.countChanges(id), isStopping),
+        );
+      } else if (mayStart(id)) {
+        calm.delete(id);
+        const pass = run(server).finally(() => {
+          running.delete(id);
+          wake();
+        });
+        running.set(id, pass);
       }
     }
-    looking = undefined;
   };
 
-  const wake = (): void => {
-    isRequested = true;
-    if (!isStopping()) looking ??= look();
-  };
-
-  const reportSeen = () => void store.seen(ids).catch(report);
-  const timers = [setInterval(wake, POLL_MS), setInterval(reportSeen, SEEN_MS)];
-  if (ids.length === 0) for (const timer of timers) clearInterval(timer);
+  const looking = runJob({ everyMs: POLL_MS, work: look, failed: report });
+  const seen = runJob({ everyMs: SEEN_MS, work: () => store.seen(ids), failed: report });
+  const { wake } = looking;
   wake();
 
   return {
     wake,
     async close(graceMs) {
-      for (const timer of timers) clearInterval(timer);
       stopping.abort();
       const deadline = setTimeout(() => ending.abort(), graceMs);
-      await looking;
+      await Promise.all([looking.close(), seen.close()]);
       await Promise.all(running.values());
       clearTimeout(deadline);
       await store.releaseAll(dependencies.holder).catch(() => undefined);
