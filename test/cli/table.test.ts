@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { FORMATS, formatItem, formatList } from '../../src/cli/output/output.ts';
 import { displayWidth, drawTable } from '../../src/cli/output/table.ts';
 import { textStyleOf } from '../../src/cli/output/terminal.ts';
+import { randomCases } from '../harness/sizes.ts';
 
 const style = (width: number) => ({ decorated: true, colours: false, width });
 const PIPE = { decorated: false, colours: false, width: Infinity };
@@ -175,35 +176,27 @@ describe('formats', () => {
     }
   });
 
+  const expectExact = (name: string, value: string) => {
+    const item = { name: value, map: { [name]: value }, list: [value] };
+    const print = (format: 'json' | 'yaml') =>
+      Buffer.from(formatItem(item, Object.keys(item), { format }, PIPE)).toString();
+    expect(JSON.parse(print('json'))).toEqual(item);
+    expect(parse(print('yaml'))).toEqual(item);
+  };
+
+  test.each([' \n', '\n', '  \n\n', '\n \n', ' a\n', '\n a', 'a\n ', '- a\n', '\ud800', 'a\udc00'])(
+    'json and yaml are exact for %j',
+    (text) => expectExact(`${text}x`, text),
+  );
+
   test('json and yaml are exact for any text', () => {
+    const marks = 'a \n\t\x1b\u009b\u2028\u202e\'"\\:-#|>?%&*!~0.[]{},';
     const text = fc.oneof(
       fc.string(),
-      fc.string({
-        unit: fc.constantFrom(
-          'a',
-          ' ',
-          '\n',
-          '\t',
-          '\x1b',
-          '\u009b',
-          '\u2028',
-          '\u202e',
-          "'",
-          '"',
-          '\\',
-          ':',
-          '-',
-        ),
-      }),
+      fc.string({ unit: fc.constantFrom(...marks.split('')) }),
+      fc.string({ unit: fc.integer({ max: 0xffff, min: 0 }).map((u) => String.fromCharCode(u)) }),
     );
-    fc.assert(
-      fc.property(text, text, (name, value) => {
-        const item = { name: value, map: { [`k${name}`]: value }, list: [value] };
-        const columns = Object.keys(item);
-        expect(JSON.parse(formatItem(item, columns, { format: 'json' }, PIPE))).toEqual(item);
-        expect(parse(formatItem(item, columns, { format: 'yaml' }, PIPE))).toEqual(item);
-      }),
-    );
+    fc.assert(fc.property(text, text, expectExact), { numRuns: randomCases(2000) });
   });
 
   test.each([

@@ -1,9 +1,10 @@
 /**
  * Characters that a terminal may interpret, or that change the reading order of a line. The
  * characters are controls (C0, DEL and C1), line and paragraph separators, interlinear annotations,
- * and bidirectional marks, embeddings, overrides and isolates.
+ * bidirectional marks, embeddings, overrides and isolates, and halves of surrogate pairs, which
+ * UTF-8 cannot encode.
  */
-const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
 /**
  * Returns text from a server or a file on one line. Escapes unprintable characters as in JSON:
