@@ -27,7 +27,11 @@ const TIME = '1790000000';
 
 const debian = hasProgram('dpkg-deb', 'dpkg') && hasProgram('lintian', 'lintian');
 /** The package manager and chroot need root. */
-const root = isMet(process.getuid?.() === 0, 'root', 'The tests of the .deb need root');
+const root = isMet(() => process.getuid?.() === 0, {
+  name: 'root',
+  absence: 'The tests of the .deb need root',
+  command: 'run npm test as root',
+});
 
 beforeAll(() => makeRelease(release), 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

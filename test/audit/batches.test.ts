@@ -32,9 +32,7 @@ const batches = async () =>
 
 async function sealed(count: number): Promise<AuditBatch[]> {
   await expect
-    .poll(async () => (await auditRecords(url())).filter(({ batch }) => batch !== null).length, {
-      timeout: 10_000,
-    })
+    .poll(async () => (await auditRecords(url())).filter(({ batch }) => batch !== null).length)
     .toBe(count);
   return batches();
 }

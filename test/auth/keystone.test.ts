@@ -208,9 +208,7 @@ describe.runIf(installed)('keystone', () => {
       const token = await issue();
       expect([await statusOf(service, token), await statusOf(lasting, token)]).toEqual([200, 200]);
       await keystone.revoke(token);
-      await expect
-        .poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 })
-        .toBe(401);
+      await expect.poll(() => statusOf(service, token), { interval: 200 }).toBe(401);
       expect(await statusOf(lasting, token)).toBe(200);
     });
 
@@ -359,9 +357,7 @@ describe.runIf(installed)('keystone', () => {
       const service = await start(variables());
       const token = await issue();
       expect(await statusOf(service, token)).toBe(200);
-      await expect
-        .poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 })
-        .toBe(401);
+      await expect.poll(() => statusOf(service, token), { interval: 200 }).toBe(401);
     });
 
     test('200 for new tokens at any time, because the service renews its token before it expires', async () => {

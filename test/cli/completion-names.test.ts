@@ -183,9 +183,7 @@ describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Bool
     await screen.waitFor(/^>$/);
     screen.type('-l', line);
     screen.type('Tab');
-    await expect
-      .poll(() => screen.read().split('\n')[0], { timeout: 30_000 })
-      .toBe(`> ${completed}`);
+    await expect.poll(() => screen.read().split('\n')[0]).toBe(`> ${completed}`);
     expect(existsSync(join(home, 'pwned'))).toBe(false);
   });
 });

@@ -10,7 +10,7 @@ import { startTestService, temporaryFolder, type TestService } from '../harness/
 import { tsigil, type Ended } from './run.ts';
 import { runInside } from './session.ts';
 
-describe.runIf(brand.installed)('with a service that delivers keys to BIND', () => {
+describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND', () => {
   const folder = temporaryFolder();
   let bind: DeliveryServer;
   let service: TestService;
@@ -37,7 +37,7 @@ describe.runIf(brand.installed)('with a service that delivers keys to BIND', () 
   }
 
   const untilLive = () =>
-    vi.waitFor(async () => expect((await server()).state).toBe('live'), { timeout: 15_000 });
+    vi.waitFor(async () => expect((await server()).state).toBe('live'), { timeout: 50_000 });
 
   test('nameserver list shows the state of each name server', async () => {
     const { status, out, err } = await run('nameserver', 'list');

@@ -277,7 +277,7 @@ describe('formats', () => {
 
   test('exits without an error if the reader of its output closes the pipe', async () => {
     const command = `'${process.execPath}' '${PROGRAM}' token list -f json | true`;
-    expect(await runProgram(folder, variables, 'bash', '-c', command)).toEqual({
+    expect(await runProgram(folder, variables, 'sh', '-c', command)).toEqual({
       status: 0,
       out: '',
       err: '',

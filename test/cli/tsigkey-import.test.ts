@@ -318,7 +318,7 @@ test('exits with 0 and copies more keys than one request can contain', async () 
 });
 
 const powerdns = NAME_SERVERS.find(({ name }) => name === 'PowerDNS');
-describe.runIf(powerdns?.installed)('PowerDNS', () => {
+describe.runIf(powerdns?.isInstalled())('PowerDNS', () => {
   test('exits with 0 and imports every key from the API; exits with 3 for a wrong API key', async () => {
     const allowed = key('allowed');
     const others = [

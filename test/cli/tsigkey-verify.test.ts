@@ -20,7 +20,7 @@ const verify = (...argv: string[]) =>
   );
 
 const [bind] = NAME_SERVERS;
-describe.runIf(bind?.installed)('against a name server', () => {
+describe.runIf(bind?.isInstalled())('against a name server', () => {
   let server: NameServer | undefined;
   let at: readonly string[];
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describe.runIf(bind?.installed)('against a name server', () => {
   });
 });
 
-describe.runIf(bind?.installed)('several keys and servers', () => {
+describe.runIf(bind?.isInstalled())('several keys and servers', () => {
   let server: NameServer | undefined;
   let other: NameServer | undefined;
   let at: readonly string[];
@@ -143,7 +143,7 @@ describe.runIf(bind?.installed)('several keys and servers', () => {
   });
 });
 
-describe.runIf(bind?.installed)('the name servers of the service', () => {
+describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
   const allowed = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
   const running: NameServer[] = [];
   let registry: TestService;

@@ -77,16 +77,15 @@ async function idOf(collection: string, name: string): Promise<string> {
 
 /** Returns whether the client and its plug-in for Designate, a separate package, are installed. */
 function hasClient(): boolean {
-  const help =
-    hasProgram('openstack', 'python3-openstackclient') &&
+  const help = () =>
     spawnSync('openstack', ['tsigkey', 'list', '--help'], { encoding: 'utf8' }).stdout;
   return (
-    help !== false &&
-    isMet(
-      help.includes('--algorithm'),
-      'openstack',
-      'openstack tsigkey is not installed (Debian package python3-designateclient)',
-    )
+    hasProgram('openstack', 'python3-openstackclient') &&
+    isMet(() => help().includes('--algorithm'), {
+      name: 'openstack',
+      absence: 'openstack tsigkey is not installed',
+      debianPackage: 'python3-designateclient',
+    })
   );
 }
 

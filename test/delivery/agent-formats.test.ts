@@ -136,7 +136,7 @@ test.each([
   ['format 1 with members that a later version added', newer(STATE)],
 ])('an agent delivers the keys of a document in %s', async (_name, document) => {
   const { reports, server } = await agentWith(document);
-  await expect.poll(() => reports[0], { timeout: 10_000 }).toBeDefined();
+  await expect.poll(() => reports[0]).toBeDefined();
   expect(reports[0]).toMatchObject({ completed: true, fence: 42, state: 'live' });
   expect(server.keys()).toEqual({ 'transfer-key': 1 });
 });
@@ -150,7 +150,7 @@ test.each([
   async (_name, document, reason) => {
     const again = { ...STATE, fence: 44, applied_hash: null };
     const { reports, server, lines } = await agentWith(STATE, document, again);
-    await expect.poll(() => reports.at(2), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => reports.at(2)).toBeDefined();
     expect(reports[1]).toMatchObject({
       completed: false,
       fence: 43,

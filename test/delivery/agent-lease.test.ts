@@ -10,9 +10,6 @@ import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
 import { folderServer, type FolderServer } from './folder-driver.ts';
 
-/** The maximum time until another agent takes over, in milliseconds. */
-const TAKEOVER_MS = 10_000;
-
 let requests: AgentRequests;
 
 beforeEach(async () => {
@@ -21,25 +18,22 @@ beforeEach(async () => {
 afterEach(() => requests.service.close());
 
 /**
- * Sends requests as another agent until that agent gets a pass. Returns the waiting time and the
- * response.
+ * Sends requests as another agent until that agent gets a pass. Returns the response.
  */
 async function takeover() {
-  const began = performance.now();
   for (;;) {
     const response = await requests.desired(undefined, 0, 'host-2');
-    if (response.status === 200) return { ms: performance.now() - began, response };
+    if (response.status === 200) return response;
     expect(response.body.message).toContain("'host-1' holds the lease of the name server");
     await pause(200);
   }
 }
 
-test('200 for another agent within 10 s after the holder ended during a pass; a late report gets 409', async () => {
+test('200 for another agent after the holder ended during a pass; a late report gets 409', async () => {
   const { createKey, desired, observe, renew, shown } = requests;
   await createKey('key-1');
   const lost = await desired();
-  const { ms, response } = await takeover();
-  expect(ms).toBeLessThan(TAKEOVER_MS);
+  const response = await takeover();
   for (const refused of [await renew(lost), await observe(lost)])
     expect([refused.status, refused.body.type]).toEqual([409, 'agent_conflict']);
   expect(await shown()).toMatchObject({ keys_live: 0 });
@@ -59,7 +53,7 @@ test('409 for another agent as long as the holder renews the lease of its pass',
   expect((await observe(pass)).status).toBe(200);
 });
 
-test('200 for another agent within 10 s after the holder ended while it waited for changes', async () => {
+test('200 for another agent after the holder ended while it waited for changes', async () => {
   const { createKey, desired, observe, agent, id } = requests;
   await createKey('key-1');
   const pass = await desired();
@@ -70,7 +64,7 @@ test('200 for another agent within 10 s after the holder ended while it waited f
   waiting.on('error', () => undefined).end();
   await pause(1000);
   waiting.destroy();
-  expect((await takeover()).ms).toBeLessThan(TAKEOVER_MS);
+  await takeover();
 });
 
 test('200, not 304, for a request with wait=0 if a change is pending', async () => {
@@ -160,7 +154,7 @@ test('an agent interrupts its scheduled verification when a change is pending', 
   const reports: ObservedByAgent[] = [];
   let passes = 0;
   let waits = 0;
-  let [changed, applied] = [0, 0];
+  let applied = false;
   const folder = startAgent({
     desired(...parameters) {
       passes += 1;
@@ -168,7 +162,6 @@ test('an agent interrupts its scheduled verification when a change is pending', 
       if (passes === 2) {
         setTimeout(() => {
           waits = 1;
-          changed = performance.now();
         }, 500);
         return Promise.resolve(stateOf(count, 2, { probes: 'due' }));
       }
@@ -178,14 +171,13 @@ test('an agent interrupts its scheduled verification when a change is pending', 
     },
     observed(_id, report) {
       reports.push(report);
-      if (report.fence === 3) applied = performance.now();
+      if (report.fence === 3) applied = true;
       return Promise.resolve();
     },
     renew: () => Promise.resolve(waits),
   });
-  await expect.poll(() => applied, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  await expect.poll(() => applied, { interval: 20 }).toBe(true);
   expect(reports.map(({ probed_all: all }) => all)).toEqual([true, false, false]);
-  expect(applied - changed).toBeLessThan(2000); // on an idle machine: less than 1 s
   expect(Object.keys(folder.keys())).toHaveLength(count + 1);
 });
 
@@ -201,7 +193,7 @@ test('an agent renews the lease during a long pass, and ends the pass when it lo
     renew: () => ((renewals += 1) < 3 ? Promise.resolve(0) : refused()),
   });
   folder.onApply(() => pause(7000));
-  await expect.poll(() => passes, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => passes).toBe(2);
   expect(renewals).toBeGreaterThanOrEqual(3);
 });
 
@@ -213,6 +205,6 @@ test('an agent that lost its lease before the apply changes nothing', async () =
     observed: () => Promise.reject(new Error('there is nothing to report')),
     renew: () => Promise.reject(new RefusedError(409, 'A later pass has begun')),
   });
-  await expect.poll(() => passes, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => passes).toBe(2);
   expect(folder.applies()).toBe(0);
 });

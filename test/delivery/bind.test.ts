@@ -16,7 +16,7 @@ import {
 } from '../harness/delivery.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-describe.runIf(brand.installed)('a service with a BIND server', () => {
+describe.runIf(brand.isInstalled())('a service with a BIND server', () => {
   let bind: DeliveryServer;
   let service: TestService;
 
@@ -32,7 +32,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
 
   test('registers and verifies the name server in its configuration', async () => {
     await expect
-      .poll(() => shownServer(service), { timeout: 10_000 })
+      .poll(() => shownServer(service))
       .toMatchObject({ name: 'ns1', state: 'live', error: null, pending_since: null });
   });
 
@@ -60,9 +60,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
   test('a stopped server is reported, and gets the keys after its restart', async () => {
     await bind.stop();
     const key = await createKey(service, 'waiting');
-    await expect
-      .poll(async () => (await deliveries(service, key.id, 0)).state, { timeout: 15_000 })
-      .toBe('failed');
+    await expect.poll(async () => (await deliveries(service, key.id, 0)).state).toBe('failed');
     expect(await shownServer(service)).toMatchObject({
       state: 'failed',
     });
@@ -70,9 +68,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
     await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {
       confirm: false,
     });
-    await expect
-      .poll(async () => (await deliveries(service, key.id, 0)).state, { timeout: 15_000 })
-      .toBe('delivered');
+    await expect.poll(async () => (await deliveries(service, key.id, 0)).state).toBe('delivered');
     expect(await verdictOf(bind, key)).toBe('good');
   });
 
@@ -95,7 +91,7 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
   });
 });
 
-test.runIf(brand.installed)(
+test.runIf(brand.isInstalled())(
   'a server that accepts unsigned transfers is `open`, and the check reports the problem',
   async () => {
     const open = await startDeliveryServer({
@@ -111,7 +107,7 @@ test.runIf(brand.installed)(
     const service = await startTestService(delivering(open));
     onTestFinished(() => service.close());
     await expect
-      .poll(() => shownServer(service), { timeout: 10_000 })
+      .poll(() => shownServer(service))
       .toMatchObject({
         state: 'open',
         error_code: 'open',

@@ -32,7 +32,7 @@ function reloadsOf({ brand, output }: DeliveryServer): number {
   return [...output().matchAll(RELOADS[brand.name] ?? /^$/g)].length;
 }
 
-describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
+describe.runIf(bind.isInstalled() && knot.isInstalled())('a burst of new keys', () => {
   const folder = temporaryFolder();
   let servers: DeliveryServer[];
   let service: ServiceProcess;
@@ -66,7 +66,7 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
     const created = performance.now();
     for (const { name } of servers)
       await expect
-        .poll(() => shownServer(service, name), { timeout: 20_000, interval: 50 })
+        .poll(() => shownServer(service, name))
         .toMatchObject({ state: 'live', keys_live: count });
     const live = performance.now() - began;
     stop.abort();
@@ -107,7 +107,7 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
         }),
       );
       await expect
-        .poll(() => shownServer(service, up.name), { timeout: 20_000, interval: 50 })
+        .poll(() => shownServer(service, up.name))
         .toMatchObject({ state: 'live', keys_live: before + count });
       stop.abort();
       const { attempts, waits, longestPendingMs } = await watched;
@@ -117,12 +117,12 @@ describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
       expect(attempts).toBeLessThan(seconds * 2 + 10);
       for (const [number, ms] of waits)
         expect(ms, `attempt ${number}`).toBeLessThanOrEqual(Math.min(4, 2 ** number) * 1000);
-      expect(longestPendingMs).toBeLessThan(IS_TIMED ? 2000 : 20_000);
+      if (IS_TIMED) expect(longestPendingMs).toBeLessThan(2000);
       const reloads = reloadsOf(down);
       await down.start();
       const began = performance.now();
       await expect
-        .poll(() => shownServer(service, down.name), { timeout: 20_000, interval: 50 })
+        .poll(() => shownServer(service, down.name))
         .toMatchObject({ state: 'live', keys_live: before + count });
       const ms = performance.now() - began;
       expect(reloadsOf(down) - reloads).toBe(1);

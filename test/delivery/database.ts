@@ -19,9 +19,9 @@ import { temporaryFolder, testDatabase } from '../harness/service.ts';
 
 const SETTINGS = {
   maxConnections: 6,
-  connectTimeoutSeconds: 5,
-  statementTimeoutSeconds: 5,
-  scanTimeoutSeconds: 5,
+  connectTimeoutSeconds: 60,
+  statementTimeoutSeconds: 60,
+  scanTimeoutSeconds: 60,
 };
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const CONTEXT = { caller: { ...CALLER, projectId: 'project' } };

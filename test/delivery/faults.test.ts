@@ -91,11 +91,8 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-/**
- * The time limit in milliseconds for a key on the working server. It is longer in short runs,
- * because other tests use the processor at the same time.
- */
-const AT_ONCE_MS = IS_TIMED ? 1000 : 4000;
+/** The time limit in milliseconds for a key on the working server, on an idle machine. */
+const AT_ONCE_MS = 1000;
 
 /** Returns the median, or infinity for an empty list. */
 function median(times: readonly number[]): number {
@@ -103,7 +100,14 @@ function median(times: readonly number[]): number {
 }
 
 // A short run tests one brand, because the reconciler is the same for all.
-const TESTED = IS_TIMED ? BRANDS : BRANDS.filter(({ name }) => name === 'BIND');
+const TESTED = (IS_TIMED ? BRANDS : [bind]).filter((brand) =>
+  [brand, otherThan(brand)].every((each) => each.isInstalled()),
+);
+
+/** Returns the brand of the working server. */
+function otherThan(brand: Brand): Brand {
+  return brand === knot ? bind : knot;
+}
 
 describe.each(TESTED)('a service with a failing $name server and a working server', (brand) => {
   let server: DeliveryServer;
@@ -113,7 +117,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
 
   beforeAll(async () => {
     server = await startDeliveryServer(onSmallDisk(brand, disks), 'ns1');
-    other = await startDeliveryServer(brand === knot ? bind : knot, 'other');
+    other = await startDeliveryServer(otherThan(brand), 'other');
     service = await startTestService(delivering(server, other));
     await createZones(service);
     await untilLive(service, 'ns1', 'other');
@@ -133,9 +137,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
   const createdWithin = async (name: string) => {
     const began = performance.now();
     const key = await createKey(service, name);
-    await expect
-      .poll(() => stateOn(other, key), { timeout: 10_000, interval: 10 })
-      .toBe('delivered');
+    await expect.poll(() => stateOn(other, key), { interval: 10 }).toBe('delivered');
     return { key, ms: performance.now() - began };
   };
 
@@ -145,9 +147,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
     async (fault) => {
       const slug = fault.name.replaceAll(' ', '-');
       const before = (await createdWithin(`${slug}-before`)).key;
-      await expect
-        .poll(() => stateOn(server, before), { timeout: 10_000, interval: 20 })
-        .toBe('delivered');
+      await expect.poll(() => stateOn(server, before), { interval: 20 }).toBe('delivered');
       await fault.begin(server);
       const keys: CreatedKey[] = [];
       const times: number[] = [];
@@ -157,20 +157,15 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
           keys.push(key);
           times.push(ms);
         }
-        expect(median(times)).toBeLessThan(AT_ONCE_MS);
-        await expect
-          .poll(() => shownServer(service), { timeout: 20_000 })
-          .toMatchObject({ state: 'failed' });
+        if (IS_TIMED) expect(median(times)).toBeLessThan(AT_ONCE_MS);
+        await expect.poll(() => shownServer(service)).toMatchObject({ state: 'failed' });
         const { error_code: code } = await shownServer(service);
         expect(fault.codes).toContain(code);
       } finally {
         await fault.end(server);
       }
       const ended = performance.now();
-      for (const key of keys)
-        await expect
-          .poll(() => stateOn(server, key), { timeout: 10_000, interval: 50 })
-          .toBe('delivered');
+      for (const key of keys) await expect.poll(() => stateOn(server, key)).toBe('delivered');
       if (IS_TIMED) expect(performance.now() - ended).toBeLessThan(5000);
       const verdicts = await Promise.all([before, ...keys].map((key) => verdictOf(server, key)));
       expect(new Set(verdicts)).toEqual(new Set(['good']));
@@ -190,17 +185,14 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
       keys.push(key);
       times.push(ms);
     }
-    expect(median(times)).toBeLessThan(AT_ONCE_MS);
+    if (IS_TIMED) expect(median(times)).toBeLessThan(AT_ONCE_MS);
     clearInterval(slow);
     await pause(100);
     const restarted = server.stop().then(() => server.start());
     for (let index = 0; index < 5; index += 1)
       keys.push((await createdWithin(`restart-${index}`)).key);
     await restarted;
-    for (const key of keys)
-      await expect
-        .poll(() => stateOn(server, key), { timeout: 10_000, interval: 50 })
-        .toBe('delivered');
+    for (const key of keys) await expect.poll(() => stateOn(server, key)).toBe('delivered');
     for (const key of keys) expect(await verdictOf(server, key)).toBe('good');
   });
 
@@ -210,9 +202,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
       (await createdWithin('edit-changed')).key,
     ];
     for (const key of [removed, changed])
-      await expect
-        .poll(() => stateOn(server, key), { timeout: 10_000, interval: 20 })
-        .toBe('delivered');
+      await expect.poll(() => stateOn(server, key), { interval: 20 }).toBe('delivered');
     const driftsOf = async () =>
       Number(
         /^tsigil_delivery_drift_total\{name_server="ns1"\} (\d+)/m.exec(
@@ -225,9 +215,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
         await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
       await expect.poll(driftsOf, { timeout: 75_000, interval: 100 }).toBe(before + drifts);
       await expect
-        .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)], {
-          timeout: 5000,
-        })
+        .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)])
         .toEqual(['good', 'good']);
       await pause(1500);
       expect(await driftsOf()).toBe(before + drifts);

@@ -26,7 +26,9 @@ import { sizeOf } from '../harness/sizes.ts';
 
 const TOKEN = 'kill-delivery-0123456789-0123456789abcdef';
 
-describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers keys', () => {
+const INSTALLED = BRANDS.filter((brand) => brand.isInstalled());
+
+describe.runIf(INSTALLED.length > 0)('a service that is killed while it delivers keys', () => {
   const folder = temporaryFolder();
   let servers: DeliveryServer[];
   let service: ServiceProcess;
@@ -34,7 +36,7 @@ describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers ke
 
   beforeAll(async () => {
     servers = await Promise.all(
-      BRANDS.map((brand) => startDeliveryServer(brand, brand.name.toLowerCase())),
+      INSTALLED.map((brand) => startDeliveryServer(brand, brand.name.toLowerCase())),
     );
     variables = {
       ...delivering(...servers),
@@ -79,7 +81,7 @@ describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers ke
     }
     const { body } = await service.get('/v2/tsigkeys?limit=1000');
     const keys = (body as { tsigkeys: CreatedKey[] }).tsigkeys;
-    for (const { id } of keys) expect((await deliveries(service, id, 20)).state).toBe('delivered');
+    for (const { id } of keys) expect((await deliveries(service, id)).state).toBe('delivered');
     await untilLive(service, ...servers.map(({ name }) => name));
     for (const server of servers) {
       await server.stop();

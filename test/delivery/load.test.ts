@@ -31,7 +31,7 @@ import { openFolderDelivery, passDependencies, startFolderReconciler } from './s
  * The time limits of a pass. They are higher in short runs, because other tests use the processor
  * at the same time.
  */
-const LIMITS = IS_TIMED ? { passMs: 2000, blockedMs: 50 } : { passMs: 10_000, blockedMs: 1000 };
+const LIMITS = { passMs: 2000, blockedMs: 50 };
 
 const AT = '2026-01-02T03:04:05.000006';
 
@@ -54,9 +54,7 @@ test('an idle reconciler writes heartbeats only', async () => {
   const delivery = await openWithKeys(100);
   startFolderReconciler(delivery);
   const { opened, folder } = delivery;
-  await expect
-    .poll(() => Object.keys(folder.keys()).length, { timeout: 10_000, interval: 50 })
-    .toBe(100);
+  await expect.poll(() => Object.keys(folder.keys()).length).toBe(100);
   await pause(200);
   const before = opened.statements().length;
   await pause(sizeOf('idleSeconds') * 1000);
@@ -81,7 +79,7 @@ function processorSeconds(pid: number): number {
   return nanoseconds.reduce((sum, each) => sum + each / 1e9, 0);
 }
 
-test.runIf(knot.installed)(
+test.runIf(knot.isInstalled())(
   'an idle service with three name servers makes at most 14 commits besides its heartbeats, and uses less than 0.5 % of a processor',
   async () => {
     const folder = temporaryFolder();
@@ -119,7 +117,7 @@ test.runIf(knot.installed)(
   120_000,
 );
 
-describe.runIf(bind.installed)('a pass for a BIND server with many keys', () => {
+describe.runIf(bind.isInstalled())('a pass for a BIND server with many keys', () => {
   test('takes less than 2 s for 10,000 keys, and blocks the event loop for less than 50 ms', async () => {
     const count = sizeOf('manyKeys');
     const delivery = await openWithKeys(count);
@@ -160,7 +158,8 @@ describe.runIf(bind.installed)('a pass for a BIND server with many keys', () => 
     await bind.edit(named, 'k1', 'k2');
     await check();
     passes.push(await measure('edited file:', { outcome: 'changed', foundDrift: true }));
-    if (IS_TIMED) process.stderr.write(`${count} keys: ${shown.join('; ')}\n`);
+    if (!IS_TIMED) return;
+    process.stderr.write(`${count} keys: ${shown.join('; ')}\n`);
     for (const { ms, blocked } of passes) {
       expect(ms, shown.join('; ')).toBeLessThan(LIMITS.passMs);
       expect(blocked, shown.join('; ')).toBeLessThan(LIMITS.blockedMs);

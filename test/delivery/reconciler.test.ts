@@ -245,9 +245,7 @@ describe('a pass', () => {
     expect(await dependencies().store.due([server])).toEqual([]);
     folder.fail(undefined);
     await opened.create('tsigkeys', opened.key('l'));
-    await expect
-      .poll(() => dependencies().store.due([server]), { timeout: 5000 })
-      .toEqual([server]);
+    await expect.poll(() => dependencies().store.due([server])).toEqual([server]);
     await pass();
     expect([folder.keys(), await stateOf(key), (await shownServer()).attempts]).toEqual([
       { k: 1, l: 1 },
@@ -426,14 +424,10 @@ test('a name server is failed if no process delivers to it', async () => {
 describe('the reconciler', () => {
   test('delivers a burst of 300 keys in at most 20 applies', async () => {
     startFolderReconciler(delivery);
-    const began = performance.now();
     await Promise.all(
       Array.from({ length: 300 }, (_, index) => opened.create('tsigkeys', opened.key(`k${index}`))),
     );
-    await expect
-      .poll(() => Object.keys(folder.keys()).length, { timeout: 10_000, interval: 10 })
-      .toBe(300);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    await expect.poll(() => Object.keys(folder.keys()).length, { interval: 10 }).toBe(300);
     expect(folder.applies()).toBeLessThanOrEqual(20);
   });
 
@@ -449,18 +443,16 @@ describe('the reconciler', () => {
       ],
     });
     await opened.create('tsigkeys', opened.key('k'));
-    await expect.poll(() => folder.keys(), { timeout: 5000, interval: 10 }).toEqual({ k: 1 });
+    await expect.poll(() => folder.keys(), { interval: 10 }).toEqual({ k: 1 });
     other.fail(undefined);
     await opened.create('tsigkeys', opened.key('l'));
-    await expect
-      .poll(() => other.keys(), { timeout: 10_000, interval: 50 })
-      .toEqual({ k: 1, l: 1 });
+    await expect.poll(() => other.keys()).toEqual({ k: 1, l: 1 });
   });
 
   test('releases its leases when it stops', async () => {
     const reconciler = startFolderReconciler(delivery);
     await opened.create('tsigkeys', opened.key('k'));
-    await expect.poll(() => folder.keys(), { timeout: 5000, interval: 10 }).toEqual({ k: 1 });
+    await expect.poll(() => folder.keys(), { interval: 10 }).toEqual({ k: 1 });
     await reconciler.close(1000);
     await pause(10);
     const row = await opened.database.reads.one('SELECT holder FROM nameservers', []);

@@ -103,9 +103,10 @@ export async function inZone(client: Client, zone: string): Promise<object> {
 }
 
 /**
- * Returns the delivery status of a key once it is final, or after at most `wait` seconds.
+ * Returns the delivery status of a key once it is final, or after at most `wait` seconds, by
+ * default the longest wait that the API permits.
  */
-export async function deliveries(client: Client, id: string, wait = 10): Promise<ShownKey> {
+export async function deliveries(client: Client, id: string, wait = 30): Promise<ShownKey> {
   return (await client.get(`/v2/tsigkeys/${id}/deliveries?wait=${wait}`)).body as ShownKey;
 }
 
@@ -131,6 +132,6 @@ export async function untilLive(client: Client, ...names: readonly string[]): Pr
   for (const name of names.length === 0 ? ['ns1'] : names)
     await vi.waitFor(
       async () => expect(await shownServer(client, name)).toMatchObject({ state: 'live' }),
-      { timeout: 15_000, interval: 50 },
+      { timeout: 50_000 }, // runs in hooks too, in which expect.poll does not work
     );
 }

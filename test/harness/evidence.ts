@@ -42,6 +42,11 @@ export function recordSecret(secret: unknown): void {
   }
 }
 
+/** Records that a program is missing, so that the end of the run can list what was skipped. */
+export function recordMissing(requirement: object): void {
+  append('missing', JSON.stringify(requirement));
+}
+
 /** Returns the recorded output by file, and all recorded secrets. */
 export function readEvidence(): { shown: Map<string, string>; secrets: string[] } {
   const files = readdirSync(runFolder());

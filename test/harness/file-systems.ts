@@ -55,18 +55,24 @@ function mounted(folder: string): SmallFileSystem {
 }
 
 /**
- * Returns whether `mount` succeeds for this user. If not, prints a warning or throws, as
- * `hasProgram` does for a missing program.
+ * Returns whether `mount` succeeds for this user, as `isMet` does.
  */
 export function canMount(
   mount: (parent: string) => SmallFileSystem | undefined,
   what: string,
 ): boolean {
-  const parent = mkdtempSync(join(tmpdir(), 'tsigil-mount-'));
-  const probe = mount(parent);
-  probe?.remove();
-  rmSync(parent, { recursive: true, force: true });
-  return isMet(probe !== undefined, 'mount', `${what} cannot be mounted by this user`);
+  const isMounted = () => {
+    const parent = mkdtempSync(join(tmpdir(), 'tsigil-mount-'));
+    const probe = mount(parent);
+    probe?.remove();
+    rmSync(parent, { recursive: true, force: true });
+    return probe !== undefined;
+  };
+  return isMet(isMounted, {
+    name: 'mount',
+    absence: `${what} cannot be mounted by this user`,
+    command: 'run npm test as root',
+  });
 }
 
 /** Writes to `file` until its file system has no space left. */

@@ -49,7 +49,8 @@ export interface NameServer {
 /** A name server program. */
 export interface NameServerKind {
   readonly name: string;
-  readonly installed: boolean;
+  /** Returns whether the program is installed, as `hasProgram` does. */
+  isInstalled(): boolean;
   start(keys: ServerKeys): Promise<NameServer>;
 }
 
@@ -66,21 +67,21 @@ interface Recipe {
 
 /** All name servers for which the service exports keys. */
 export const NAME_SERVERS: readonly NameServerKind[] = [
-  kind('BIND', hasProgram('named', 'bind9'), {
+  kind('BIND', () => hasProgram('named', 'bind9'), {
     command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
     configure: configureBind,
   }),
-  kind('Knot', hasProgram('knotd', 'knot'), {
+  kind('Knot', () => hasProgram('knotd', 'knot'), {
     command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')],
     configure: configureKnot,
   }),
-  kind('NSD', hasProgram('nsd', 'nsd'), {
+  kind('NSD', () => hasProgram('nsd', 'nsd'), {
     command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')],
     configure: configureNsd,
   }),
   kind(
     'PowerDNS',
-    hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-server'),
+    () => hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-server'),
     {
       command: (folder) => ['pdns_server', `--config-dir=${folder}`],
       configure: configurePowerdns,
@@ -89,8 +90,8 @@ export const NAME_SERVERS: readonly NameServerKind[] = [
   ),
 ];
 
-function kind(name: string, installed: boolean, recipe: Recipe): NameServerKind {
-  return { name, installed, start: (keys) => start(name, recipe, keys) };
+function kind(name: string, isInstalled: () => boolean, recipe: Recipe): NameServerKind {
+  return { name, isInstalled, start: (keys) => start(name, recipe, keys) };
 }
 
 async function start(

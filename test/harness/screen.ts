@@ -38,7 +38,7 @@ export function openScreen(
     read,
     type: (...keys) => void tmux('send-keys', ...keys),
     async waitFor(pattern) {
-      await expect.poll(read, { timeout: 30_000 }).toMatch(pattern);
+      await expect.poll(read).toMatch(pattern);
       return read();
     },
     close: () => void tmux('kill-server'),

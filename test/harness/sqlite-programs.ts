@@ -15,6 +15,7 @@ export interface ForeignProgram {
 const HOLD = `
   const { DatabaseSync } = require('@photostructure/sqlite');
   const connection = new DatabaseSync(process.argv[1]);
+  connection.exec('PRAGMA busy_timeout = 60000'); // the service may be writing
   connection.exec(process.argv[2]);
   process.stdout.write('ready');
   process.stdin.on('end', () => connection.close()).resume();

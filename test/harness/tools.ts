@@ -1,30 +1,64 @@
 import { spawnSync } from 'node:child_process';
+import { test } from 'vitest';
+import { getCurrentSuite, getCurrentTest } from 'vitest/suite';
+import { recordMissing } from './evidence.ts';
+
+/**
+ * Whether every optional program counts as missing. `.ci/run` runs the tests in this way too, as
+ * they run on a machine with only Node.js and Git.
+ */
+const IS_BARE = process.env.TEST_BARE === '1';
 
 /** The environment of this process, with /usr/sbin and /sbin in PATH. */
 export const TOOL_ENVIRONMENT: NodeJS.ProcessEnv = {
   ...process.env,
-  PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
+  PATH: `${process.env.PATH}${IS_BARE ? '' : ':/usr/sbin:/sbin'}`,
 };
 
-/**
- * Returns whether a program is installed, for suites that need it. If the program is missing,
- * prints a warning. Throws instead if the environment variable REQUIRE contains the program's name
- * or `all`.
- */
-export function hasProgram(name: string, debianPackage: string): boolean {
-  const found =
-    spawnSync('sh', ['-c', `command -v ${name}`], { env: TOOL_ENVIRONMENT }).status === 0;
-  return isMet(found, name, `${name} is not installed (Debian package ${debianPackage})`);
+/** What a suite needs beyond Node.js and the npm packages. */
+export interface Requirement {
+  /** The name by which the environment variable REQUIRE lists it. */
+  readonly name: string;
+  /** States what is missing. */
+  readonly absence: string;
+  /** The Debian package that contains it. */
+  readonly debianPackage?: string;
+  /** The command that provides it, if no Debian package does. */
+  readonly command?: string;
+  /** Whether an npm package contains it, so that a machine without optional programs has it. */
+  readonly isNpmPackage?: boolean;
 }
 
+/** Returns whether a program is installed, as `isMet` does. */
+export function hasProgram(name: string, debianPackage: string): boolean {
+  const isThere = () =>
+    spawnSync('sh', ['-c', `command -v ${name}`], { env: TOOL_ENVIRONMENT }).status === 0;
+  return isMet(isThere, { name, absence: `${name} is not installed`, debianPackage });
+}
+
+const reported = new Set<string>();
+
 /**
- * Returns `met`, which is whether a requirement of a suite is met. If not, prints `absence` as a
- * warning, or throws if REQUIRE contains `name` or `all`.
+ * Returns whether a requirement of a suite is met. If not, prints a warning, and adds a skipped
+ * test with this warning to the current suite, so that no suite is left out silently. Throws
+ * instead if the environment variable REQUIRE contains the name of the requirement or `all`.
  */
-export function isMet(met: boolean, name: string, absence: string): boolean {
-  if (met) return true;
+export function isMet(check: () => boolean, requirement: Requirement): boolean {
+  const isHidden = IS_BARE && requirement.isNpmPackage !== true;
+  if (!isHidden && check()) return true;
+  const { name, absence, debianPackage } = requirement;
+  const text =
+    debianPackage === undefined ? absence : `${absence} (Debian package ${debianPackage})`;
   const required = (process.env.REQUIRE ?? '').split(',');
-  if (required.includes('all') || required.includes(name)) throw new Error(absence);
-  process.stderr.write(`\n*** SKIPPED: ${absence} ***\n\n`);
+  if (required.includes('all') || required.includes(name)) throw new Error(text);
+  if (!reported.has(text)) {
+    reported.add(text);
+    process.stderr.write(`\n*** SKIPPED: ${text} ***\n\n`);
+    recordMissing(requirement);
+  }
+  const notice = `*** SKIPPED: ${text} ***`;
+  const isTold = () =>
+    getCurrentSuite().tasks.some((task) => 'name' in task && task.name === notice);
+  if (getCurrentTest() === undefined && !isTold()) test.skip(notice);
   return false;
 }

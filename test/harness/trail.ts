@@ -24,9 +24,9 @@ export async function withDatabase<T>(
     { committed: () => undefined },
     {
       maxConnections: 10,
-      connectTimeoutSeconds: 10,
-      statementTimeoutSeconds: 30,
-      scanTimeoutSeconds: 30,
+      connectTimeoutSeconds: 60,
+      statementTimeoutSeconds: 60,
+      scanTimeoutSeconds: 60,
     },
   );
   try {

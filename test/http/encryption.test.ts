@@ -50,7 +50,7 @@ async function status(): Promise<Status> {
 /** Waits until `wanted` returns true for the status, and returns the status. */
 async function until(wanted: (status: Status) => boolean): Promise<Status> {
   return expect
-    .poll(status, { timeout: 20_000, interval: 20 })
+    .poll(status, { interval: 20 })
     .toSatisfy(wanted)
     .then(() => status());
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tokenWith } from '../harness/limited-tokens.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -19,7 +19,7 @@ test('200 with the time of the last use, and the use does not change updated_at'
   const path = `/v2/tokens/${created.id}`;
   expect((await service.get(path)).body.last_used_at).toBeNull();
   expect((await service.with(created.token).get('/v2/zones')).status).toBe(200);
-  await vi.waitFor(async () => expect((await service.get(path)).body.last_used_at).not.toBeNull());
+  await expect.poll(async () => (await service.get(path)).body.last_used_at).not.toBeNull();
   const { body } = await service.get(path);
   expect({ ...body, token: created.token, last_used_at: null }).toEqual(created);
   expect(body.last_used_at >= before).toBe(true);
@@ -31,11 +31,10 @@ test('200 with last_used_at null after refused requests only', async () => {
   const expired = await tokenWith(service, { expires_at: '2020-01-01T00:00:00' });
   for (const refused of [client, expired]) expect((await refused.get('/v2/tlds')).status).toBe(401);
   // Waits until a later use of another token is stored. Any earlier use is stored by then.
-  await describeToken((await tokenWith(service, {})).token).then(({ id }) =>
-    vi.waitFor(async () =>
-      expect((await service.get(`/v2/tokens/${id}`)).body.last_used_at).not.toBeNull(),
-    ),
-  );
+  const { id } = await describeToken((await tokenWith(service, {})).token);
+  await expect
+    .poll(async () => (await service.get(`/v2/tokens/${id}`)).body.last_used_at)
+    .not.toBeNull();
   const { body } = await service.get('/v2/tokens');
   const rows = body.tokens as { addresses: unknown; expires_at: unknown; last_used_at: unknown }[];
   const refused = rows.filter(({ addresses, expires_at }) => addresses ?? expires_at);
@@ -53,9 +52,9 @@ test('200 for unused_since with the tokens that were created and last used befor
     now = '2026-02-01T00:00:00.000000';
     await make('new');
     await other.with(used.token).get('/v2/zones');
-    await vi.waitFor(async () =>
-      expect((await other.get(`/v2/tokens/${used.id}`)).body.last_used_at).not.toBeNull(),
-    );
+    await expect
+      .poll(async () => (await other.get(`/v2/tokens/${used.id}`)).body.last_used_at)
+      .not.toBeNull();
     const names = async (query: string) => {
       const { status, body } = await other.get(`/v2/tokens?sort_key=name&${query}`);
       return [status, (body.tokens as { name: string }[]).map(({ name }) => name)];

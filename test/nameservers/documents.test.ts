@@ -100,7 +100,7 @@ function runBlock(
 }
 
 interface PageCase extends ServerRecipe {
-  readonly installed: boolean;
+  isInstalled(): boolean;
   /** The name of the page and of the driver, if it differs from the name of the case. */
   readonly page?: string;
   options(server: DrivenServer): object;
@@ -112,7 +112,7 @@ const isTransaction = ({ content }: { readonly content: string }) =>
 const CASES: Readonly<Record<string, PageCase>> = {
   bind: {
     name: 'bind',
-    installed: hasProgram('named', 'bind9'),
+    isInstalled: () => hasProgram('named', 'bind9'),
     configure(folder, port, controlPort) {
       const [file = '', main = ''] = blockTexts('bind');
       const secret = randomBytes(32).toString('base64');
@@ -141,7 +141,7 @@ const CASES: Readonly<Record<string, PageCase>> = {
   },
   knot: {
     name: 'knot',
-    installed: hasProgram('knotd', 'knot'),
+    isInstalled: () => hasProgram('knotd', 'knot'),
     configure(folder, port) {
       const [file = '', main = ''] = blockTexts('knot');
       writeFileSync(join(folder, 'keys/keys.conf'), file);
@@ -165,7 +165,7 @@ const CASES: Readonly<Record<string, PageCase>> = {
   'knot-database': {
     page: 'knot',
     name: 'knot-database',
-    installed: hasProgram('knotd', 'knot'),
+    isInstalled: () => hasProgram('knotd', 'knot'),
     configure(folder, port) {
       writeFileSync(
         join(folder, 'knot.conf'),
@@ -197,7 +197,7 @@ zone:
   },
   nsd: {
     name: 'nsd',
-    installed: hasProgram('nsd', 'nsd'),
+    isInstalled: () => hasProgram('nsd', 'nsd'),
     configure(folder, port) {
       const [file = '', main = ''] = blockTexts('nsd');
       writeFileSync(join(folder, 'keys/keys.conf'), file);
@@ -227,7 +227,7 @@ zone:
   },
   powerdns: {
     name: 'powerdns',
-    installed:
+    isInstalled: () =>
       hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-backend-sqlite3'),
     configure(folder, port, controlPort) {
       const [main = ''] = blockTexts('powerdns');
@@ -314,7 +314,7 @@ function readPage(name: string): string {
 
 describe('docs/nameservers', () => {
   for (const [name, recipe] of Object.entries(CASES)) {
-    test.runIf(recipe.installed)(
+    test.runIf(recipe.isInstalled())(
       `${name}: a server with the configuration on the page accepts a key, and no unsigned request`,
       async () => {
         const server = await startDrivenServer({
@@ -344,7 +344,7 @@ describe('docs/nameservers', () => {
     );
 
     if (recipe.page !== undefined) continue;
-    test.runIf(recipe.installed && hasProgram('dig', 'bind9-dnsutils'))(
+    test.runIf(recipe.isInstalled() && hasProgram('dig', 'bind9-dnsutils'))(
       `${name}.md: all commands work, from an empty folder to a transfer and the deletion of the key`,
       async () => {
         const server = await startDrivenServer({

@@ -13,7 +13,7 @@ import {
 import type { Brand } from '../harness/brands/brand.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { recordSecret } from '../harness/evidence.ts';
-import { IS_LONG, sizeOf } from '../harness/sizes.ts';
+import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 
 /** A running server with its driver, for all tests of the driver. */
 export interface Session {
@@ -65,7 +65,7 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
  * `more`.
  */
 export function describeDriver(recipe: Brand, more?: (session: () => Session) => void): void {
-  describe.runIf(recipe.installed)(`the driver for ${recipe.name}`, () => {
+  describe.runIf(recipe.isInstalled())(`the driver for ${recipe.name}`, () => {
     const definition = DRIVERS[recipe.driver];
     if (definition === undefined) throw new Error(`There is no driver ${recipe.driver}`);
     const { rights } = definition;
@@ -332,11 +332,9 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await apply(first);
       owned.add(second.name);
       server.signal('SIGSTOP');
-      const start = performance.now();
       const keys = [first, second];
       const failure = await failureOf(driver.apply({ zones: ZONES, keys }, owned, later(0.7)));
       expect(failure.code).toBe('timeout');
-      expect(performance.now() - start).toBeLessThan(2000);
       server.signal('SIGCONT');
       await apply(...keys);
       for (const key of keys) await expectKey(key, true);
@@ -367,7 +365,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       expect(requirements.filter(({ ok }) => !ok)).toEqual([]);
     });
 
-    test('the server accepts a new key and refuses a removed key within 2 s', async () => {
+    test('the server accepts a new key and refuses a removed key', async () => {
       const { server, apply } = session();
       const times = { create: [] as number[], remove: [] as number[] };
       for (let round = 0; round < sizeOf('driverRounds'); round += 1) {
@@ -386,7 +384,8 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         const at = (share: number) => values[Math.ceil(share * values.length) - 1] ?? 0;
         return `${name} p50 ${at(0.5).toFixed(0)} p99 ${at(0.99).toFixed(0)} ms`;
       });
-      if (IS_LONG) process.stderr.write(`${recipe.name}: ${measurements.join(', ')}\n`);
+      if (!IS_TIMED) return;
+      process.stderr.write(`${recipe.name}: ${measurements.join(', ')}\n`);
       expect(times.create.at(-1)).toBeLessThan(2000);
       expect(times.remove.at(-1)).toBeLessThan(2000);
     });

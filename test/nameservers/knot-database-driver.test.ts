@@ -59,9 +59,7 @@ describeDriver(database, (session) => {
     await expect(apply()).rejects.toMatchObject({ code: 'unreachable' });
     await expectKey(keys[0], false);
     expect(() => knotc(server, 'conf-begin')).toThrow('too many transactions');
-    const start = performance.now();
     await apply();
-    expect(performance.now() - start).toBeLessThan(1500);
     for (const each of keys) await expectKey(each, true);
   });
 
@@ -119,7 +117,7 @@ describeDriver(database, (session) => {
   });
 });
 
-test.runIf(knot.installed)(
+test.runIf(knot.isInstalled())(
   'Knot with a text configuration: without the option `file`, the driver changes nothing',
   async () => {
     const server = await startDrivenServer(knot);

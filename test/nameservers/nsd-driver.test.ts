@@ -42,7 +42,7 @@ async function startWithControl(interfaces: (folder: string, port: number) => st
   return server;
 }
 
-test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
+test.runIf(nsd.isInstalled() && hasProgram('openssl', 'openssl'))(
   'NSD over TLS: the driver applies keys with the right certificate, and fails with another certificate',
   async () => {
     const { folder, controlPort } = await startWithControl(
@@ -71,7 +71,7 @@ test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
   },
 );
 
-test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
+test.runIf(nsd.isInstalled() && hasProgram('openssl', 'openssl'))(
   'NSD with a control port without TLS: check reports that everyone can read the secrets',
   async () => {
     const server = await startWithControl(

@@ -40,7 +40,7 @@ async function repeat(request: () => Promise<unknown>): Promise<void> {
     }
 }
 
-describe.runIf(powerdns.installed)('the requests to PowerDNS', () => {
+describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
   let server: DrivenServer;
   beforeAll(async () => {
     server = await startDrivenServer(powerdns);

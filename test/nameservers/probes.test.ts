@@ -46,7 +46,7 @@ async function startCounter(target: number) {
   return { port, count, close: () => (tcp.close(), udp.close()) };
 }
 
-describe.runIf(bind.installed)('the verification of many keys on BIND', () => {
+describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () => {
   let server: DrivenServer;
   beforeAll(async () => {
     server = await startDrivenServer(bind);
@@ -73,21 +73,25 @@ describe.runIf(bind.installed)('the verification of many keys on BIND', () => {
   });
 
   test('waits about 1 s for 200 keys that the server does not have, instead of 1 s for each key', async () => {
-    const expectations = Array.from({ length: 200 }, (): Expectation => {
-      return {
-        key: newKey({ rights: ['transfer'] }),
-        right: 'transfer',
-        zone: ZONE,
-        accepted: true,
-      };
-    });
-    const began = performance.now();
-    const signal = AbortSignal.timeout(60_000);
-    const outcomes = await verifyExpectations(server.address, expectations, Date.now, signal);
-    expect(outcomes.every(({ met, result }) => !met && result.verdict === 'unknown key')).toBe(
-      true,
-    );
-    expect(performance.now() - began).toBeLessThan(8000); // 33 s if each key took the full time
+    const waitFor = async (count: number) => {
+      const began = performance.now();
+      const expectations = Array.from({ length: count }, (): Expectation => {
+        return {
+          key: newKey({ rights: ['transfer'] }),
+          right: 'transfer',
+          zone: ZONE,
+          accepted: true,
+        };
+      });
+      const signal = AbortSignal.timeout(60_000);
+      const outcomes = await verifyExpectations(server.address, expectations, Date.now, signal);
+      expect(outcomes.every(({ met, result }) => !met && result.verdict === 'unknown key')).toBe(
+        true,
+      );
+      return performance.now() - began;
+    };
+    const alone = await waitFor(1);
+    expect(await waitFor(200)).toBeLessThan(alone * 12); // 25 times, if each waited on its own
   });
 
   test('queries a zone that the server serves, even if the server does not serve the first zone', async () => {

@@ -208,15 +208,15 @@ const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({
 const [bind, knot, , powerdns] = NAME_SERVERS;
 
 describe.runIf(
-  bind?.installed &&
+  bind?.isInstalled() &&
     hasProgram('dig', 'bind9-dnsutils') &&
     hasProgram('nsupdate', 'bind9-dnsutils'),
 )('exported key files', () => {
-  const dnspython = isMet(
-    spawnSync(PYTHON, ['-c', 'import dns.tsigkeyring']).status === 0,
-    'dnspython',
-    'dnspython is not installed (Debian package python3-dnspython)',
-  );
+  const dnspython = isMet(() => spawnSync(PYTHON, ['-c', 'import dns.tsigkeyring']).status === 0, {
+    name: 'dnspython',
+    absence: 'dnspython is not installed',
+    debianPackage: 'python3-dnspython',
+  });
 
   describe.each(KEYS)('$algorithm', (key) => {
     let server: NameServer | undefined;
@@ -264,7 +264,7 @@ print(len(list(dns.zone.from_xfr(xfr).iterate_rdatas())))
   });
 });
 
-describe.runIf(knot?.installed && hasProgram('knsupdate', 'knot-dnsutils'))('knsupdate', () => {
+describe.runIf(knot?.isInstalled() && hasProgram('knsupdate', 'knot-dnsutils'))('knsupdate', () => {
   test('-k FILE changes the zone', async () => {
     const key = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
     const server = await knot?.start({ allowed: key, others: [] });
@@ -298,7 +298,7 @@ describe.runIf(knot?.installed && hasProgram('knsupdate', 'knot-dnsutils'))('kns
   });
 });
 
-describe.runIf(powerdns?.installed)('pdnsutil', () => {
+describe.runIf(powerdns?.isInstalled())('pdnsutil', () => {
   test('list-tsig-keys prints the keys created with the API, and an import reads the same keys', async () => {
     const [allowed = KEYS[0], ...others] = KEYS;
     if (allowed === undefined) throw new Error('There are algorithms');
@@ -314,31 +314,34 @@ describe.runIf(powerdns?.installed)('pdnsutil', () => {
   });
 });
 
-describe.runIf(powerdns?.installed && hasProgram('nsupdate', 'bind9-dnsutils'))('PowerDNS', () => {
-  test('the commands in an exported key permit transfers and updates', async () => {
-    const [allowed, key] = KEYS.slice(2).map(canonicalKey);
-    if (allowed === undefined || key === undefined) throw new Error('There are algorithms');
-    const server = await powerdns?.start({ allowed, others: [key] });
-    try {
-      const { comment } = JSON.parse(exportKey('powerdns', key).text) as { comment: string[] };
-      const commands = comment.filter((line) => line.startsWith('pdnsutil '));
-      expect(commands).toHaveLength(3);
-      for (const command of commands) {
-        const words = command.replace('example.org', 'a.test').split(' ').slice(1);
-        run(folder, 'pdnsutil', `--config-dir=${server?.folder}`, ...words);
+describe.runIf(powerdns?.isInstalled() && hasProgram('nsupdate', 'bind9-dnsutils'))(
+  'PowerDNS',
+  () => {
+    test('the commands in an exported key permit transfers and updates', async () => {
+      const [allowed, key] = KEYS.slice(2).map(canonicalKey);
+      if (allowed === undefined || key === undefined) throw new Error('There are algorithms');
+      const server = await powerdns?.start({ allowed, others: [key] });
+      try {
+        const { comment } = JSON.parse(exportKey('powerdns', key).text) as { comment: string[] };
+        const commands = comment.filter((line) => line.startsWith('pdnsutil '));
+        expect(commands).toHaveLength(3);
+        for (const command of commands) {
+          const words = command.replace('example.org', 'a.test').split(' ').slice(1);
+          run(folder, 'pdnsutil', `--config-dir=${server?.folder}`, ...words);
+        }
+        const at = ['@127.0.0.1', '-p', String(server?.port)];
+        const file = fileOf('powerdns.key', exportKey('nsupdate', key).text);
+        const script = `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`;
+        run(folder, 'nsupdate', '-k', file, fileOf('powerdns.txt', script));
+        const transfer = run(folder, 'dig', ...at, '-k', file, ZONE, 'AXFR');
+        expect(transfer).toMatch(/^new\.a\.test\.\s.*"new"$/m);
+        expect(() => run(folder, 'nsupdate', fileOf('unsigned.txt', script))).toThrow('REFUSED');
+      } finally {
+        await server?.stop();
       }
-      const at = ['@127.0.0.1', '-p', String(server?.port)];
-      const file = fileOf('powerdns.key', exportKey('nsupdate', key).text);
-      const script = `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`;
-      run(folder, 'nsupdate', '-k', file, fileOf('powerdns.txt', script));
-      const transfer = run(folder, 'dig', ...at, '-k', file, ZONE, 'AXFR');
-      expect(transfer).toMatch(/^new\.a\.test\.\s.*"new"$/m);
-      expect(() => run(folder, 'nsupdate', fileOf('unsigned.txt', script))).toThrow('REFUSED');
-    } finally {
-      await server?.stop();
-    }
-  });
-});
+    });
+  },
+);
 
 test('every format tested in this file is an export or import format', () => {
   expect(Object.keys(EXPORT_FORMATS)).toEqual(

@@ -145,8 +145,8 @@ test('this file has the expected verdicts for every name server', () => {
   expect(Object.keys(FOUND)).toEqual(NAME_SERVERS.map(({ name }) => name));
 });
 
-for (const { name, installed, start } of NAME_SERVERS) {
-  describe.runIf(installed && dig)(name, () => {
+for (const { name, isInstalled, start } of NAME_SERVERS) {
+  describe.runIf(isInstalled() && dig)(name, () => {
     let server: NameServer;
     beforeAll(async () => {
       server = await start({ allowed: ALLOWED, others: [IDLE] });

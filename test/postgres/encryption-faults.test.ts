@@ -103,7 +103,7 @@ test(
       );
       expect(await withService(withKey, list)).toBe(wanted);
       await withService(withKey, async () => {
-        await expect.poll(() => value(CLEAR), { timeout: 20_000 }).toBe(0);
+        await expect.poll(() => value(CLEAR)).toBe(0);
       });
       expect(await withService(withKey, list)).toBe(wanted);
       await client.query(

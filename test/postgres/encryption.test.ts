@@ -126,16 +126,14 @@ test('no request fails while four processes write and the data and master keys r
     expect((await first.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
     addMasterKey(file);
     await expect
-      .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status, {
-        timeout: 20_000,
-      })
+      .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status)
       .toBe(200);
   }
   isDone = true;
   await Promise.all(writers);
   expect(failures).toEqual([]);
   await expect
-    .poll(() => query('SELECT DISTINCT secret_key FROM tsigkeys'), { timeout: 20_000 })
+    .poll(() => query('SELECT DISTINCT secret_key FROM tsigkeys'))
     .toEqual([{ secret_key: 2 + rotations }]); // the first data key, the audit key, the rotations
   expect((await first.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
 }, 120_000);
@@ -155,9 +153,7 @@ test('409 for a rotation to a master key that another process lacks, and 200 onc
   expect(refused.body.message).toContain(id);
   copyFileSync(one, other);
   await expect
-    .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status, {
-      timeout: 20_000,
-    })
+    .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status)
     .toBe(200);
 });
 
@@ -194,9 +190,7 @@ test.runIf(IS_LONG)(
     createMasterKeyFile(file);
     const variables = { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file };
     const after = await start(variables);
-    await expect
-      .poll(async () => (await after.get('/v2/encryption')).body.clear_text, { timeout: 20_000 })
-      .toBe(0);
+    await expect.poll(async () => (await after.get('/v2/encryption')).body.clear_text).toBe(0);
     const encrypted: string[] = [];
     for (let index = 0; index < 100; index += 1) {
       const { body } = await after.post('/v2/tsigkeys', {

@@ -10,9 +10,9 @@ import { NOW } from '../store/samples.ts';
 
 const SETTINGS = {
   maxConnections: 3,
-  connectTimeoutSeconds: 5,
-  statementTimeoutSeconds: 30,
-  scanTimeoutSeconds: 30,
+  connectTimeoutSeconds: 60,
+  statementTimeoutSeconds: 60,
+  scanTimeoutSeconds: 60,
 };
 
 let store: Store | undefined;

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
@@ -55,20 +55,15 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('401 for a revoked token: at once from the revoking process, within 1 s from the other process', async () => {
+  test('401 for a revoked token: at once from the revoking process, soon from the other process', async () => {
     const { body } = await one.post('/v2/tokens', { name: 'short-lived', roles: ['admin'] });
     expect((await one.with(body.token).get('/v2/tlds')).status).toBe(200);
     expect((await other.with(body.token).get('/v2/tlds')).status).toBe(200);
     expect((await one.delete(`/v2/tokens/${body.id}`)).status).toBe(204);
-    const revoked = performance.now();
     expect((await one.with(body.token).get('/v2/tlds')).status).toBe(401);
     await expect
-      .poll(async () => (await other.with(body.token).get('/v2/tlds')).status, {
-        interval: 20,
-        timeout: 5000,
-      })
+      .poll(async () => (await other.with(body.token).get('/v2/tlds')).status, { interval: 20 })
       .toBe(401);
-    expect(performance.now() - revoked).toBeLessThan(1000);
   });
 
   test.each(['created_at', 'name', 'updated_at'])(
@@ -151,10 +146,9 @@ describe('worker processes', () => {
       expect(text).toContain('tsigil_resources{collection="pools"} 1\n');
 
     process.kill([...pids][0] ?? 0, 'SIGKILL');
-    await vi.waitFor(
-      () => expect((service.output().match(/"listening"/g) ?? []).length).toBeGreaterThanOrEqual(3),
-      { timeout: 30_000 },
-    );
+    await expect
+      .poll(() => service.output().match(/"listening"/g)?.length)
+      .toBeGreaterThanOrEqual(3);
     expect((await service.get('/readyz')).status).toBe(200);
     expect(await service.stop('SIGTERM')).toBe(0);
   });

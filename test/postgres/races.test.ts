@@ -45,9 +45,9 @@ interface Race {
 const RACE_SETTINGS: Settings = { ...SETTINGS, requireResource: true, otherAdministrators: false };
 const LIMITS = {
   maxConnections: 4,
-  connectTimeoutSeconds: 5,
-  statementTimeoutSeconds: 5,
-  scanTimeoutSeconds: 5,
+  connectTimeoutSeconds: 60,
+  statementTimeoutSeconds: 60,
+  scanTimeoutSeconds: 60,
 };
 
 const clock = createClock();

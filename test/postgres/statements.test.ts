@@ -25,9 +25,9 @@ beforeAll(async () => {
   );
   const pool = {
     maxConnections: CONNECTIONS,
-    connectTimeoutSeconds: 5,
-    statementTimeoutSeconds: 5,
-    scanTimeoutSeconds: 5,
+    connectTimeoutSeconds: 60,
+    statementTimeoutSeconds: 60,
+    scanTimeoutSeconds: 60,
   };
   database = await openPostgres(
     url.replace(/^postgres:/, ''),

@@ -5,9 +5,9 @@ import { storeContract } from '../store/contract.ts';
 
 const SETTINGS = {
   maxConnections: 5,
-  connectTimeoutSeconds: 5,
-  statementTimeoutSeconds: 5,
-  scanTimeoutSeconds: 5,
+  connectTimeoutSeconds: 60,
+  statementTimeoutSeconds: 60,
+  scanTimeoutSeconds: 60,
 };
 
 storeContract('PostgreSQL', async () => {

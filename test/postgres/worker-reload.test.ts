@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 
@@ -28,7 +28,7 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
     });
     const workers = () =>
       [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid));
-    await vi.waitFor(() => expect(workers()).toHaveLength(2), { timeout: 30_000 });
+    await expect.poll(() => workers()).toHaveLength(2);
     const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
     const team = service.with(body.token as string);
     /**
@@ -45,16 +45,16 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
 
     writePolicy('[admin, team]');
     service.process.kill('SIGHUP');
-    await vi.waitFor(async () => expect(await statuses()).toEqual([200]), { timeout: 30_000 });
+    await expect.poll(statuses).toEqual([200]);
     expect(service.output().match(/"applied":\["policy"\]/g)).toHaveLength(1);
 
     process.kill(workers()[0] ?? 0, 'SIGKILL');
-    await vi.waitFor(() => expect(workers()).toHaveLength(3), { timeout: 30_000 });
+    await expect.poll(() => workers()).toHaveLength(3);
     expect(await statuses()).toEqual([200]);
 
     writePolicy('12');
     service.process.kill('SIGHUP');
-    await vi.waitFor(() => expect(service.output()).toContain('keeps the former configuration'));
+    await expect.poll(() => service.output()).toContain('keeps the former configuration');
     expect(await statuses()).toEqual([200]);
     expect(await service.stop('SIGTERM')).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { initialEnvironment, listeningPorts } from '../harness/process-state.ts';
@@ -43,10 +43,10 @@ describe.runIf(process.platform === 'linux')('the workers of a service', () => {
       TSIGIL_TOKEN: 'a-token-of-a-client-0123456789',
     };
     const service = await start({ ...secrets, TSIGIL_API_DEFAULT_LIMIT: '1', KEPT: 'yes' });
-    await vi.waitFor(() => expect(listening(service)).toHaveLength(2), { timeout: 30_000 });
+    await expect.poll(() => listening(service)).toHaveLength(2);
     const [first = 0] = listening(service);
     process.kill(first, 'SIGKILL');
-    await vi.waitFor(() => expect(listening(service)).toHaveLength(3), { timeout: 30_000 });
+    await expect.poll(() => listening(service)).toHaveLength(3);
     for (const pid of listening(service).slice(1)) {
       const environment = initialEnvironment(pid);
       expect(environment).toContain('KEPT=yes');
@@ -68,12 +68,12 @@ describe.runIf(process.platform === 'linux')('the workers of a service', () => {
 
   test('open no inspector after SIGUSR1 and continue after SIGHUP, like their supervisor', async () => {
     const service = await start();
-    await vi.waitFor(() => expect(listening(service)).toHaveLength(2), { timeout: 30_000 });
+    await expect.poll(() => listening(service)).toHaveLength(2);
     const pids = [service.process.pid ?? 0, ...listening(service)];
     const ports = pids.map(listeningPorts);
     for (const pid of pids)
       for (const signal of ['SIGUSR1', 'SIGHUP'] as const) process.kill(pid, signal);
-    await vi.waitFor(() => expect(service.output()).toContain('SIGHUP received'));
+    await expect.poll(() => service.output()).toContain('SIGHUP received');
     for (let count = 0; count < 10; count += 1)
       expect((await service.get('/v2/tlds')).status).toBe(200);
     expect(pids.map(listeningPorts)).toEqual(ports);

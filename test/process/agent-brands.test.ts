@@ -18,7 +18,7 @@ import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 
 // Agents with BIND have their own tests in test/process/agent.test.ts.
 for (const brand of [knot, nsd, powerdns])
-  test.runIf(brand.installed)(
+  test.runIf(brand.isInstalled())(
     `an agent delivers a new key to a ${brand.name} server and removes a deleted key from it`,
     async () => {
       const folder = temporaryFolder();

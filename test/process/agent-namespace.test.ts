@@ -26,7 +26,7 @@ import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 const namespace = await createNamespace();
 if (namespace === undefined)
   process.stderr.write('\n*** SKIPPED: network namespaces are not permitted ***\n\n');
-const isRun = namespace !== undefined && bind.installed && hasProgram('dig', 'bind9-dnsutils');
+const isRun = namespace !== undefined && bind.isInstalled() && hasProgram('dig', 'bind9-dnsutils');
 
 const DNS = 53;
 const CONTROL = 953;

@@ -15,9 +15,7 @@ import {
 } from '../harness/delivery.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
-const WAIT = { timeout: 20_000, interval: 50 };
-
-describe.runIf(bind.installed)('agents of one name server on hosts with the same name', () => {
+describe.runIf(bind.isInstalled())('agents of one name server on hosts with the same name', () => {
   const folders = [temporaryFolder(), temporaryFolder()];
   const [folder = '', otherHost = ''] = folders;
   let server: DeliveryServer;
@@ -44,7 +42,7 @@ describe.runIf(bind.installed)('agents of one name server on hosts with the same
   const nameOf = ({ output }: TestAgent) => /"agent":"(test-host-\w+)"/.exec(output())?.[1] ?? '';
   const delivered = async (name: string) => {
     const key = await createKey(service, name);
-    expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
+    expect((await deliveries(service, key.id)).state).toBe('delivered');
     expect(await verdictOf(server, key)).toBe('good');
   };
 
@@ -55,7 +53,7 @@ describe.runIf(bind.installed)('agents of one name server on hosts with the same
     for (const other of others) {
       other.start();
       await expect
-        .poll(() => other.output(), WAIT)
+        .poll(() => other.output())
         .toContain(`'${nameOf(agent)}' holds the lease of the name server`);
     }
     expect(others[1]?.output()).toContain('cannot use its state file');
@@ -82,14 +80,12 @@ describe.runIf(bind.installed)('agents of one name server on hosts with the same
     const key = await createKey(service, 'taken-over');
     await pause(1500); // the pass has begun and waits for BIND
     process.kill(agent.pid(), 'SIGSTOP');
-    const began = performance.now();
     server.signal('SIGCONT');
-    expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
-    expect(performance.now() - began).toBeLessThan(15_000); // 10 s for the lease, then a slow pass
-    await expect.poll(() => others[0]?.output(), WAIT).toContain('Delivered keys');
+    expect((await deliveries(service, key.id)).state).toBe('delivered');
+    await expect.poll(() => others[0]?.output()).toContain('Delivered keys');
     agent.continue();
     await expect
-      .poll(() => agent.output(), WAIT)
+      .poll(() => agent.output())
       .toContain(`'${nameOf(others[0] ?? agent)}' holds the lease of the name server`);
     await delivered('with-the-second');
   });

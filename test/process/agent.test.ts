@@ -16,11 +16,9 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 
-const WAIT = { timeout: 20_000, interval: 50 };
-
-describe.runIf(bind.installed)('an agent with a BIND server', () => {
+describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
   let server: DeliveryServer;
   let service: ServiceProcess;
   let agent: TestAgent;
@@ -51,10 +49,10 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
   const verdict = (key: CreatedKey) => verdictOf(server, key);
 
   test('starts, and verifies the name server', async () => {
-    await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
+    await expect.poll(async () => (await shownServer(service)).state).toBe('live');
   });
 
-  test('a new key is delivered in less than 1 s, and the name server refuses a deleted key', async () => {
+  test('a new key is delivered, and the name server refuses a deleted key', async () => {
     const times: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       const began = performance.now();
@@ -63,9 +61,9 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
       times.push(performance.now() - began);
       expect(await verdict(key)).toBe('good');
       await remove(key);
-      await expect.poll(() => verdict(key), WAIT).toBe('unknown key');
+      await expect.poll(() => verdict(key)).toBe('unknown key');
     }
-    expect(Math.min(...times)).toBeLessThan(1000); // other tests also use the processor
+    if (IS_TIMED) expect(Math.min(...times)).toBeLessThan(1000);
     expect(agent.output()).toContain('Delivered keys to a name server');
   });
 
@@ -79,9 +77,9 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     const added = await createKey(service, 'added');
     expect(await verdict(removed)).toBe('good');
     agent.start();
-    expect((await deliveries(service, added.id, 20)).state).toBe('delivered');
+    expect((await deliveries(service, added.id)).state).toBe('delivered');
     expect([await verdict(kept), await verdict(removed)]).toEqual(['good', 'unknown key']);
-    await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
+    await expect.poll(async () => (await shownServer(service)).state).toBe('live');
   });
 
   test('the agent repairs the name server while the service is down, and applies changes when the service runs again', async () => {
@@ -92,15 +90,15 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     await service.stop('SIGKILL');
     const file = join(server.folder, 'keys', 'tsigil.conf');
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll('survivor', 'edited'));
-    await expect.poll(() => readFileSync(file, 'utf8'), WAIT).not.toContain('edited');
-    await expect.poll(() => verdict(key), WAIT).toBe('good');
+    await expect.poll(() => readFileSync(file, 'utf8')).not.toContain('edited');
+    await expect.poll(() => verdict(key)).toBe('good');
     expect(agent.output()).toContain('The service does not respond');
     await startService({
       TSIGIL_LISTEN: new URL(url).host,
       TSIGIL_ADMIN_TOKEN: service.token,
     });
     await remove(gone);
-    await expect.poll(() => verdict(gone), WAIT).toBe('unknown key');
+    await expect.poll(() => verdict(gone)).toBe('unknown key');
     expect(await verdict(key)).toBe('good');
   });
 
@@ -119,9 +117,9 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
       agent.start();
       if (round % 2 === 0) continue;
       for (const { id } of keys.values())
-        expect((await deliveries(service, id, 30)).state).toBe('delivered');
+        expect((await deliveries(service, id)).state).toBe('delivered');
     }
-    await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
+    await expect.poll(async () => (await shownServer(service)).state).toBe('live');
     for (const key of keys.values()) expect(await verdict(key)).toBe('good');
     await server.stop();
     await server.start();
@@ -133,11 +131,11 @@ describe.runIf(bind.installed)('an agent with a BIND server', () => {
     const { id } = (body as { tokens: { id: string }[] }).tokens[0] ?? { id: '' };
     await service.delete(`/v2/tokens/${id}`);
     const key = await createKey(service, 'later');
-    await expect.poll(() => agent.output(), { ...WAIT, timeout: 45_000 }).toContain('refuses');
+    await expect.poll(() => agent.output(), { timeout: 45_000 }).toContain('refuses');
     const members = { roles: ['nameserver-agent'], nameservers: [agent.id] };
     const created = await service.post('/v2/tokens', { name: 'agent-new', ...members });
     writeFileSync(agent.tokenFile, String(created.body.token));
-    expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
+    expect((await deliveries(service, key.id)).state).toBe('delivered');
   });
 
   test('the output of the agent contains no secret and no token', () => {

@@ -46,8 +46,8 @@ describe('with 64 open files', () => {
     await open(60);
     expect((await service.get('/v2/tlds')).status).toBe(200);
     expect(await refused('address')).toBe(48);
-    await expect.poll(() => cutOff('request_timeout'), { timeout: 10_000, interval: 100 }).toBe(12);
-    await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBeLessThanOrEqual(2);
+    await expect.poll(() => cutOff('request_timeout'), { interval: 100 }).toBe(12);
+    await expect.poll(countOpen, { interval: 100 }).toBeLessThanOrEqual(2);
   });
 
   test('the connections from several addresses do not exceed the total limit', async () => {
@@ -93,7 +93,7 @@ describe('a refused request', () => {
   test('ends with a closed connection even if the client neither reads nor closes it', async () => {
     service = await startServiceProcess(folder);
     await open(20, { text: 'NONSENSE\r\n\r\n', reads: false });
-    await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBe(1);
+    await expect.poll(countOpen, { interval: 100 }).toBe(1);
   });
 
   test('the service continues after CONNECT requests and connection resets', async () => {
@@ -104,7 +104,7 @@ describe('a refused request', () => {
       socket.resetAndDestroy();
     }
     await open(20, { text, reads: false });
-    await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBe(1);
+    await expect.poll(countOpen, { interval: 100 }).toBe(1);
   });
 });
 
@@ -124,7 +124,7 @@ describe('unread responses', () => {
   test('end with a closed connection after api.responseTimeoutSeconds', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
     await open(3, { text: await largeRequests(), reads: false });
-    await expect.poll(() => cutOff('unread_answer'), { timeout: 15_000, interval: 100 }).toBe(3);
+    await expect.poll(() => cutOff('unread_answer'), { interval: 100 }).toBe(3);
     expect(await countOpen()).toBeLessThanOrEqual(2); // includes a connection of the harness
   });
 

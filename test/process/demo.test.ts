@@ -52,10 +52,10 @@ function remains(folder: string): string[] {
 }
 
 describe('npm run demo', () => {
-  test.each(NAME_SERVERS.slice(0, sizeOf('demoServers')))(
+  const tested = NAME_SERVERS.slice(0, sizeOf('demoServers'));
+  test.each(tested.filter(({ program, debian }) => hasProgram(program, debian)))(
     'with $title, a key transfers a zone, the deleted key does not, and the demo removes its files and processes',
-    async ({ driver, program, title, debian }) => {
-      if (!hasProgram(program, debian)) return;
+    async ({ driver, title }) => {
       const folder = demoFolder();
       const { child, exited, err } = startDemo(folder, {}, driver);
       const out = await text(child.stdout);

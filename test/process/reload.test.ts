@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { request as startRequest } from 'node:http';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
@@ -102,7 +102,7 @@ describe('SIGHUP applies', () => {
     write('metrics-token', `${second}\n`);
     write('tsigil.yaml', 'log: {level: error}\n');
     service.process.kill('SIGHUP');
-    await vi.waitFor(async () => expect(await scrape(second)).toBe(200));
+    await expect.poll(() => scrape(second)).toBe(200);
     expect(await scrape(first)).toBe(401);
     const quiet = service.output();
     await service.get('/v2/limits');
@@ -125,7 +125,7 @@ describe('SIGHUP applies', () => {
     expect(body).toMatchObject({ max_zones: 7 });
     const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/v2/tlds')));
     expect(responses.map(({ status }) => status)).toContain(429);
-    await vi.waitFor(() => expect(service.output()).toContain('"route":"/v2/limits"'));
+    await expect.poll(() => service.output()).toContain('"route":"/v2/limits"');
   });
 
   test('a new administrator token from its file, and refuses the former token', async () => {

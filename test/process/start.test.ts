@@ -76,7 +76,7 @@ function readToken(file: string): string {
  */
 function runPrinted(service: ServiceProcess): unknown {
   const printed = /^Try it:\n\n((?: {2}.*\n)+)/m.exec(service.output())?.[1] ?? '';
-  const { stdout, status } = spawnSync('bash', ['-ec', printed], { encoding: 'utf8' });
+  const { stdout, status } = spawnSync('sh', ['-ec', printed], { encoding: 'utf8' });
   expect(status).toBe(0);
   return JSON.parse(stdout);
 }
@@ -105,28 +105,34 @@ test.each([
 });
 
 describe('the first administrator token', () => {
-  test('is in a file with mode 0600, and the printed commands use it', async () => {
+  test('is in a file with mode 0600, and not in the output', async () => {
     const service = await start();
     const file = join(folder, 'var/admin.token');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toMatch(/^tsigil_[\w-]{43}\n$/);
     expect(service.output()).not.toContain(readToken(file));
     expect(service.output()).toContain(`Created an administrator token in ${file}`);
-
-    expect(runPrinted(service)).toEqual({ tlds: [], links: { self: `${service.url}/v2/tlds` } });
     expect(await service.stop('SIGTERM')).toBe(0);
     expect(
       readdirSync(join(folder, 'var')).filter((name) => name.startsWith('admin.token')),
     ).toEqual(['admin.token']);
   });
 
-  test('can be used with the printed commands, even in a folder with blanks and quotes in its name', async () => {
-    const awkward = join(folder, `it's $HOME "here"`);
-    mkdirSync(awkward);
-    const service = await start(NO_CONFIGURATION, awkward);
-    readToken(join(awkward, 'var/admin.token'));
-    expect(runPrinted(service)).toEqual({ tlds: [], links: { self: `${service.url}/v2/tlds` } });
-  });
+  test.runIf(hasProgram('curl', 'curl'))(
+    'can be used with the printed commands, even in a folder with blanks and quotes in its name',
+    async () => {
+      for (const name of ['plain', `it's $HOME "here"`]) {
+        const home = join(folder, name);
+        mkdirSync(home);
+        const service = await start(NO_CONFIGURATION, home);
+        readToken(join(home, 'var/admin.token'));
+        expect(runPrinted(service)).toEqual({
+          tlds: [],
+          links: { self: `${service.url}/v2/tlds` },
+        });
+      }
+    },
+  );
 
   test('is created once, and is valid after a restart', async () => {
     await (await start()).stop('SIGTERM');

@@ -90,13 +90,11 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     service.process.kill(signal);
     await untilPrinted('stopping');
     await untilRefused(service.url);
-    const began = performance.now();
     expect(await finish(upload)).toMatchObject({
       status: 201,
       body: expect.stringContaining('sent while the service was stopping') as string,
     });
     expect(await exited).toBe(0);
-    expect(performance.now() - began).toBeLessThan(20_000); // the time limit is 60 s
     agent.destroy();
     expect(service.output()).toMatch(/"msg":"stopped"}\n$/);
 

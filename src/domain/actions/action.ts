@@ -73,7 +73,7 @@ export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
 /** A query parameter. */
 export interface ActionParameter<T = unknown> extends Kind<T> {
   readonly description: string;
-  readonly example: string;
+  readonly example: string | number;
   /** Whether requests may omit the parameter. The value of an omitted parameter is undefined. */
   readonly isOptional?: boolean;
 }

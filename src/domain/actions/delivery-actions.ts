@@ -48,7 +48,7 @@ const MAX_WAITING = 200;
 const wait = {
   ...integer(0, MAX_WAIT_SECONDS),
   description: 'The maximum time to wait until no name server is pending, in seconds.',
-  example: '5',
+  example: 5,
   isOptional: true,
 } as const;
 
@@ -286,7 +286,7 @@ export const DELIVERY_ACTIONS = [
       wait: {
         ...integer(0, MAX_WAIT_SECONDS),
         description: 'How many seconds to wait for work.',
-        example: '30',
+        example: 30,
         isOptional: true,
       },
     },

@@ -71,7 +71,7 @@ const LIMIT_PARAMETER = {
   ...PAGE_LIMIT,
   description:
     'The maximum number of items. A page may have fewer items even if another page follows.',
-  example: '100',
+  example: 100,
   isOptional: true,
 } as const;
 
@@ -130,7 +130,7 @@ export const BATCH_PARAMETERS = {
   marker: {
     ...integer(1, 2 ** 31 - 1),
     description: 'Begin after the batch with this number.',
-    example: '17',
+    example: 17,
     isOptional: true,
   },
   sort_dir: {

@@ -187,7 +187,9 @@ function describeFiles(files: ActionFiles): Content {
     const isJson = file.mediaType === 'application/json';
     const value: unknown = isJson ? JSON.parse(file.text) : file.text;
     const example = { summary, value };
-    const schema = { type: isJson ? ['object', 'array'] : 'string' };
+    const schema = isJson
+      ? { type: ['object', 'array'], items: { type: 'object' } }
+      : { type: 'string' };
     content[file.mediaType] = {
       schema,
       examples: { ...content[file.mediaType]?.examples, [name]: example },

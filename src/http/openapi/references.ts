@@ -27,6 +27,21 @@ export function referenceMembers(
   );
 }
 
+/**
+ * Returns the condition that a request body for a creation has either the required fields that
+ * references replace, or one of these references. Empty if references replace no required field.
+ */
+export function referenceCondition(type: ResourceType): JsonSchema {
+  const replaced = [...referredFields(type)].filter(
+    (field) => type.fields[field]?.onCreate === 'required',
+  );
+  if (replaced.length === 0) return {};
+  const members = references(type)
+    .filter(({ fields }) => replaced.every((field) => fields.includes(field)))
+    .map(({ member }) => [member]);
+  return { anyOf: [replaced, ...members].map((required) => ({ required })) };
+}
+
 /** Returns the fields that a request body may replace with a reference. */
 export function referredFields(type: ResourceType): ReadonlySet<string> {
   return new Set(references(type).flatMap(({ fields }) => fields));

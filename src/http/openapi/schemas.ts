@@ -16,7 +16,7 @@ import {
   requiredFields,
   UPDATED_AT,
 } from './examples.ts';
-import { referenceMembers, referredFields } from './references.ts';
+import { referenceCondition, referenceMembers, referredFields } from './references.ts';
 import { withDefaultsInWords } from './request-schema.ts';
 
 type Properties = Readonly<Record<string, JsonSchema>>;
@@ -206,6 +206,7 @@ function creation(type: ResourceType, fields: Properties): JsonSchema {
   const members = { ...Object.fromEntries(properties), ...referenceMembers(type, 'create') };
   return withDefaultsInWords({
     ...object(`A new ${type.title}.`, members, required),
+    ...referenceCondition(type),
     additionalProperties: false,
   });
 }

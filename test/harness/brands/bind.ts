@@ -19,7 +19,7 @@ const listsOf = (zones: readonly string[]) =>
 export const bind: Brand = {
   name: 'BIND',
   driver: 'bind',
-  installed: hasProgram('named', 'bind9'),
+  isInstalled: () => hasProgram('named', 'bind9'),
   foreign: 'rndc-key',
   configure(folder, port, controlPort, zones = ZONES) {
     writeFileSync(join(folder, 'rndc.key'), controlKey(randomBytes(32).toString('base64')));

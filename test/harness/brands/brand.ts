@@ -5,7 +5,8 @@ import type { DrivenServer, ServerRecipe } from '../driven-server.ts';
 export interface Brand extends ServerRecipe {
   /** The name of the driver. */
   readonly driver: string;
-  readonly installed: boolean;
+  /** Returns whether the program is installed, as `hasProgram` does. */
+  isInstalled(): boolean;
   /** Returns the driver's options for a server. */
   options(server: Pick<DrivenServer, 'folder' | 'controlPort'>): Record<string, unknown>;
   /**

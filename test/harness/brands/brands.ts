@@ -4,7 +4,5 @@ import { knot } from './knot.ts';
 import { nsd } from './nsd.ts';
 import { powerdns } from './powerdns.ts';
 
-/** The brands that have a driver and are installed. */
-export const BRANDS: readonly Brand[] = [bind, knot, nsd, powerdns].filter(
-  ({ installed }) => installed,
-);
+/** The brands that have a driver. */
+export const BRANDS: readonly Brand[] = [bind, knot, nsd, powerdns];

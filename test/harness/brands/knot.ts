@@ -20,7 +20,7 @@ const rulesOf = (zones: readonly string[]) =>
 export const knot: Brand = {
   name: 'Knot',
   driver: 'knot',
-  installed: hasProgram('knotd', 'knot'),
+  isInstalled: () => hasProgram('knotd', 'knot'),
   foreign: 'hand-made.example',
   configure(folder, port, _controlPort, zones = ZONES) {
     writeFileSync(join(folder, 'keys', 'tsigil.conf'), rulesOf(zones));
@@ -84,7 +84,7 @@ export function knotc(
 export const knotDatabase: Brand = {
   name: 'Knot with a database',
   driver: 'knot',
-  installed: knot.installed,
+  isInstalled: () => knot.isInstalled(),
   foreign: knot.foreign,
   configure(folder, port, controlPort) {
     knot.configure(folder, port, controlPort);

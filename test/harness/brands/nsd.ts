@@ -14,7 +14,7 @@ const patternsOf = (zones: readonly string[]) =>
 export const nsd: Brand = {
   name: 'NSD',
   driver: 'nsd',
-  installed: hasProgram('nsd', 'nsd'),
+  isInstalled: () => hasProgram('nsd', 'nsd'),
   foreign: 'hand-made.example',
   configure(folder, port, _controlPort, zones = ZONES) {
     writeFileSync(join(folder, 'keys', 'tsigil.conf'), patternsOf(zones));

@@ -36,7 +36,7 @@ export async function call(
 export const powerdns: Brand = {
   name: 'PowerDNS',
   driver: 'powerdns',
-  installed:
+  isInstalled: () =>
     hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-backend-sqlite3'),
   foreign: FOREIGN,
   configure(folder, port, controlPort, zones = ZONES) {
