@@ -185,8 +185,9 @@ export async function findServedZone(
   server: NameServer,
   zones: readonly string[],
 ): Promise<string | undefined> {
+  const left = [...zones];
   for (let tried = 0; tried < Math.min(zones.length, ZONES_SEARCHED); tried += 1) {
-    const zone = zones[tried === 0 ? 0 : randomInt(zones.length)] ?? '';
+    const [zone = ''] = left.splice(tried === 0 ? 0 : randomInt(left.length), 1);
     try {
       const message = decodeMessage(
         await firstResponse(server, request('query', zone), 'udp', TIMEOUTS),

@@ -4,7 +4,8 @@
  * bidirectional marks, embeddings, overrides and isolates, and halves of surrogate pairs, which
  * UTF-8 cannot encode.
  */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
+const UNPRINTABLE =
+  /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
 /**
  * Returns text from a server or a file on one line. Escapes unprintable characters as in JSON:
