@@ -43,7 +43,7 @@ export const TEST_MASTER_KEY = formatMasterKey(masterKeyOf(randomBytes(32)));
  * Returns a master key for a service on PostgreSQL, unless the test sets one. An embedded database
  * creates its own.
  */
-function encryptionOf(variables: Record<string, string>): Record<string, string> {
+export function encryptionOf(variables: Record<string, string>): Record<string, string> {
   const isSet = Object.keys(variables).some((name) => name.startsWith('TSIGIL_ENCRYPTION_'));
   return isSet || variables.TSIGIL_DATABASE_URL?.startsWith('postgres') !== true
     ? {}

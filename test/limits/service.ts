@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, type Client } from '../harness/client.ts';
 import { recordShown } from '../harness/evidence.ts';
-import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
+import { cleanEnvironment, encryptionOf, PROGRAM, temporaryFolder } from '../harness/service.ts';
 
 /**
  * The time in milliseconds that a service may take to stop: 10 s for requests in progress, and a
@@ -51,6 +51,7 @@ export async function startAttackedService(
     TSIGIL_LISTEN: '127.0.0.1:0',
     TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}`,
     TSIGIL_ADMIN_TOKEN: adminToken,
+    ...encryptionOf(variables),
     ...variables,
   });
   const logFile = join(folder, 'log');
