@@ -16,7 +16,7 @@ const MODULES = [
   'encryption/keyring',
   'service',
   'store/open-database',
-  'store/secrets/start',
+  'store/sql/data-keys',
 ];
 
 let built;

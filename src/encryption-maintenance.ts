@@ -18,9 +18,9 @@ import { assertSchema, migrate, NEWEST_SCHEMA } from './store/migrate.ts';
 import { localEntry, recordLocally } from './store/audit/local.ts';
 import { countUnder } from './store/secrets/encryption.ts';
 import { checkCredentials, signCredentials } from './store/secrets/credentials.ts';
-import { liveProcesses } from './store/secrets/processes.ts';
 import { SECRET_PLACES } from './store/secrets/re-encrypt.ts';
 import { planReset, resetSecrets, type ResetPlan } from './store/secrets/reset.ts';
+import { assertUnused } from './store/sql/other-users.ts';
 import { insertRecord } from './store/sql/audit-records.ts';
 import { assertMasterKey } from './store/secrets/start.ts';
 import type { Database } from './store/sql/sql.ts';
@@ -79,12 +79,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
       throw new ServiceError('bad_request', NO_MASTER_KEY);
     const clock = createClock();
     await migrate(database, clock());
-    const [process] = database.exclusive ? [] : await liveProcesses(database.reads);
-    if (process !== undefined)
-      throw new ServiceError(
-        'unavailable',
-        `A service on '${process.host}' used the database in the last 35 s. Stop the service and repeat the command`,
-      );
+    await assertUnused(database);
     const { keys, dataKeys } = await planReset(database.reads, keyring);
     if (keys.length === 0 && dataKeys.length === 0)
       return 'Every secret is readable. Nothing was changed.\n';

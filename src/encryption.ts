@@ -5,7 +5,6 @@ import {
   createMasterKeyFile,
   findMasterKeys,
   readMasterKeyFile,
-  type FoundMasterKeys,
 } from './encryption/master-keys.ts';
 import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
@@ -33,8 +32,6 @@ export interface OpenedKeyring extends MasterKeySource {
   /** The id of the file's owner, unless the owner is root or the user of this process. */
   readonly otherOwner: number | undefined;
   readonly createMasterKey: (() => MasterKey) | undefined;
-  /** Reads the master keys again. */
-  readMasterKeys(): Pick<FoundMasterKeys, 'keys' | 'problem'>;
 }
 
 /** Returns the master key file beside an embedded database, or undefined for other databases. */
@@ -54,7 +51,10 @@ export function openKeyring(database: string, settings: Config['encryption']): O
   if (found?.problem !== undefined && !kind.shared && !existsSync(resolve(location)))
     throw new ServiceError('unavailable', found.problem);
   return {
-    keyring: createKeyring(found?.keys ?? []),
+    keyring: createKeyring(
+      found?.keys ?? [],
+      () => findMasterKeys(settings, ownFile) ?? { keys: [] },
+    ),
     required: settings.required,
     source: found?.source,
     problem: found?.problem,
@@ -62,7 +62,6 @@ export function openKeyring(database: string, settings: Config['encryption']): O
     isReadable: found?.isReadable === true,
     otherOwner: found?.otherOwner,
     createMasterKey: ownFile === undefined ? undefined : () => createAt(ownFile),
-    readMasterKeys: () => findMasterKeys(settings, ownFile) ?? { keys: [] },
   };
 }
 

@@ -24,8 +24,8 @@ import {
   type ChangesSince,
   type TrailEnd,
 } from './store/restore.ts';
-import { liveProcesses } from './store/secrets/processes.ts';
 import { assertMasterKey } from './store/secrets/start.ts';
+import { assertUnused } from './store/sql/other-users.ts';
 import type { Snapshot } from './store/sql/sql.ts';
 import { createReader } from './store/store.ts';
 
@@ -107,14 +107,7 @@ async function prepareDump(
 /** Throws `unavailable` if a service uses the database. Ignores a database that cannot be read. */
 async function assertStopped(open: () => Promise<Snapshot>): Promise<void> {
   const snapshot = await open().catch(() => undefined);
-  const processes = await (snapshot && liveProcesses(snapshot.reads).catch(() => []));
-  const process = processes?.[0];
-  await snapshot?.close();
-  if (process !== undefined)
-    throw new ServiceError(
-      'unavailable',
-      `A service on '${process.host}' used the database in the last 35 s. Stop the service and repeat the command`,
-    );
+  if (snapshot !== undefined) await assertUnused(snapshot).finally(() => snapshot.close());
 }
 
 /**

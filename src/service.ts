@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
@@ -120,7 +119,6 @@ export async function startService(config: Config, given: ServiceDependencies): 
       ...secrets,
       database,
       now: clock,
-      process: { id: processId, host: hostname() },
       failed: (err) => log.error({ err }, 'The encryption keys could not be updated'),
       intervalMs: given.encryptionIntervalMs,
     });

@@ -84,7 +84,7 @@ async function openStore(isEncrypted) {
   const [{ openDatabase }, { insertDataKey }, { createKeyring }, { masterKeyOf }] =
     await Promise.all([
       source('store/open-database'),
-      source('store/secrets/start'),
+      source('store/sql/data-keys'),
       source('encryption/keyring'),
       source('domain/encryption/master-key'),
     ]);

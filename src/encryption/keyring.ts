@@ -1,12 +1,14 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import type {
   AuditKey,
+  FoundKeys,
   KeyPurpose,
   Keyring,
   SecretCipher,
   WrappedKey,
 } from '../domain/encryption/keyring.ts';
 import type { MasterKey } from '../domain/encryption/master-key.ts';
+import { ServiceError } from '../domain/model/errors.ts';
 import { messageOf } from '../net/faults.ts';
 import { open, seal } from './seal.ts';
 import { createSecretCache } from './secret-cache.ts';
@@ -29,11 +31,14 @@ interface OpenKey extends WrappedKey {
 
 /**
  * Creates a keyring without data keys. Without master keys, the keyring stores secrets in clear
- * text.
+ * text. `read` reads the current master keys.
  */
-export function createKeyring(given: readonly MasterKey[]): Keyring {
+export function createKeyring(
+  given: readonly MasterKey[],
+  read: () => FoundKeys = () => ({ keys: given }),
+): Keyring {
   let masterKeys = given;
-  let loaded = new Map<number, OpenKey | undefined>();
+  const loaded = new Map<number, OpenKey | undefined>();
   let active: OpenKey | undefined;
   let mac: OpenKey | undefined;
   let acceptsClearText = true;
@@ -109,29 +114,33 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
 
   return {
     cipherOf,
-    auditKey: (number) => auditKeyOf(number === undefined ? mac : loaded.get(number)),
+    auditKey: () => auditKeyOf(mac),
     credentialMac(table, members) {
       if (masterKeys.length === 0) return null;
       const signed = JSON.stringify([table, ...members.filter(([, value]) => value !== null)]);
       return mac && hmac(mac.macs.credentials, signed);
     },
     isLoaded: (number) => loaded.has(number),
-    lacking: (keys, using) => keys.filter((key) => unwrap(key, using) === undefined),
     load(keys) {
-      const former = loaded;
-      const missing: WrappedKey[] = [];
-      loaded = new Map();
-      for (const key of keys) {
-        const opened = unwrap(key);
-        if (opened === undefined) missing.push(key);
-        // A number always identifies the same data key.
-        const known = former.get(key.number);
-        loaded.set(key.number, opened ?? (known && { ...known, ...key }));
+      // A number always identifies the same data key.
+      const added = keys.filter(({ number }) => loaded.get(number) === undefined);
+      if (added.some((key) => unwrap(key) === undefined)) {
+        const found = read().keys;
+        if (added.every((key) => unwrap(key, found) !== undefined)) masterKeys = found;
       }
-      const open = [...loaded.values()].filter((key) => key !== undefined);
-      active = open.findLast(({ state, purpose }) => state === 'active' && purpose === 'secrets');
-      mac = open.findLast(({ purpose }) => purpose === 'mac');
-      return missing;
+      for (const key of added) loaded.set(key.number, unwrap(key));
+      const newest = (purpose: KeyPurpose) =>
+        keys.map(({ number }) => loaded.get(number)).findLast((key) => key?.purpose === purpose);
+      active = newest('secrets') ?? active;
+      mac = newest('mac') ?? mac;
+      return keys.filter(({ number }) => loaded.get(number) === undefined);
+    },
+    readMasterKeys(keys) {
+      const { keys: found, problem } = read();
+      const lacking = keys.filter((key) => unwrap(key, found) === undefined);
+      const refused = problem ?? problemWith(found, lacking, masterKeys.length > 0);
+      if (refused !== undefined) throw new ServiceError('bad_request', refused);
+      masterKeys = found;
     },
     get masterKeys() {
       return masterKeys;
@@ -140,12 +149,12 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
       masterKeys = keys;
     },
     newDataKey: (number, purpose, createdAt) =>
-      wrap(randomBytes(KEY_OCTETS), { number, purpose, state: 'active', createdAt }),
+      wrap(randomBytes(KEY_OCTETS), { number, purpose, createdAt }),
     rewrap(key) {
       const opened = unwrap(key);
       if (opened === undefined) throw new Error(`No master key unwraps data key ${key.number}`);
-      const { number, purpose, state, createdAt } = key;
-      return wrap(opened.key, { number, purpose, state, createdAt });
+      const { number, purpose, createdAt } = key;
+      return wrap(opened.key, { number, purpose, createdAt });
     },
     requireEncryption() {
       acceptsClearText = false;
@@ -154,9 +163,23 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
   };
 }
 
+/** Returns why master keys cannot be used, or undefined if they unwrap every data key. */
+function problemWith(
+  found: readonly MasterKey[],
+  lacking: readonly WrappedKey[],
+  isEncrypted: boolean,
+): string | undefined {
+  if (found.length === 0)
+    return isEncrypted
+      ? 'The master key file no longer exists. Restore it'
+      : 'No master key is configured. Set encryption.masterKeyFile and restart the service';
+  if (lacking.length === 0) return undefined;
+  const ids = [...new Set(lacking.map(({ wrappedBy }) => wrappedBy))].join(', ');
+  return `The source of master keys contains ${found.map(({ id }) => id).join(', ')} and lacks master key ${ids}. Add the line of that key after the line of the new key`;
+}
+
 function auditKeyOf(key: OpenKey | undefined): AuditKey | undefined {
-  if (key?.purpose !== 'mac') return undefined;
-  return { number: key.number, hmac: (text) => hmac(key.macs.audit, text) };
+  return key && { number: key.number, hmac: (text) => hmac(key.macs.audit, text) };
 }
 
 function openKey(wrapped: WrappedKey, key: Buffer): OpenKey {

@@ -237,8 +237,7 @@ export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): 
     {
       name: 'tsigil_data_key_age_seconds',
       help: 'Age of the data key that encrypts new secrets. 0 without encryption.',
-      valueOf: ({ data_keys: keys }) =>
-        ageSeconds(keys.find(({ state }) => state === 'active')?.created_at),
+      valueOf: ({ data_keys: keys }) => ageSeconds(keys.at(-1)?.created_at),
     },
   ]);
 }

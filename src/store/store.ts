@@ -123,9 +123,15 @@ export function createStore(database: Database): Store {
           outcome.announced = added;
         });
       try {
-        const result = await database.write((sql) =>
-          work(writerOn(readerFor(sql), sql, tableFor, database, noteChange, announce(sql))),
-        );
+        const transact = () =>
+          database.write((sql) =>
+            work(writerOn(readerFor(sql), sql, tableFor, database, noteChange, announce(sql))),
+          );
+        const result = await transact().catch(async (error: unknown) => {
+          if (!(error instanceof DeletedKeyError) || database.keyring === undefined) throw error;
+          await loadDataKeys(database.reads, database.keyring);
+          return transact();
+        });
         if (outcome.announced) notify();
         return result;
       } finally {
@@ -163,7 +169,7 @@ function writerOn(
   const refused = async (type: ResourceType, cause: unknown): Promise<never> => {
     if (database.dialect.isUniqueViolation(cause))
       throw new ServiceError('duplicate', { type }, { cause });
-    if (database.dialect.isReferenceViolation(cause)) throw await deletedKey(database, cause);
+    if (database.dialect.isReferenceViolation(cause)) throw new DeletedKeyError({ cause });
     throw cause;
   };
   const change = async (
@@ -229,12 +235,9 @@ function writerOn(
   };
 }
 
-/**
- * Returns the error for a change with a data key that another process has deleted. Loads the data
- * keys again.
- */
-async function deletedKey({ keyring, reads }: Database, cause: unknown): Promise<ServiceError> {
-  if (keyring !== undefined) await loadDataKeys(reads, keyring);
-  const message = 'The data key of this process was deleted. Repeat the request';
-  return new ServiceError('unavailable', message, { retryAfterSeconds: 1, cause });
+/** A change with a data key that another process has deleted after a rotation. */
+class DeletedKeyError extends Error {
+  constructor(options: ErrorOptions) {
+    super('The data key of this process was deleted', options);
+  }
 }

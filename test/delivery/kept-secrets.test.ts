@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { DriverError } from '../../src/nameservers/driver.ts';
 import { makePass } from '../../src/nameservers/reconciler/pass.ts';
-import { insertDataKey } from '../../src/store/secrets/start.ts';
+import { insertDataKey } from '../../src/store/sql/data-keys.ts';
 import { openFolderDelivery, passDependencies } from './set-up.ts';
 
 test('no message contains a part of a secret that the service can no longer decrypt', async () => {
@@ -22,7 +22,7 @@ test('no message contains a part of a secret that the service can no longer decr
   await opened.database.write(async (sql) => {
     await insertDataKey(sql, {
       ...({ number: 9, purpose: 'secrets', wrapped: 'x', wrappedBy: 'x' } as const),
-      ...({ state: 'draining', createdAt: '2026-01-02T03:04:05.000006' } as const),
+      createdAt: '2026-01-02T03:04:05.000006',
     });
     await sql.run('UPDATE tsigkeys SET secret_key = 9', []);
   });

@@ -8,7 +8,7 @@ import { nameServer } from '../../src/domain/resources/name-server.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { DriverError } from '../../src/nameservers/driver.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
-import { insertDataKey } from '../../src/store/secrets/start.ts';
+import { insertDataKey } from '../../src/store/sql/data-keys.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
 import { temporaryFolder } from '../harness/service.ts';
@@ -134,7 +134,7 @@ describe('a pass', () => {
     await opened.database.write(async (sql) => {
       await insertDataKey(sql, {
         ...({ number: 9, purpose: 'secrets', wrapped: 'x', wrappedBy: 'x' } as const),
-        ...({ state: 'draining', createdAt: '2026-01-02T03:04:05.000006' } as const),
+        createdAt: '2026-01-02T03:04:05.000006',
       });
       await sql.run('UPDATE tsigkeys SET secret_key = 9 WHERE id = ?', [unknown]);
     });

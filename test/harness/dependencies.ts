@@ -60,8 +60,7 @@ export function serverDependenciesOn(
     encryption: {
       status: absent,
       verify: absent,
-      prune: absent,
-      rotateDataKey: absent,
+      rotate: absent,
       rotateMasterKey: absent,
     },
     audit: {

@@ -9,7 +9,7 @@ import { verification } from '../harness/trail.ts';
 
 interface Status {
   master_keys: string[];
-  data_keys: { number: number; state: string; master_key: string; secrets: number }[];
+  data_keys: { number: number; master_key: string; secrets: number }[];
   clear_text: number;
   unreadable: number;
 }
@@ -55,6 +55,12 @@ async function until(wanted: (status: Status) => boolean): Promise<Status> {
     .then(() => status());
 }
 
+/** Rotates the data key, as soon as the last rotation is complete. */
+async function rotate(): Promise<void> {
+  const response = () => service.post('/v2/encryption/rotate', undefined);
+  await expect.poll(async () => (await response()).status).toBe(200);
+}
+
 async function expectSameSecrets(): Promise<void> {
   const listed = (await service.get('/v2/tsigkeys')).body.tsigkeys as {
     id: string;
@@ -67,7 +73,7 @@ describe('/v2/encryption', () => {
   test('200 with the master keys, the data keys and the number of secrets of each data key', async () => {
     expect(await status()).toMatchObject({
       master_keys: [masterKey],
-      data_keys: [{ number: 1, state: 'active', master_key: masterKey, secrets: 20 }],
+      data_keys: [{ number: 1, master_key: masterKey, secrets: 20 }],
       clear_text: 0,
       lost_count: 0,
       lost: [],
@@ -83,27 +89,26 @@ describe('/v2/encryption', () => {
     });
     const reader = service.with(body.token);
     expectError(await reader.get('/v2/encryption'), 401, 'access_denied');
-    expectError(
-      await reader.post('/v2/encryption/rotate-data-key', undefined),
-      401,
-      'access_denied',
-    );
+    expectError(await reader.post('/v2/encryption/rotate', undefined), 401, 'access_denied');
   });
 
   test('200 for a rotation of the data key, and the new key then encrypts every secret', async () => {
-    expect((await service.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
-    const after = await until(({ data_keys: keys }) => keys[0]?.state === 'retired');
-    expect(after.data_keys).toMatchObject([
-      { number: 1, state: 'retired', secrets: 0 },
-      { number: 3, state: 'active', secrets: 20 },
-    ]);
+    expect((await service.post('/v2/encryption/rotate', undefined)).status).toBe(200);
+    const after = await until(({ data_keys: keys }) => keys.length === 1);
+    expect(after.data_keys).toMatchObject([{ number: 3, secrets: 20 }]);
     await expectSameSecrets();
-    const pruned = (await service.post('/v2/encryption/prune', undefined))
-      .body as unknown as Status;
-    expect(pruned.data_keys.map(({ number }) => number)).toEqual([3]);
     await service.close();
     await start();
     await expectSameSecrets();
+  });
+
+  test('409 for a second rotation until the first is complete, and never three data keys', async () => {
+    const wrapped = [service.post('/v2/encryption/rotate', undefined)];
+    wrapped.push(service.post('/v2/encryption/rotate', undefined));
+    const [one, two] = (await Promise.all(wrapped)).toSorted((a, b) => a.status - b.status);
+    expect([one?.status, two?.status, two?.body.type]).toEqual([200, 409, 'rotation_in_progress']);
+    await rotate();
+    expect((await status()).data_keys.length).toBeLessThanOrEqual(2);
   });
 
   test('200 for a rotation of the master key, and the service then starts without the old master key', async () => {
@@ -135,12 +140,11 @@ describe('/v2/encryption', () => {
     };
     await mark('before.example');
     await restart();
-    expect((await service.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
-    await until(({ data_keys: keys }) => keys[0]?.state === 'retired');
+    expect((await service.post('/v2/encryption/rotate', undefined)).status).toBe(200);
+    await until(({ data_keys: keys }) => keys[0]?.number === 3);
     await mark('after-the-data-key.example');
     addMasterKey(join(folder, 'own.key'));
     expect((await service.post('/v2/encryption/rotate-master-key', undefined)).status).toBe(200);
-    expect((await service.post('/v2/encryption/prune', undefined)).status).toBe(200);
     await mark('after-the-master-key.example');
     const [line] = readFileSync(join(folder, 'own.key'), 'utf8').split('\n');
     writeFileSync(join(folder, 'own.key'), `${line}\n`);
@@ -194,17 +198,14 @@ describe('/v2/encryption', () => {
     createMasterKeyFile(join(folder, 'own.key'));
     await expect
       .poll(
-        async () => {
-          await service.post('/v2/encryption/prune', undefined);
-          return service.log.filter((line) => line.includes('uses the former master keys')).length;
-        },
+        () => service.log.filter((line) => line.includes('uses the former master keys')).length,
         { timeout: 20_000 },
       )
       .toBe(1);
     const { body } = await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'new.example' });
     secrets.set(body.id as string, body.secret as string);
     expect((await status()).clear_text).toBe(0);
-    await service.post('/v2/encryption/rotate-data-key', undefined);
+    expectError(await service.post('/v2/encryption/rotate', undefined), 400, 'bad_request');
     expect((await service.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
     await service.close();
     writeFileSync(join(folder, 'own.key'), own);
@@ -241,13 +242,10 @@ describe('/v2/encryption', () => {
         expect((await service.patch(`/v2/tsigkeys/${id}`, { secret })).status).toBe(200);
         secrets.set(id, secret);
       });
-      const rotations = [service.post('/v2/encryption/rotate-data-key', undefined)];
-      expect((await Promise.all(rotations)).map((response) => response.status)).toEqual([200]);
+      await rotate();
       await Promise.all(changes);
     }
-    await until(({ data_keys: keys }) =>
-      keys.every(({ state, secrets: count }) => state === 'active' || count === 0),
-    );
+    await until(({ data_keys: keys }) => keys.length === 1);
     await expectSameSecrets();
   });
 });

@@ -64,9 +64,8 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/audit/verify': '- - - -',
   'GET /v2/encryption': '- - - -',
   'POST /v2/encryption/verify': '- - - -',
-  'POST /v2/encryption/rotate-data-key': '- - - -',
+  'POST /v2/encryption/rotate': '- - - -',
   'POST /v2/encryption/rotate-master-key': '- - - -',
-  'POST /v2/encryption/prune': '- - - -',
 };
 
 const ROWS = Object.entries(MATRIX).flatMap(([route, cells]) => {

@@ -157,10 +157,12 @@ describe('encryption reset', () => {
     createMasterKeyFile(keyFile);
     await withService(masterKey(), async (service) => {
       await create(service, 3);
-      await expect.poll(() => value('SELECT count(*)::int AS n FROM encryption_processes')).toBe(1);
       await client.query("UPDATE tsigkeys SET secret = 'AAAA' WHERE name = 'k1'");
       const { status, stderr } = reset('--yes');
-      expect([status, stderr]).toEqual([1, expect.stringContaining('A service on')]);
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringMatching(/A process on '.+' uses the database/),
+      ]);
     });
     expect(await value("SELECT secret FROM tsigkeys WHERE name = 'k1'")).toBe('AAAA');
     expect(await value('SELECT count(*)::int FROM lost_secrets')).toBe(0);

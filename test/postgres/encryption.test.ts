@@ -32,13 +32,22 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(variables: Record<string, string> = {}): Promise<TestService> {
+async function start(
+  variables: Record<string, string> = {},
+  encryptionIntervalMs = 200,
+): Promise<TestService> {
   const service = await startTestService(
     { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: ADMIN, ...variables },
-    { folder, encryptionIntervalMs: 200 },
+    { folder, encryptionIntervalMs },
   );
   services.push(service);
   return service;
+}
+
+/** Rotates the data key, as soon as the last rotation is complete. */
+async function rotate(service: TestService): Promise<void> {
+  const response = () => service.post('/v2/encryption/rotate', undefined);
+  await expect.poll(async () => (await response()).status).toBe(200);
 }
 
 async function run(variables: Record<string, string>, ...words: string[]) {
@@ -123,11 +132,9 @@ test('no request fails while four processes write and the data and master keys r
   });
   const rotations = sizeOf('keyRotations');
   for (let round = 0; round < rotations; round += 1) {
-    expect((await first.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
+    await rotate(first);
     addMasterKey(file);
-    await expect
-      .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status)
-      .toBe(200);
+    expect((await first.post('/v2/encryption/rotate-master-key', undefined)).status).toBe(200);
   }
   isDone = true;
   await Promise.all(writers);
@@ -138,23 +145,42 @@ test('no request fails while four processes write and the data and master keys r
   expect((await first.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
 }, 120_000);
 
-test('409 for a rotation to a master key that another process lacks, and 200 once that process has the key', async () => {
+test('a process keeps all secrets after a rotation to a master key that it lacks, and uses the key once its file has it', async () => {
   const [one, other] = [join(folder, 'one.key'), join(folder, 'other.key')];
   createMasterKeyFile(one);
   copyFileSync(one, other);
   const first = await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: one });
-  await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: other });
-  await expect
-    .poll(() => query('SELECT count(*)::int AS n FROM encryption_processes'))
-    .toEqual([{ n: 2 }]);
+  const late = await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: other });
   const { id } = addMasterKey(one);
-  const refused = await first.post('/v2/encryption/rotate-master-key', undefined);
-  expect([refused.status, refused.body.type]).toEqual([409, 'key_not_distributed']);
-  expect(refused.body.message).toContain(id);
+  const { body } = await first.post('/v2/encryption/rotate-master-key', undefined);
+  expect(body.data_keys).toMatchObject([{ master_key: id }]);
+  const created = await late.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'late.example' });
+  expect(created.status).toBe(201);
+  const refused = await late.post('/v2/encryption/rotate', undefined);
+  expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(id)]);
   copyFileSync(one, other);
+  await rotate(late);
+  const path = `/v2/tsigkeys/${created.body.id}`;
   await expect
-    .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status)
-    .toBe(200);
+    .poll(() => query('SELECT DISTINCT secret_key FROM tsigkeys'))
+    .toEqual([{ secret_key: 3 }]);
+  for (const each of [first, late])
+    expect((await each.get(path)).body.secret).toBe(created.body.secret);
+});
+
+test('201 from a process that has not noticed that its data key was replaced and deleted', async () => {
+  const file = join(folder, 'own.key');
+  createMasterKeyFile(file);
+  const first = await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file });
+  const late = await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file }, 60_000);
+  await rotate(first);
+  await expect
+    .poll(() => query('SELECT number FROM data_keys ORDER BY 1'))
+    .toEqual([{ number: 2 }, { number: 3 }]);
+  const names = ['one.example', 'two.example', 'three.example'];
+  const made = names.map((name) => late.post('/v2/tsigkeys', { ...KEY_MEMBERS, name }));
+  expect((await Promise.all(made)).map(({ status }) => status)).toEqual([201, 201, 201]);
+  expect(await query('SELECT DISTINCT secret_key FROM tsigkeys')).toEqual([{ secret_key: 3 }]);
 });
 
 test('without a master key, the service and check-config exit with 1 and change nothing, unless encryption.required is false', async () => {

@@ -18,9 +18,8 @@ import type { Ask, LocalCommands } from './local-commands.ts';
 const REQUESTS = {
   status:
     'print the keys that encrypt secrets, and how many secrets each encrypts; exit with 1 if secrets are in clear text',
-  'rotate-data-key': 'create a data key, and encrypt all secrets with it in the background',
+  rotate: 'encrypt all secrets with a new data key in the background',
   'rotate-master-key': 'encrypt the data keys with the first key in the master key file',
-  prune: 'delete data keys that no longer encrypt a secret',
 };
 
 /** Adds the commands for the encryption of secrets. */
@@ -32,7 +31,7 @@ export function addEncryptionCommands(
   const parent = program
     .command('encryption')
     .description('manage the keys that encrypt secrets in the database');
-  addExamples(parent, ['tsigil encryption status', 'tsigil encryption rotate-data-key']);
+  addExamples(parent, ['tsigil encryption status', 'tsigil encryption rotate']);
   for (const [name, description] of Object.entries(REQUESTS)) {
     const method = name === 'status' ? 'GET' : 'POST';
     const path = name === 'status' ? '/v2/encryption' : `/v2/encryption/${name}`;
@@ -155,8 +154,8 @@ function assertEncrypted({ master_keys: keys, clear_text: count }: EncryptionSta
 
 function describeStatus(status: EncryptionStatus): string[] {
   const keys = status.data_keys.map(
-    ({ number, state, master_key: masterKey, created_at: created, secrets }) =>
-      `Data key ${number}: ${state}, ${secrets} secrets, created ${created}, master key ${masterKey}`,
+    ({ number, master_key: masterKey, created_at: created, secrets }) =>
+      `Data key ${number}: ${secrets} secrets, created ${created}, master key ${masterKey}`,
   );
   const more = status.lost_count - status.lost.length;
   return [

@@ -26,7 +26,6 @@ const EXAMPLE: EncryptionStatus = {
   data_keys: [
     {
       number: 1,
-      state: 'active',
       master_key: '7Q4KZ2XA',
       created_at: '2026-11-21T09:30:00.000000',
       secrets: 12,
@@ -35,7 +34,7 @@ const EXAMPLE: EncryptionStatus = {
   clear_text: 0,
   unreadable: 0,
   lost_count: 0,
-  audit_key: 2,
+  mac_key: 2,
   lost: [],
   required: false,
 };
@@ -124,22 +123,16 @@ export const ENCRYPTION_ACTIONS = [
     run: ({ dependencies }) => dependencies.encryption.verify(),
   }),
   keyAction(
-    'rotate-data-key',
-    'Rotate the data key',
-    'Creates a data key for new secrets. The service encrypts all other secrets with this key in the background.',
-    (encryption, entry) => encryption.rotateDataKey(entry),
+    'rotate',
+    'Encrypt all secrets with a new key',
+    'Creates a data key for new secrets. The service encrypts all other secrets with this key in the background, and then deletes the former key. Returns 409 until the last rotation is complete.',
+    (encryption, entry) => encryption.rotate(entry),
+    ['rotation_in_progress'],
   ),
   keyAction(
     'rotate-master-key',
     'Rotate the master key',
-    'Reads the master key file again, and encrypts all data keys with the first key in the file. Returns 409 if another process has not loaded this key yet.',
+    'Reads the master key file again, and encrypts all data keys with the first key in the file. Copy the file to every machine of the service first.',
     (encryption, entry) => encryption.rotateMasterKey(entry),
-    ['key_not_distributed'],
-  ),
-  keyAction(
-    'prune',
-    'Delete retired data keys',
-    'Deletes the retired data keys that encrypt no secret.',
-    (encryption, entry) => encryption.prune(entry),
   ),
 ];

@@ -16,13 +16,13 @@ export const secretFields = perType((type): readonly string[] =>
 export type KeyPurpose = 'secrets' | 'mac';
 
 /**
- * The states of data keys. The active key encrypts new secrets. A draining key still encrypts
- * existing rows, or another process may still use the key for new rows. A retired key encrypts no
- * row and can be deleted.
+ * The master keys of a source: the first wraps data keys, and all unwrap them. Without keys,
+ * `problem` states why the source cannot be used.
  */
-export const KEY_STATES = ['active', 'draining', 'retired'] as const;
-
-export type KeyState = (typeof KEY_STATES)[number];
+export interface FoundKeys {
+  readonly keys: readonly MasterKey[];
+  readonly problem?: string | undefined;
+}
 
 /** A data key as the database stores it: encrypted with a master key ("wrapped"). */
 export interface WrappedKey {
@@ -32,7 +32,6 @@ export interface WrappedKey {
   readonly wrapped: string;
   /** The id of the master key that wraps the data key. */
   readonly wrappedBy: string;
-  readonly state: KeyState;
   /** The time of creation, in the timestamp format of the API. */
   readonly createdAt: string;
 }
@@ -71,11 +70,8 @@ export interface Keyring {
    * column or row.
    */
   cipherOf(table: string, column: string): SecretCipher;
-  /**
-   * Returns the audit key derived from the MAC key with this number, by default the newest. Returns
-   * undefined if no such key exists, or if no master key unwraps it.
-   */
-  auditKey(number?: number): AuditKey | undefined;
+  /** Returns the audit key; undefined if no master key unwraps the MAC key, or none exists. */
+  auditKey(): AuditKey | undefined;
   /**
    * Returns the MAC of a row that stands for a credential, over its table and all given members
    * except null ones. Returns null if no master key is configured, and undefined if a master key is
@@ -87,11 +83,11 @@ export interface Keyring {
   ): string | null | undefined;
   /** Returns whether the data key with this number was loaded, even if it cannot be unwrapped. */
   isLoaded(number: number): boolean;
-  /** Returns the data keys that none of these master keys unwraps. */
-  lacking(keys: readonly WrappedKey[], masterKeys: readonly MasterKey[]): readonly WrappedKey[];
   /**
-   * Replaces the data keys. Returns the data keys that no master key unwraps. Keys that were
-   * unwrapped before stay usable, so that no secret is stored unencrypted.
+   * Adds the data keys of the database. If a new one cannot be unwrapped, reads the master keys
+   * again, because another process may have changed the master key. Returns the data keys that no
+   * master key unwraps. Data keys that were unwrapped before stay usable, also those that were
+   * deleted meanwhile, so that a row that was read before can still be decrypted.
    */
   load(keys: readonly WrappedKey[]): readonly WrappedKey[];
   /**
@@ -99,9 +95,14 @@ export interface Keyring {
    * master key is configured.
    */
   readonly masterKeys: readonly MasterKey[];
+  /**
+   * Reads the master keys again, and uses them. Throws `bad_request`, and changes nothing, if they
+   * cannot be used or do not unwrap all of these data keys.
+   */
+  readMasterKeys(keys: readonly WrappedKey[]): void;
   /** Replaces the master keys. Call `load` afterwards. */
   useMasterKeys(keys: readonly MasterKey[]): void;
-  /** Returns a new active data key, wrapped by the first master key. */
+  /** Returns a new data key, wrapped by the first master key. */
   newDataKey(number: number, purpose: KeyPurpose, createdAt: string): WrappedKey;
   /**
    * Returns a data key wrapped by the first master key. Throws `Error` if the data key cannot be

@@ -3,14 +3,12 @@ import {
   anyText,
   array,
   boolean,
-  enumeration,
   integer,
   nullable,
   timestamp,
   type ValueOf,
 } from '../model/field.ts';
 import { described, list, responseObject } from '../model/object.ts';
-import { KEY_STATES } from './keyring.ts';
 
 /** The state of the encryption of a database, in the format of responses. */
 export const ENCRYPTION_STATUS = responseObject({
@@ -22,16 +20,12 @@ export const ENCRYPTION_STATUS = responseObject({
     list(
       responseObject({
         number: described(integer(1), 'The number of the data key.'),
-        state: described(
-          enumeration(KEY_STATES),
-          'Whether the key encrypts new secrets, encrypts only existing secrets, or can be deleted.',
-        ),
         master_key: described(anyText(), 'The id of the master key that encrypts the data key.'),
         created_at: described(timestamp(), 'The time when the data key was created.'),
         secrets: described(integer(0), 'The number of secrets that the data key encrypts.'),
       }),
     ),
-    'All data keys, oldest first.',
+    'The data key that encrypts new secrets. During a rotation, first the former data key.',
   ),
   clear_text: described(integer(0), 'The number of secrets that are not encrypted.'),
   unreadable: described(
@@ -42,9 +36,9 @@ export const ENCRYPTION_STATUS = responseObject({
     integer(0),
     'The number of keys whose secret was lost and replaced with a random secret.',
   ),
-  audit_key: described(
+  mac_key: described(
     nullable(integer(1)),
-    'The number of the data key that signs the audit trail. Null without encryption.',
+    'The number of the data key from which the keys that sign tokens and the audit trail are derived. Null without encryption.',
   ),
   lost: described(
     array(anyText(), 0, 100),
@@ -97,15 +91,13 @@ export interface Encryption {
   verify(): Promise<SecretVerification>;
   /**
    * Creates a data key for new secrets. The service encrypts all other secrets with this key in the
-   * background. Throws `bad_request` without a master key.
+   * background, and then deletes the former key. Throws `rotation_in_progress` until then, and
+   * `bad_request` if the master keys cannot be used.
    */
-  rotateDataKey(entry: AuditEntry): Promise<EncryptionStatus>;
+  rotate(entry: AuditEntry): Promise<EncryptionStatus>;
   /**
-   * Reads the master keys again, and wraps all data keys with the first key. Throws
-   * `key_not_distributed` if another process lacks this master key, and `bad_request` if the master
-   * keys cannot be read.
+   * Reads the master keys again, and wraps all data keys with the first key. Throws `bad_request` if
+   * the master keys cannot be used.
    */
   rotateMasterKey(entry: AuditEntry): Promise<EncryptionStatus>;
-  /** Deletes the retired data keys. */
-  prune(entry: AuditEntry): Promise<EncryptionStatus>;
 }

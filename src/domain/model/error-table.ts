@@ -172,12 +172,12 @@ export const ERRORS = {
       `marker ${id} is not the id of an existing ${title}`,
     example: ({ title }) => ({ id: EXAMPLE_ID, title }),
   }),
-  key_not_distributed: entry({
+  rotation_in_progress: entry({
     status: 409,
-    when: 'Another process of the service does not have the new master key yet.',
+    when: 'The service is still encrypting secrets with the data key of the last rotation.',
     message: asItIs,
     example: () =>
-      "A process on 'dns-2' does not have master key 7Q4KZ2XA yet. Copy the master key file to that host, wait 10 s and repeat the request",
+      'The service is still encrypting 12 secrets with data key 3. Repeat the request when GET /v2/encryption shows one data key',
   }),
   method_not_allowed: entry({
     status: 405,

@@ -42,16 +42,9 @@ function secretKeys(text: string): string[] {
       purpose ${text} NOT NULL,
       wrapped ${text} NOT NULL,
       wrapped_by ${text} NOT NULL,
-      state ${text} NOT NULL,
       created_at ${text} NOT NULL
     )`,
     `CREATE TABLE encryption_steps (name ${text} NOT NULL PRIMARY KEY, done_at ${text} NOT NULL)`,
-    `CREATE TABLE encryption_processes (
-      id ${text} NOT NULL PRIMARY KEY,
-      host ${text} NOT NULL,
-      master_keys ${text} NOT NULL,
-      seen_at BIGINT NOT NULL
-    )`,
     `CREATE TABLE lost_secrets (
       id ${text} NOT NULL PRIMARY KEY,
       digest ${text} NOT NULL,

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { DatabaseSettings, NetworkLink } from '../sql/sql.ts';
+import { APPLICATION } from './dialect.ts';
 
 /**
  * The OID of the type of bigint columns and counts. `Number` is exact for the values of the
@@ -16,7 +17,7 @@ export function connectionOptions(location: string, settings: DatabaseSettings):
   types.setTypeParser(INT8, Number);
   return {
     connectionString: withPassword(`postgres:${location}`, settings.password),
-    application_name: 'tsigil',
+    application_name: APPLICATION,
     connectionTimeoutMillis: settings.connectTimeoutSeconds * 1000,
     statement_timeout: settings.statementTimeoutSeconds * 1000,
     // This timeout applies if the server does not enforce its statement timeout.

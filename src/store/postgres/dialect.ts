@@ -1,6 +1,9 @@
 import type { Dialect } from '../sql/sql.ts';
 import { isReferenceViolation, isUniqueViolation } from './faults.ts';
 
+/** The name by which the server lists the connections of the service. */
+export const APPLICATION = 'tsigil';
+
 /** The SQL dialect of PostgreSQL. */
 export const dialect: Dialect = {
   text: 'text COLLATE "C"',
@@ -16,4 +19,7 @@ export const dialect: Dialect = {
   rowLock: ' FOR UPDATE',
   isUniqueViolation,
   isReferenceViolation,
+  otherUser: `SELECT coalesce(host(client_addr), 'this machine') AS host FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = '${APPLICATION}'
+      AND pid <> pg_backend_pid() LIMIT 1`,
 };

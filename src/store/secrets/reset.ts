@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resources/tsigkey.ts';
-import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import { keyNumberOf } from '../sql/secret-columns.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { isReadable, secretsUnder } from './re-encrypt.ts';
-import { insertDataKey, isActive } from './start.ts';
 
 /** The dependencies of a reset. */
 export interface ResetDependencies {
@@ -100,16 +99,12 @@ async function ensureActiveKey(
 ): Promise<void> {
   const keys = await readDataKeys(sql);
   const lost = new Set(keyring.load(keys).map(({ number }) => number));
-  if (keys.some((key) => isActive(key) && !lost.has(key.number))) return;
+  if (keys.some(({ number, purpose }) => purpose === 'secrets' && !lost.has(number))) return;
   // The file is on disk before the transaction commits, so that no data key exists without its
   // master key.
   const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
   if (created !== undefined) keyring.useMasterKeys([created]);
   const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
-  await sql.run(
-    "UPDATE data_keys SET state = 'draining' WHERE state = 'active' AND purpose = 'secrets'",
-    [],
-  );
   await insertDataKey(sql, keyring.newDataKey(number, 'secrets', now));
   await loadDataKeys(sql, keyring);
 }

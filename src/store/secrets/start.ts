@@ -5,7 +5,7 @@ import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { adoptKey } from '../audit/head.ts';
 import { insertRecord } from '../sql/audit-records.ts';
-import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { countUnsigned } from './credentials.ts';
 import { reEncrypt } from './re-encrypt.ts';
@@ -89,8 +89,8 @@ export async function startEncryption(
     });
     await assertMasterKey(database, keyring, source);
   }
-  if (keyring.masterKeys.length > 0 && !keys.some(isAuditKey)) {
-    await database.migrate((sql) => ensureAuditKey(sql, keyring, now, false));
+  if (keyring.masterKeys.length > 0 && !keys.some(isMacKey)) {
+    await database.migrate((sql) => ensureMacKey(sql, keyring, now, false));
   }
   const isMandatory = required || database.exclusive;
   let encrypted = 0;
@@ -127,44 +127,31 @@ async function createFirstKey(
   const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
   if (created !== undefined) keyring.useMasterKeys([created]);
   await insertDataKey(sql, keyring.newDataKey(1, 'secrets', now));
-  await ensureAuditKey(sql, keyring, now, true);
+  await ensureMacKey(sql, keyring, now, true);
   return created;
 }
 
-/** Returns whether a data key encrypts new secrets. */
-export function isActive({ purpose, state }: WrappedKey): boolean {
-  return purpose === 'secrets' && state === 'active';
-}
-
-function isAuditKey({ purpose }: WrappedKey): boolean {
+function isMacKey({ purpose }: WrappedKey): boolean {
   return purpose === 'mac';
 }
 
 /**
- * Creates the data key of the audit trail, unless another process has created it. `isFirst` is
- * false if the database had data keys before. Loads the data keys.
+ * Creates the MAC key, unless another process has created it. `isFirst` is false if the database
+ * had data keys before. Loads the data keys.
  */
-async function ensureAuditKey(
+async function ensureMacKey(
   sql: Sql,
   keyring: Keyring,
   now: string,
   isFirst: boolean,
 ): Promise<void> {
   const keys = await readDataKeys(sql);
-  const isNew = !keys.some(isAuditKey);
+  const isNew = !keys.some(isMacKey);
   const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
   if (isNew) await insertDataKey(sql, keyring.newDataKey(number, 'mac', now));
   await loadDataKeys(sql, keyring);
   const key = keyring.auditKey();
   if (isNew && key !== undefined) await adoptKey(sql, key, isFirst, now);
-}
-
-/** Stores a new data key. */
-export async function insertDataKey(sql: Sql, key: WrappedKey): Promise<void> {
-  await sql.run(
-    'INSERT INTO data_keys (number, purpose, wrapped, wrapped_by, state, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-    [key.number, key.purpose, key.wrapped, key.wrappedBy, key.state, key.createdAt],
-  );
 }
 
 /**

@@ -4,13 +4,21 @@ import type { Sql } from './sql.ts';
 /** Returns all data keys, in the order of their numbers. */
 export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {
   const rows = await sql.all(
-    'SELECT number, purpose, wrapped, wrapped_by, state, created_at FROM data_keys ORDER BY number',
+    'SELECT number, purpose, wrapped, wrapped_by, created_at FROM data_keys ORDER BY number',
     [],
   );
   return rows.map(
-    ({ number, purpose, wrapped, wrapped_by: wrappedBy, state, created_at: createdAt }) =>
+    ({ number, purpose, wrapped, wrapped_by: wrappedBy, created_at: createdAt }) =>
       // the migration defines these columns
-      ({ number, purpose, wrapped, wrappedBy, state, createdAt }) as WrappedKey,
+      ({ number, purpose, wrapped, wrappedBy, createdAt }) as WrappedKey,
+  );
+}
+
+/** Stores a new data key. */
+export async function insertDataKey(sql: Sql, key: WrappedKey): Promise<void> {
+  await sql.run(
+    'INSERT INTO data_keys (number, purpose, wrapped, wrapped_by, created_at) VALUES (?, ?, ?, ?, ?)',
+    [key.number, key.purpose, key.wrapped, key.wrappedBy, key.createdAt],
   );
 }
 

@@ -79,6 +79,11 @@ export interface Dialect {
    * transactions run one after another.
    */
   readonly rowLock: string;
+  /**
+   * A query that returns the host of another process of the service that uses the database. Absent
+   * if no other process can use it.
+   */
+  readonly otherUser?: string;
   /** Returns whether `error` is a violation of a unique index. */
   isUniqueViolation(error: unknown): boolean;
   /** Returns whether `error` is a violation of a foreign key. */
