@@ -3,6 +3,8 @@ import type { Ask } from './cli/commands/local-commands.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import { createClock } from './clock.ts';
 import type { Config } from './config/options.ts';
+import type { ChainEnd } from './domain/audit/chain.ts';
+import type { Keyring } from './domain/encryption/keyring.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { MAX_LIMIT, type Settings } from './domain/model/settings.ts';
 import { change } from './domain/operations/change.ts';
@@ -10,6 +12,7 @@ import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
 import { openKeyring, prepareSecrets } from './encryption.ts';
 import { describeFault } from './net/faults.ts';
+import { lastBatchOf } from './store/audit/head.ts';
 import { localOrigin } from './store/audit/local.ts';
 import { parseDatabase } from './store/databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './store/migrate.ts';
@@ -19,10 +22,10 @@ import {
   isEarlierState,
   isEmpty,
   NO_CHANGES,
-  trailEnd,
+  replacedEnds,
   withdraw,
   type ChangesSince,
-  type TrailEnd,
+  type RestoredOver,
 } from './store/restore.ts';
 import { assertMasterKey } from './store/secrets/start.ts';
 import { assertUnused } from './store/sql/other-users.ts';
@@ -42,6 +45,9 @@ const SETTINGS: Settings = {
   keystoneTokenDays: 0,
   maxPageBytes: Infinity,
 };
+
+const HELD =
+  "Name servers with newer keys keep them until you run 'tsigil delivery resume'; 'tsigil status' lists these name servers.\n";
 
 /** How a restore talks to the operator. */
 export interface RestoreDialogue {
@@ -73,7 +79,8 @@ export async function restoreDatabase(
     const aside = staged.publish();
     return (
       `Restored '${source}' to '${staged.target}'. Start the service now.\n` +
-      (aside === undefined ? '' : `The replaced database is in '${aside}'.\n`)
+      (aside === undefined ? '' : `The replaced database is in '${aside}'.\n`) +
+      HELD
     );
   } finally {
     staged.close();
@@ -101,7 +108,7 @@ async function prepareDump(
   await assertStopped(openReplaced);
   await settle(config, source, withoutPassword(source), openReplaced, dialogue);
   const name = withoutPassword(source);
-  return `Prepared '${name}'. Rename it to the configured database, or set 'database' to it, and start the service.\n`;
+  return `Prepared '${name}'. Rename it to the configured database, or set 'database' to it, and start the service.\n${HELD}`;
 }
 
 /** Throws `unavailable` if a service uses the database. Ignores a database that cannot be read. */
@@ -124,21 +131,29 @@ async function settle(
   const clock = createClock();
   await assertUsable(config, setting, shown);
   const secrets = openKeyring(config.database, config.encryption);
-  const { store, reads, record } = await openDatabase(setting, config.databasePool, clock, {
-    keyring: secrets.keyring,
-    prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
-  });
+  const { store, reads, record, noteRestores } = await openDatabase(
+    setting,
+    config.databasePool,
+    clock,
+    {
+      keyring: secrets.keyring,
+      prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
+    },
+  );
   let replaced: Snapshot | undefined;
   try {
-    const end = await trailEnd(reads);
+    const end = await lastBatchOf(reads);
     print(`Backup: '${shown}', ${describeEnd(end)}\n`);
-    let replacedEnd: TrailEnd | undefined;
+    let ends: readonly RestoredOver[] = [];
     let since = NO_CHANGES;
     if (openReplaced !== undefined) {
+      const name = withoutPassword(config.database);
       try {
         replaced = await openReplaced();
-        replacedEnd = await trailEnd(replaced.reads);
-        since = await compareWith(replaced, config, { store, reads });
+        const secrets = openKeyring(config.database, config.encryption);
+        await assertMasterKey(replaced, secrets.keyring, secrets);
+        ends = await replacedEnds({ ...replaced, keyring: secrets.keyring }, clock());
+        since = await compareWith(replaced, secrets.keyring, name, { store, reads });
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         const { cause } = error.details;
@@ -151,11 +166,11 @@ async function settle(
           );
         print(`${reason}\n`);
       }
-      const name = withoutPassword(config.database);
-      print(`Replaces: '${name}', ${describeEnd(replacedEnd)}\n${describe(since, revive)}`);
+      const last = ends.at(-1)?.replaced;
+      print(`Replaces: '${name}', ${describeEnd(last)}\n${describe(since, revive)}`);
       await ask(`Replace '${name}'?`);
     }
-    const detail = { replaced: replacedEnd ?? null, restored: end ?? null };
+    const detail = { replaced: ends.at(-1)?.replaced ?? null, restored: end ?? null };
     const subject = { action: 'database:restore', detail };
     if (revive || isEmpty(since)) await record(subject);
     else
@@ -173,6 +188,7 @@ async function settle(
         { ...localOrigin(), ...subject },
         (changes) => withdraw(changes, since),
       );
+    await noteRestores(ends);
   } finally {
     await replaced?.close();
     await store.close();
@@ -202,20 +218,18 @@ async function assertUsable(config: Config, setting: string, shown: string): Pro
  */
 async function compareWith(
   replaced: Snapshot,
-  config: Config,
+  keyring: Keyring,
+  name: string,
   backup: Pick<OpenedDatabase, 'store' | 'reads'>,
 ): Promise<ChangesSince> {
-  const name = withoutPassword(config.database);
   const schema = await schemaOf(replaced);
   if (schema !== NEWEST_SCHEMA || !(await isEarlierState(backup.reads, replaced.reads)))
     throw new ServiceError('bad_request', `The backup is not an earlier state of '${name}'`);
-  const secrets = openKeyring(config.database, config.encryption);
-  await assertMasterKey(replaced, secrets.keyring, secrets);
-  return changesSince(backup.store, createReader(replaced, secrets.keyring));
+  return changesSince(backup.store, createReader(replaced, keyring));
 }
 
-function describeEnd(end: TrailEnd | undefined): string {
-  return end === undefined ? 'without a sealed audit trail' : `audit batch ${end.batch}`;
+function describeEnd(end: ChainEnd | undefined): string {
+  return end === undefined ? 'without a sealed audit trail' : `audit batch ${end.number}`;
 }
 
 /** Returns what changed since the backup, a line for each token and key. */

@@ -3,6 +3,7 @@ import type { Clock, Store } from '../domain/model/ports.ts';
 import type { AuditSubject } from '../domain/operations/audit-entry.ts';
 import { recordLocally } from './audit/local.ts';
 import { parseDatabase } from './databases.ts';
+import { noteRestores, type RestoredOver } from './restore.ts';
 import { migrate } from './migrate.ts';
 import { copyLostSecrets, type LostSecret } from './secrets/reset.ts';
 import type { EncryptionReport } from './secrets/start.ts';
@@ -35,6 +36,11 @@ export interface OpenedDatabase {
   copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
   /** Writes an audit record about a command on this machine. */
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
+  /**
+   * Notes in the head of the trail that this database is a backup, restored over a database whose
+   * trail had these ends.
+   */
+  noteRestores(ends: readonly RestoredOver[]): Promise<void>;
   /** The report of `CommandSecrets.prepare`; undefined without `secrets`. */
   readonly report?: EncryptionReport;
 }
@@ -68,6 +74,7 @@ export async function openDatabase(
       steps,
       copyLostSecrets: (marks) => copyLostSecrets(database, marks),
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
+      noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
       ...(report === undefined ? {} : { report }),
     };
   } catch (error) {

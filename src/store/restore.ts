@@ -1,17 +1,20 @@
+import type { ChainEnd } from '../domain/audit/chain.ts';
+import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Reader } from '../domain/model/ports.ts';
 import type { Fields, ResourceOf, ResourceType } from '../domain/model/resource.ts';
 import type { Changes } from '../domain/operations/change.ts';
 import { token, type Token } from '../domain/resources/token.ts';
 import { tsigkey, type Tsigkey } from '../domain/resources/tsigkey.ts';
 import { zone } from '../domain/resources/zone.ts';
+import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './audit/head.ts';
 import { batches } from './copy.ts';
 import { isReadable } from './secrets/re-encrypt.ts';
-import type { Sql } from './sql/sql.ts';
+import type { Database, Sql } from './sql/sql.ts';
 
-/** The last sealed batch of an audit trail. */
-export interface TrailEnd {
-  readonly batch: number;
-  readonly hash: string;
+/** The end of a trail that a restore replaced. */
+export interface RestoredOver {
+  readonly at: string;
+  readonly replaced: ChainEnd;
 }
 
 /** What the replaced database has taken away since the backup, and what it has added. */
@@ -37,13 +40,31 @@ export function isEmpty({ tokens, keys, changed }: ChangesSince): boolean {
   return tokens.length + keys.length + changed.length === 0;
 }
 
-/** Returns the last sealed batch of a trail; undefined before the first. */
-export async function trailEnd(sql: Sql): Promise<TrailEnd | undefined> {
-  const row = await sql.one(
-    'SELECT number, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
-    [],
+/**
+ * Returns the ends of the trail that a restore at `at` takes back: the last batch of the replaced
+ * database, and the ends that earlier restores took back in it.
+ */
+export async function replacedEnds(
+  { reads, keyring }: Pick<Database, 'reads' | 'keyring'>,
+  at: string,
+): Promise<RestoredOver[]> {
+  const last = await lastBatchOf(reads);
+  const head = trustedHead(await readHead(reads), keyring?.auditKey());
+  const earlier = eventsOf(head).flatMap(({ at: time, replaced }) =>
+    replaced === undefined ? [] : [{ at: time, replaced }],
   );
-  return row === undefined ? undefined : { batch: Number(row.number), hash: String(row.hash) };
+  return [...earlier, ...(last === undefined ? [] : [{ at, replaced: last }])];
+}
+
+/** Notes in the head of a restored trail which ends the restore has taken back. */
+export async function noteRestores(
+  database: Pick<Database, 'write'>,
+  keyring: Keyring | undefined,
+  ends: readonly RestoredOver[],
+): Promise<void> {
+  await database.write(async (sql) => {
+    for (const { at, replaced } of ends) await noteRestore(sql, keyring?.auditKey(), at, replaced);
+  });
 }
 
 /**
@@ -54,9 +75,9 @@ export async function isEarlierState(backup: Sql, replaced: Sql): Promise<boolea
   const origin = 'SELECT applied_at FROM schema_migrations ORDER BY number LIMIT 1';
   const [one, other] = [await backup.one(origin, []), await replaced.one(origin, [])];
   if (one?.applied_at !== other?.applied_at) return false;
-  const end = await trailEnd(backup);
+  const end = await lastBatchOf(backup);
   if (end === undefined) return true;
-  const found = await replaced.one('SELECT hash FROM audit_batches WHERE number = ?', [end.batch]);
+  const found = await replaced.one('SELECT hash FROM audit_batches WHERE number = ?', [end.number]);
   return found?.hash === end.hash;
 }
 

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  appendFileSync,
   chmodSync,
   copyFileSync,
   cpSync,
@@ -74,6 +75,22 @@ const WITHDRAWN = `  token revoked: deleted
   tsigkey replaced: other algorithm, secret
 `;
 
+/** Waits until the last record of the trail is sealed. */
+const untilSealed = (running: ServiceProcess) =>
+  vi.waitFor(
+    async () => {
+      const { body } = await running.get('/v2/audit?sort_dir=desc&limit=1');
+      expect((body.records as { batch: number | null }[])[0]?.batch).toBeGreaterThan(0);
+    },
+    { timeout: 30_000, interval: 50 },
+  );
+
+/** Returns the checkpoints of a trail, as a collector of logs has them. */
+const checkpointsOf = async (running: ServiceProcess) =>
+  ((await running.get('/v2/audit/batches')).body.batches as { number: number; hash: string }[])
+    .map(({ number, hash }) => `${number} ${hash}\n`)
+    .join('');
+
 beforeAll(async () => {
   prepared = temporaryFolder();
   const running = await start(prepared);
@@ -95,16 +112,7 @@ beforeAll(async () => {
     tokens[name] = String(created.token);
     ids[name] = String(created.id);
   }
-  /** Waits until the last record of the trail is sealed. */
-  const untilSealed = () =>
-    vi.waitFor(
-      async () => {
-        const { body } = await running.get('/v2/audit?sort_dir=desc&limit=1');
-        expect((body.records as { batch: number | null }[])[0]?.batch).toBeGreaterThan(0);
-      },
-      { timeout: 30_000, interval: 50 },
-    );
-  await untilSealed();
+  await untilSealed(running);
   const backup = ['backup', '--to', 'backup.db'];
   expect(spawnSync(process.execPath, [PROGRAM, ...backup], { cwd: prepared }).status).toBe(0);
   await running.delete(`/v2/tokens/${ids.revoked}`);
@@ -119,7 +127,8 @@ beforeAll(async () => {
   await running.post('/v2/tsigkeys', {
     ...{ name: 'added', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL },
   });
-  await untilSealed();
+  await untilSealed(running);
+  writeFileSync(join(prepared, 'checkpoints'), await checkpointsOf(running));
   await running.stop('SIGKILL');
   expect(existsSync(join(prepared, 'var/tsigil.db-wal'))).toBe(true);
 });
@@ -169,13 +178,13 @@ describe('tsigil restore', () => {
       401, 200,
     ]);
     const { records } = (await running.get('/v2/audit?action=database:restore')).body as {
-      records: { detail: Record<string, { batch: number; hash: string }> }[];
+      records: { detail: Record<string, unknown> }[];
     };
     const ends = [join(folder, 'var', aside), join(prepared, 'backup.db')].map(
       (path) =>
         queryByAnotherProgram(
           path,
-          'SELECT number AS batch, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
+          'SELECT number, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
         )[0],
     );
     expect(records.map(({ detail }) => [detail.replaced, detail.restored])).toEqual([ends]);
@@ -253,6 +262,39 @@ describe('tsigil restore', () => {
     expect(readdirSync(join(folder, 'var')).filter((each) => each.includes('.re'))).toEqual([]);
     expect(namesIn(database())).toEqual(AFTER);
   });
+});
+
+test('audit verify --checkpoints lists the checkpoints that restores took back', async () => {
+  const log = join(folder, 'checkpoints');
+  const verify = (running: ServiceProcess) => {
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [PROGRAM, 'audit', 'verify', '--checkpoints', log],
+      {
+        cwd: folder,
+        env: cleanEnvironment({ TSIGIL_URL: running.url, TSIGIL_TOKEN: ADMIN }),
+        encoding: 'utf8',
+      },
+    );
+    return { status, stdout };
+  };
+  for (let restored = 1; restored <= 2; restored += 1) {
+    expect(restore(['backup.db', '--yes']).status).toBe(0);
+    const running = await start(folder);
+    // Batches of the new trail have the numbers of those that the restore took back.
+    for (const name of ['new', 'newer']) {
+      await running.post('/v2/tlds', { name });
+      await untilSealed(running);
+    }
+    const { status, stdout } = verify(running);
+    expect(status, stdout).toBe(0);
+    expect(stdout.match(/rolled back by the restore of/g)).toHaveLength(restored);
+    appendFileSync(log, await checkpointsOf(running));
+    await running.stop('SIGTERM');
+  }
+  const running = await start(folder);
+  appendFileSync(log, `1 ${'0'.repeat(64)}\n`);
+  expect(verify(running).status).toBe(1);
 });
 
 describe('tsigil restore refuses, and changes nothing,', () => {
@@ -354,7 +396,10 @@ describe('tsigil restore needs --revive', () => {
     expect(namesIn(database())).toEqual([]);
     const [aside = ''] = asides();
     // The way back: the replaced database is newer than what the restore put in its place.
-    expect(restore([join('var', aside), '--yes', '--revive']).status).toBe(0);
+    expect(restore([join('var', aside), '--yes', '--revive'])).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
     expect(namesIn(database())).toEqual(AFTER);
   });
 

@@ -185,7 +185,7 @@ function publish(
  * database that cannot be read is not opened, and keeps its WAL under the second name only.
  */
 function keepAside(target: string, isReadable: boolean): string {
-  const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
+  const time = new Date().toISOString().slice(0, 23).replaceAll(/[-:.]/g, '');
   const aside = `${target}.replaced-${time}`;
   if (isReadable && !isEmptied(target)) throw inUse(target);
   const sideFiles = SIDE_FILES.filter((suffix) => existsSync(`${target}${suffix}`));
