@@ -2,11 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader, Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
-import type { Fields, ResourceOf, ResourceType } from '../domain/model/resource.ts';
+import type { ResourceType } from '../domain/model/resource.ts';
 import { keyed } from '../domain/model/query.ts';
-
-/** The number of resources that one query reads and one transaction writes. */
-const BATCH = 500;
+import { allResources } from './sql/reader.ts';
 
 /**
  * Copies every resource of `from` to `to`, with ids, timestamps and token hashes. Then compares the
@@ -20,7 +18,7 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
   const counts = new Map<string, number>();
   for (const type of RESOURCE_TYPES) {
     let count = 0;
-    for await (const rows of batches(type, from)) {
+    for await (const rows of allResources(type, from)) {
       const all = rows.map((row) => keyed(type, row));
       await to.write((writer) => writer.putAll(type, all));
       count += rows.length;
@@ -32,7 +30,7 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
 }
 
 async function assertNoOtherResources(type: ResourceType, from: Reader, to: Reader): Promise<void> {
-  for await (const rows of batches(type, to)) {
+  for await (const rows of allResources(type, to)) {
     const known = new Set(
       (
         await from.find(
@@ -59,7 +57,7 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
       'bad_request',
       `The copy has ${found} ${type.collection} instead of ${wanted}. Stop all services that use either database, and repeat the command with an empty target`,
     );
-  for await (const rows of batches(type, from)) {
+  for await (const rows of allResources(type, from)) {
     const copies = new Map(
       (
         await to.find(
@@ -75,26 +73,5 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
         'bad_request',
         `The copy of ${type.noun} '${different.id}' differs from the original. Stop all services that use either database, and repeat the command with an empty target`,
       );
-  }
-}
-
-/** Returns all resources of a type, in batches ordered by id. */
-export async function* batches<F extends Fields>(
-  type: ResourceType<F>,
-  reader: Reader,
-): AsyncGenerator<ResourceOf<F>[]> {
-  let after: { sortValue: unknown; id: string } | undefined;
-  for (;;) {
-    const rows = await reader.list(type, {
-      limit: BATCH,
-      sortField: 'id',
-      descending: false,
-      conditions: [],
-      ...(after === undefined ? {} : { after }),
-    });
-    if (rows.length > 0) yield rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < BATCH) return;
-    after = { sortValue: last.id, id: last.id };
   }
 }

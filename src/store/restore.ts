@@ -7,8 +7,8 @@ import { token, type Token } from '../domain/resources/token.ts';
 import { tsigkey, type Tsigkey } from '../domain/resources/tsigkey.ts';
 import { zone } from '../domain/resources/zone.ts';
 import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './audit/head.ts';
-import { batches } from './copy.ts';
 import { isReadable } from './secrets/re-encrypt.ts';
+import { allResources } from './sql/reader.ts';
 import type { Database, Sql } from './sql/sql.ts';
 
 /** The end of a trail that a restore replaced. */
@@ -110,7 +110,7 @@ async function compare<F extends Fields>(
   const missing: ResourceOf<F>[] = [];
   const both: [ResourceOf<F>, ResourceOf<F>][] = [];
   const idsOf = (rows: readonly ResourceOf<F>[]) => rows.map(({ id }) => id);
-  for await (const rows of batches(type, backup)) {
+  for await (const rows of allResources(type, backup)) {
     const later = new Map(
       (await replaced.find(type, 'id', idsOf(rows))).map((row) => [row.id, row]),
     );
@@ -121,7 +121,7 @@ async function compare<F extends Fields>(
     }
   }
   const added: string[] = [];
-  for await (const rows of batches(type, replaced)) {
+  for await (const rows of allResources(type, replaced)) {
     const known = await backup.present(type, 'id', idsOf(rows));
     for (const row of rows) if (!known.has(row.id)) added.push(String(row.name));
   }

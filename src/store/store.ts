@@ -4,7 +4,8 @@ import type { Affected, Page, Reader, Store, Turn, Writer } from '../domain/mode
 import type { Condition, PageQuery } from '../domain/model/query.ts';
 import type { Fields, ResourceType } from '../domain/model/resource.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
-import { newSlicer, parts, readerOn, readPage } from './sql/reader.ts';
+import { partsInSlices } from '../domain/scheduling/slicer.ts';
+import { newSlicer, readerOn, readPage } from './sql/reader.ts';
 import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
 import { createScans } from './scans.ts';
@@ -219,7 +220,7 @@ function writerOn(
     },
     async putAll(type, rows) {
       const table = tableFor(type);
-      for await (const some of parts(rows, newSlicer().forTransaction(), ...SIZES)) {
+      for await (const some of partsInSlices(rows, newSlicer().forTransaction(), ...SIZES)) {
         const { text, parameters } = table.putAll(some);
         await change(type, text, parameters);
       }
@@ -227,7 +228,7 @@ function writerOn(
     record: (entry) => insertRecord(sql, entry),
     async removeAll(type, ids) {
       const table = tableFor(type);
-      for await (const some of parts(ids, newSlicer().forTransaction(), MAX_VALUES)) {
+      for await (const some of partsInSlices(ids, newSlicer().forTransaction(), MAX_VALUES)) {
         const { text, parameters } = table.removeAll(some);
         await change(type, text, parameters);
       }

@@ -1,4 +1,5 @@
-import { newSlicer, parts } from './sql/reader.ts';
+import { partsInSlices } from '../domain/scheduling/slicer.ts';
+import { newSlicer } from './sql/reader.ts';
 import type { Database } from './sql/sql.ts';
 
 /** The maximum number of tokens in one transaction. */
@@ -17,7 +18,7 @@ export async function noteUses(
   before: string,
 ): Promise<void> {
   const sorted = [...uses].sort(([one], [other]) => (one < other ? -1 : 1));
-  for await (const some of parts(sorted, newSlicer(), TOKENS_AT_A_TIME)) {
+  for await (const some of partsInSlices(sorted, newSlicer(), TOKENS_AT_A_TIME)) {
     await database.write(async (sql) => {
       for (const [id, at] of some) await sql.run(NOTE_USE, [at, id, before]);
     });

@@ -61,6 +61,11 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
     probe_zone: 'example.org.',
     description: null,
     state: 'failed',
+    held: {
+      ...{ added: 1, removed: 0, changed: 0 },
+      ...{ added_keys: ['a.example.'], removed_keys: [], changed_keys: [] },
+    },
+    unknown_keys: ['b.example.'],
     keys_wanted: 3,
     keys_live: 2,
     applied_at: NOW,

@@ -41,6 +41,37 @@ export async function nextIfOver(slicer: Slicer): Promise<void> {
   if (slicer.isOver()) await slicer.next();
 }
 
+/**
+ * Splits a list into parts, each for one statement. Each part has the largest of `sizes`, smallest
+ * first, that the remaining items fill, or contains all remaining items.
+ */
+export function* parts<T>(
+  list: readonly T[],
+  ...sizes: readonly number[]
+): Generator<readonly T[], undefined> {
+  for (let start = 0; start < list.length;) {
+    const left = list.length - start;
+    const size = sizes.findLast((each) => each <= left) ?? left;
+    yield list.slice(start, start + size);
+    start += size;
+  }
+}
+
+/**
+ * Yields parts like `parts`. After each slice, other requests run before the next part, because
+ * statements on the embedded database block the event loop.
+ */
+export async function* partsInSlices<T>(
+  list: readonly T[],
+  slicer: Slicer,
+  ...sizes: readonly number[]
+): AsyncGenerator<readonly T[]> {
+  for (const part of parts(list, ...sizes)) {
+    if (slicer.isOver()) await slicer.next();
+    yield part;
+  }
+}
+
 /** Calls `work` for each item, in order and in slices. */
 export async function eachInSlices<T>(
   slicer: Slicer,

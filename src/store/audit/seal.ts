@@ -11,6 +11,7 @@ import {
 import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../domain/audit/record.ts';
 import type { AuditKey, Keyring } from '../../domain/encryption/keyring.ts';
 import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import type { Lease } from '../sql/leases.ts';
 import type { Database, Sql, SqlRow } from '../sql/sql.ts';
@@ -129,8 +130,7 @@ function isSame(one: StoredHead | undefined, other: StoredHead | undefined): boo
 
 async function setBatch(sql: Sql, number: number, seqs: readonly number[]): Promise<void> {
   let changed = 0;
-  for (let at = 0; at < seqs.length; at += MAX_VALUES) {
-    const some = seqs.slice(at, at + MAX_VALUES);
+  for (const some of parts(seqs, MAX_VALUES)) {
     const size = SIZES.find((each) => each >= some.length) ?? MAX_VALUES;
     const padding = Array<number>(size - some.length).fill(some.at(-1) ?? -1);
     changed += await sql.run(

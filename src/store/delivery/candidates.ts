@@ -1,8 +1,9 @@
 import type { Candidate } from '../../domain/delivery/ports.ts';
 import type { Store } from '../../domain/model/ports.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { nextIfOver, type Slicer } from '../../domain/scheduling/slicer.ts';
+import { nextIfOver, partsInSlices, type Slicer } from '../../domain/scheduling/slicer.ts';
 import { isLostSecret, readLostSecrets } from '../secrets/reset.ts';
+import { pages } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 
 /** The number of keys that one statement reads. */
@@ -39,9 +40,8 @@ export async function candidatesOf(
   const lost = new Map((await readLostSecrets(reads)).map((mark) => [mark.id, mark]));
   const ids = [...zones.keys()];
   const candidates: Candidate[] = [];
-  for (let start = 0; start < ids.length; start += KEYS_PER_PAGE) {
-    await nextIfOver(slicer);
-    for (const key of await store.find(tsigkey, 'id', ids.slice(start, start + KEYS_PER_PAGE)))
+  for await (const some of partsInSlices(ids, slicer, KEYS_PER_PAGE)) {
+    for (const key of await store.find(tsigkey, 'id', some))
       candidates.push({
         key,
         zones: zones.get(key.id) ?? [],
@@ -52,18 +52,18 @@ export async function candidatesOf(
 }
 
 /** Returns the names of the zones of a pool, in slices. */
-export async function zoneNamesOf(reads: Sql, poolId: string, slicer: Slicer): Promise<string[]> {
+export async function zoneNamesOf(reads: Sql, poolId: string): Promise<string[]> {
   const names: string[] = [];
-  for (let after = ''; ;) {
-    const rows = await reads.all(
-      `SELECT name, tree_key FROM zones WHERE pool_id = ? AND tree_key > ?
-        ORDER BY tree_key LIMIT ${ZONES_PER_PAGE}`,
-      [poolId, after],
-    );
-    for (const { name } of rows) names.push(String(name));
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < ZONES_PER_PAGE) return names;
-    after = String(last.tree_key);
-    await nextIfOver(slicer);
-  }
+  const all = pages(
+    ZONES_PER_PAGE,
+    (after) =>
+      reads.all(
+        `SELECT name, tree_key FROM zones WHERE pool_id = ? AND tree_key > ?
+          ORDER BY tree_key LIMIT ${ZONES_PER_PAGE}`,
+        [poolId, after],
+      ),
+    (row) => String(row.tree_key),
+  );
+  for await (const rows of all) for (const { name } of rows) names.push(String(name));
+  return names;
 }

@@ -3,6 +3,7 @@ import type { DeliveryStatus, KeyOnServer, ServerStatus } from '../../domain/del
 import { timestampOf } from '../../domain/text/timestamps.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { readInBatches } from '../../domain/scheduling/batches.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Tsigkey } from '../../domain/resources/tsigkey.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
@@ -41,10 +42,8 @@ export function createDeliveryStatus(
   /** Returns the rows of a query about at most 100 ids at a time. `places` stands for the ids. */
   const rowsOf = async (ids: readonly string[], query: (places: string) => string) => {
     const rows: SqlRow[] = [];
-    for (let start = 0; start < ids.length; start += MAX_IDS) {
-      const some = ids.slice(start, start + MAX_IDS);
+    for (const some of parts(ids, MAX_IDS))
       rows.push(...(await database.reads.all(query(places(some.length)), some, 'once')));
-    }
     return rows;
   };
   const statuses = async (ids: readonly string[]) => {

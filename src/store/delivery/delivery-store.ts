@@ -7,21 +7,21 @@ import {
 } from '../../domain/delivery/ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
-import { nextIfOver } from '../../domain/scheduling/slicer.ts';
-import { newSlicer } from '../sql/reader.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
+import { newSlicer, pages } from '../sql/reader.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox } from './claims.ts';
 import { places } from './outbox.ts';
 import {
-  chunks,
   COLUMNS,
   deliveryOf,
   putDeliveries,
   recordFailure,
   recordLeftovers,
   recordServer,
+  ROWS,
 } from './pass-records.ts';
 
 /** The number of deliveries that one statement reads. */
@@ -87,25 +87,24 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
     async desired(server) {
       const slicer = newSlicer();
       const { pool_id: pool } = server;
-      const zones = await zoneNamesOf(database.reads, pool, slicer);
+      const zones = await zoneNamesOf(database.reads, pool);
       const candidates = await candidatesOf(database, store, pool, slicer);
       return desire(server, zones, candidates, slicer);
     },
     async deliveries(id) {
-      const slicer = newSlicer();
       const found: Delivery[] = [];
-      for (let after = ''; ;) {
-        const rows = await database.reads.all(
-          `SELECT ${COLUMNS.join(', ')} FROM deliveries WHERE nameserver_id = ? AND key_id > ?
-            ORDER BY key_id LIMIT ${ROWS_PER_PAGE}`,
-          [id, after],
-        );
-        for (const row of rows) found.push(deliveryOf(row));
-        const last = found.at(-1);
-        if (last === undefined || rows.length < ROWS_PER_PAGE) return found;
-        after = last.keyId;
-        await nextIfOver(slicer);
-      }
+      const all = pages(
+        ROWS_PER_PAGE,
+        (after) =>
+          database.reads.all(
+            `SELECT ${COLUMNS.join(', ')} FROM deliveries WHERE nameserver_id = ? AND key_id > ?
+              ORDER BY key_id LIMIT ${ROWS_PER_PAGE}`,
+            [id, after],
+          ),
+        (row) => String(row.key_id),
+      );
+      for await (const rows of all) for (const row of rows) found.push(deliveryOf(row));
+      return found;
     },
     record: (id, holder, fence, pass) =>
       database.write(async (sql) => {
@@ -114,12 +113,12 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
           [id],
         );
         await recordServer(sql, now, owned, [id, holder, fence], pass);
-        for (const ids of chunks(pass.outbox))
+        for (const ids of parts(pass.outbox, ...ROWS))
           await sql.run(
             `DELETE FROM outbox WHERE nameserver_id = ? AND id IN (${places(ids.length)})`,
             [id, ...ids],
           );
-        for (const ids of chunks(pass.removed))
+        for (const ids of parts(pass.removed, ...ROWS))
           await sql.run(
             `DELETE FROM deliveries WHERE nameserver_id = ? AND key_id IN (${places(ids.length)})`,
             [id, ...ids],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isEmpty } from '../../domain/delivery/affected.ts';
 import type { Affected } from '../../domain/model/ports.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
 import type { Dialect, Sql } from '../sql/sql.ts';
 
 /** How long a process caches the absence of name servers, if other processes may add one. */
@@ -129,8 +130,7 @@ const MOVED = {
 async function markRemoved(sql: Sql, affected: Affected): Promise<void> {
   for (const [set, condition] of Object.entries(MOVED)) {
     const ids = [...affected[set as keyof typeof MOVED]];
-    for (let start = 0; start < ids.length; start += MAX_NAMED) {
-      const some = ids.slice(start, start + MAX_NAMED);
+    for (const some of parts(ids, MAX_NAMED)) {
       await sql.run(
         `UPDATE deliveries SET state = 'removing' WHERE ${condition(places(some.length))}
           AND (state <> 'undeliverable' OR applied_at IS NOT NULL) AND NOT EXISTS (

@@ -6,7 +6,7 @@ import {
   type PassRecord,
 } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
-import { nextIfOver } from '../../domain/scheduling/slicer.ts';
+import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';
 import { newSlicer } from '../sql/reader.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
@@ -16,7 +16,7 @@ import { addRows, places } from './outbox.ts';
 /**
  * The possible numbers of rows in one statement: only three, so that few statements are prepared.
  */
-const ROWS = [64, 8, 1];
+export const ROWS = [1, 8, 64];
 
 /** The columns of a delivery. */
 export const COLUMNS = [
@@ -101,7 +101,7 @@ export async function recordFailure(
     lease,
   );
   if (row === undefined) throw new LeaseLostError();
-  for (const ids of chunks(notBegun))
+  for (const ids of parts(notBegun, ...ROWS))
     await sql.run(
       `DELETE FROM deliveries
         WHERE nameserver_id = ? AND key_id IN (${places(ids.length)}) AND state = 'pending'`,
@@ -162,7 +162,7 @@ export async function putDeliveries(
     WHERE deliveries.state <> 'removing' OR excluded.state IN ('removing', 'pending')`;
   const action = present === 'keep' ? 'NOTHING' : replace;
   const slicer = newSlicer().forTransaction();
-  for (const some of chunks(changed)) {
+  for (const some of parts(changed, ...ROWS)) {
     await nextIfOver(slicer);
     await sql.run(
       `INSERT INTO deliveries (${COLUMNS.join(', ')}) VALUES ${some.map(() => row).join(', ')}
@@ -188,14 +188,4 @@ export function deliveryOf(row: SqlRow): Delivery {
     verifiedAt: text('verified_at'),
     error: code === null ? null : { code, message: text('error') ?? '' },
   };
-}
-
-/** Yields a list in parts of 64, 8 or 1 items, each for one statement. */
-export function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
-  let start = 0;
-  while (start < items.length) {
-    const size = ROWS.find((each) => each <= items.length - start) ?? 1;
-    yield items.slice(start, start + size);
-    start += size;
-  }
 }

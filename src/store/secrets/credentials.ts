@@ -1,9 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Resource, ResourceType } from '../../domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
 import { credentialColumn, MAC_COLUMN } from '../sql/credentials.ts';
-import { readerOn } from '../sql/reader.ts';
+import { allResources, readerOn } from '../sql/reader.ts';
 import type { Snapshot, Sql } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 
@@ -16,8 +15,6 @@ export interface Credential {
   readonly resource: Resource;
 }
 
-const BATCH = 500;
-
 /** Returns the number of credentials, and those whose MAC is missing or does not match. */
 export async function checkCredentials(
   { dialect, reads }: Pick<Snapshot, 'dialect' | 'reads'>,
@@ -29,20 +26,10 @@ export async function checkCredentials(
   const stored = readerOn(reads, tablesIn(dialect), dialect);
   const verified = readerOn(reads, tablesIn(dialect, keyring), dialect);
   for (const type of CREDENTIAL_TYPES) {
-    let last: Resource | undefined;
-    for (let isFirst = true; isFirst || last !== undefined; isFirst = false) {
-      const rows = await verified.list(type, {
-        limit: BATCH,
-        sortField: 'id',
-        descending: false,
-        conditions: [],
-        ...(last === undefined ? {} : { after: { sortValue: last.id, id: last.id } }),
-      });
+    for await (const rows of allResources(type, verified)) {
       checked += rows.length;
       const ids = rows.filter((row) => isForged(type, row)).map(({ id }) => id);
       for (const resource of await stored.find(type, 'id', ids)) forged.push({ type, resource });
-      last = rows.at(-1);
-      await nextTurn();
     }
   }
   return { checked, forged };

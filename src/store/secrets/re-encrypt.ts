@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Keyring, SecretCipher } from '../../domain/encryption/keyring.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
+import { pages } from '../sql/reader.ts';
 import { secretColumns } from '../sql/secret-columns.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 
@@ -71,13 +72,12 @@ export async function* secretsUnder(
   place: SecretPlace,
   keyNumber: number | null,
 ): AsyncGenerator<SecretRow> {
-  let after: string | undefined = '';
-  while (after !== undefined) {
-    const rows = await rowsAfter(sql, place, keyNumber, after);
-    yield* rows;
-    after = rows.at(-1)?.id;
-    await nextTurn();
-  }
+  const all = pages(
+    BATCH,
+    (after) => rowsAfter(sql, place, keyNumber, after),
+    ({ id }) => id,
+  );
+  for await (const rows of all) yield* rows;
 }
 
 /** Reads the next `BATCH` rows under a data key, in the order of their ids. */

@@ -1,4 +1,5 @@
 import { ENTRY_COLUMNS, type AuditEntry } from '../../domain/audit/record.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
 import { SIZES, type Statement } from './table.ts';
 import type { Sql, SqlValue, TransactionSql } from './sql.ts';
 
@@ -20,17 +21,14 @@ export function insertStatement(entries: readonly AuditEntry[]): Statement {
   };
 }
 
-/** The numbers of records that one statement can insert, largest first. */
-const STEPS = SIZES.filter((size) => size <= 64).toReversed();
+/** The numbers of records that one statement can insert. */
+const STEPS = SIZES.filter((size) => size <= 64);
 
 /** Inserts records of the audit trail. */
 export async function insertRecords(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
-  for (let at = 0; at < entries.length;) {
-    const size = STEPS.find((step) => step <= entries.length - at) ?? 1;
-    const some = entries.slice(at, at + size);
+  for (const some of parts(entries, ...STEPS)) {
     const { text, parameters } = insertStatement(some);
     await sql.run(text, parameters);
-    at += size;
   }
 }
 

@@ -1,7 +1,12 @@
 import type { Reader } from '../../domain/model/ports.ts';
 import type { ListQuery, PageQuery } from '../../domain/model/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
-import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
+import {
+  createSlicer,
+  nextIfOver,
+  partsInSlices,
+  type Slicer,
+} from '../../domain/scheduling/slicer.ts';
 import type { Dialect, Sql, SqlRow } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
 
@@ -21,7 +26,7 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     async find<F extends Fields>(type: ResourceType<F>, lookup: string, values: readonly string[]) {
       const table = tableFor(type);
       const rows: ResourceOf<F>[] = [];
-      for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
+      for await (const some of partsInSlices(values, newSlicer(), MAX_VALUES)) {
         const { text, parameters } = table.find(lookup, some);
         rows.push(...(await decodeRows(sql, table, await sql.all(text, parameters))));
       }
@@ -30,7 +35,7 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     async present(type, lookup, values) {
       const table = tableFor(type);
       const found = new Set<string>();
-      for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
+      for await (const some of partsInSlices(values, newSlicer(), MAX_VALUES)) {
         const { text, parameters } = table.present(lookup, some);
         for (const { value } of await sql.all(text, parameters)) found.add(String(value));
       }
@@ -122,20 +127,43 @@ export function newSlicer(): Slicer {
 }
 
 /**
- * Splits a list into parts. Each part has the largest of `sizes` that the remaining items fill, or
- * contains all remaining items. After each slice, other requests run before the next part, because
- * statements on the embedded database block the event loop.
+ * Yields all rows of a query in parts of `size`, in the order of their keys. `read` returns the next
+ * rows after a key. After each slice, other requests run before the next part.
  */
-export async function* parts<T>(
-  list: readonly T[],
-  slicer: Slicer,
-  ...sizes: readonly number[]
-): AsyncGenerator<readonly T[]> {
-  for (let start = 0; start < list.length;) {
-    if (slicer.isOver()) await slicer.next();
-    const left = list.length - start;
-    const size = sizes.findLast((each) => each <= left) ?? left;
-    yield list.slice(start, start + size);
-    start += size;
+export async function* pages<Row>(
+  size: number,
+  read: (after: string) => Promise<readonly Row[]>,
+  keyOf: (row: Row) => string,
+): AsyncGenerator<readonly Row[]> {
+  const slicer = newSlicer();
+  for (let after = ''; ;) {
+    const rows = await read(after);
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < size) return;
+    after = keyOf(last);
+    await nextIfOver(slicer);
   }
+}
+
+/** The number of resources of one part of `allResources`. */
+const RESOURCES_PER_PART = 500;
+
+/** Yields all resources of a type, in the order of their ids. */
+export function allResources<F extends Fields>(
+  type: ResourceType<F>,
+  reader: Pick<Reader, 'list'>,
+): AsyncGenerator<readonly ResourceOf<F>[]> {
+  return pages(
+    RESOURCES_PER_PART,
+    (after) =>
+      reader.list(type, {
+        limit: RESOURCES_PER_PART,
+        sortField: 'id',
+        descending: false,
+        conditions: [],
+        after: { sortValue: after, id: after },
+      }),
+    ({ id }) => id,
+  );
 }
