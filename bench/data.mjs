@@ -13,9 +13,9 @@ const MODULES = [
   'domain/model/query',
   'domain/resources/tld',
   'domain/resources/tsigkey',
-  'encryption/keyring',
   'service',
   'store/open-database',
+  'store/secrets/keyring',
   'store/sql/data-keys',
 ];
 

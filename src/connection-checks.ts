@@ -13,7 +13,7 @@ import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { withoutPassword } from './domain/text/database-url.ts';
 import { describeFault, faultOf } from './net/faults.ts';
-import { assertKeys, openKeyring } from './encryption.ts';
+import { assertKeys, openKeyring } from './store/open-keyring.ts';
 import { parseDatabase } from './store/databases.ts';
 import { assertSchema, NEWEST_SCHEMA } from './store/migrate.ts';
 

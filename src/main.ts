@@ -206,31 +206,39 @@ async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Prom
 
 /** Adds a master key to a file, and returns its id. */
 async function newMasterKey(file: string): Promise<string> {
-  const { addMasterKey, readMasterKeyFile } = await import('./encryption/master-keys.ts');
+  const { addMasterKey, readMasterKeyFile } = await import('./store/secrets/master-keys.ts');
   const { existsSync } = await import('node:fs');
   const problem = existsSync(file) ? readMasterKeyFile(file).problem : undefined;
   if (problem !== undefined) throw new CommandError(EXIT.refused, problem);
   return addMasterKey(file).id;
 }
 
+async function secretMaintenance() {
+  const [maintenance, { createClock }] = await Promise.all([
+    import('./store/secret-maintenance.ts'),
+    import('./clock.ts'),
+  ]);
+  return [maintenance, createClock()] as const;
+}
+
 /** Removes the remains of former secrets from the configured database, after `ask` confirms. */
 async function scrub(configPath: string | undefined, ask: Ask): Promise<string> {
-  const { scrubDatabase } = await import('./encryption-maintenance.ts');
-  return forOperator(() => scrubDatabase(configFrom(configPath), ask));
+  const [{ scrubDatabase }, clock] = await secretMaintenance();
+  return forOperator(() => scrubDatabase(configFrom(configPath), clock, ask));
 }
 
 /**
  * Replaces unreadable secrets of the configured database with random secrets, after `ask` confirms.
  */
 async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
-  const { resetDatabase } = await import('./encryption-maintenance.ts');
-  return forOperator(() => resetDatabase(configFrom(configPath), ask));
+  const [{ resetDatabase }, clock] = await secretMaintenance();
+  return forOperator(() => resetDatabase(configFrom(configPath), clock, ask));
 }
 
 /** Signs the tokens that the service refuses, after `ask` shows them. */
 async function signTokens(configPath: string | undefined, ask: Ask): Promise<string> {
-  const { signTokensIn } = await import('./encryption-maintenance.ts');
-  return forOperator(() => signTokensIn(configFrom(configPath), ask));
+  const [{ signTokensIn }, clock] = await secretMaintenance();
+  return forOperator(() => signTokensIn(configFrom(configPath), clock, ask));
 }
 
 /** Updates the schema of the configured database, and prints the applied steps. */
@@ -277,7 +285,7 @@ async function copyDatabase(
   ] = await Promise.all([
     import('./store/open-database.ts'),
     import('./clock.ts'),
-    import('./encryption.ts'),
+    import('./store/open-keyring.ts'),
     import('./store/source.ts'),
     import('./store/copy.ts'),
   ]);

@@ -10,7 +10,7 @@ import { MAX_LIMIT, type Settings } from './domain/model/settings.ts';
 import { change } from './domain/operations/change.ts';
 import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
-import { openKeyring, prepareSecrets } from './encryption.ts';
+import { openKeyring, prepareSecrets } from './store/open-keyring.ts';
 import { describeFault } from './net/faults.ts';
 import { lastBatchOf } from './store/audit/head.ts';
 import { localOrigin } from './store/audit/local.ts';

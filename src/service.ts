@@ -9,7 +9,7 @@ import type { Config } from './config/options.ts';
 import type { Clock, Store } from './domain/model/ports.ts';
 import type { ServiceError } from './domain/model/errors.ts';
 import { openAudit } from './store/audit/open.ts';
-import { logSecrets, openKeyring, prepareSecrets } from './encryption.ts';
+import { logSecrets, openKeyring, prepareSecrets } from './store/open-keyring.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
 import { createAuditMetrics } from './http/audit-metrics.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { GUIDES_URL } from '../../src/version.ts';
 import { renderDocsPage } from '../../src/http/docs/page.ts';
 import { markup } from '../../src/http/docs/markup.ts';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { addMasterKey } from '../../src/encryption/master-keys.ts';
+import { addMasterKey } from '../../src/store/secrets/master-keys.ts';
 import { createTrail, describeAttacks, type Victim } from '../audit/attacks.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { temporaryFolder } from '../harness/service.ts';

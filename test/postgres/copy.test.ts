@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { NEWEST_SCHEMA } from '../../src/store/migrate.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import {

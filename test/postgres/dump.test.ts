@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { contentBelow, createDatabase } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import {
   cleanEnvironment,

@@ -8,7 +8,7 @@ import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { plainText } from '../output/plain-text.ts';
+import { plainLines, plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
@@ -130,8 +130,8 @@ function addMaintenance(
     .addOption(new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG'));
   const confirm = declareDestructive(command, condition);
   command.action(async (flags: ConfirmationFlags & { readonly config?: string }) => {
-    const done = await run(flags.config, (question) => confirm(question, flags, terminal));
-    terminal.out.write(done);
+    const ask = (question: string) => confirm(plainLines(question), flags, terminal);
+    terminal.out.write(plainLines(await run(flags.config, ask)));
   });
   addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
 }

@@ -5,6 +5,7 @@ import type {
   EncryptionStatus,
   SecretVerification,
 } from '../../domain/encryption/status.ts';
+import { runJob } from '../../domain/scheduling/job.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
 import { insertRecord } from '../sql/audit-records.ts';
@@ -47,20 +48,6 @@ export function runEncryption({
   intervalMs = INTERVAL_MS,
 }: EncryptionDependencies): RunningEncryption {
   let closed = false;
-  let reported: string | undefined;
-
-  /** Uses the current master keys. Reports once if the next start would fail with them. */
-  const follow = (keys: readonly WrappedKey[]): void => {
-    try {
-      keyring.readMasterKeys(keys);
-      reported = undefined;
-    } catch (error) {
-      const problem = messageOf(error);
-      if (problem !== reported)
-        failed(new Error(`${problem}. The service uses the former master keys until it stops`));
-      reported = problem;
-    }
-  };
 
   /**
    * Encrypts all secrets with the newest data key, and deletes the former one. Waits two intervals
@@ -69,11 +56,11 @@ export function runEncryption({
    */
   const tick = async (): Promise<void> => {
     const all = await readDataKeys(database.reads);
-    if (all.length > 0) follow(all);
-    keyring.load(all);
+    const missing = keyring.load(all);
     const keys = all.filter(isSecretKey);
     const newest = keys.at(-1);
     if (newest === undefined) return;
+    if (missing.length > 0) assertMasterKeys(all);
     if (!required && !database.exclusive) await reEncrypt(database, keyring, null, () => closed);
     const age = millisecondsOf(now()) - millisecondsOf(newest.createdAt);
     for (const { number } of keys.slice(0, -1)) {
@@ -84,24 +71,26 @@ export function runEncryption({
           await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
       });
     }
+    assertMasterKeys(all);
   };
 
-  let isRequested = false;
-  let running: Promise<void> | undefined;
-  /** Runs the job. Repeats the job if `start` was called during the run. */
-  const run = async () => {
-    while (isRequested && !closed) {
-      isRequested = false;
-      await tick().catch((error: unknown) => {
-        if (!closed) failed(error);
-      });
+  /** Throws if the next start would fail with the current master keys. */
+  const assertMasterKeys = (keys: readonly WrappedKey[]): void => {
+    try {
+      keyring.readMasterKeys(keys);
+    } catch (error) {
+      throw new Error(
+        `${messageOf(error)}. The service uses the former master keys until it stops`,
+      );
     }
-    running = undefined;
   };
-  const start = () => {
-    isRequested = true;
-    running ??= run();
-  };
+
+  const job = runJob({
+    everyMs: intervalMs,
+    work: tick,
+    failed: (error) => (closed ? undefined : failed(error)),
+  });
+  if (keyring.masterKeys.length > 0) job.wake();
 
   const status = async (): Promise<EncryptionStatus> => {
     const dataKeys = [];
@@ -124,9 +113,6 @@ export function runEncryption({
     };
   };
 
-  const timer = setInterval(start, intervalMs).unref();
-  if (keyring.masterKeys.length > 0) start();
-
   return {
     status,
     verify: () => verifySecrets(database, keyring),
@@ -139,7 +125,7 @@ export function runEncryption({
         await insertDataKey(sql, keyring.newDataKey(number, 'secrets', now()));
         await insertRecord(sql, { ...entry, detail: { data_key: number } });
       });
-      start();
+      job.wake();
       return status();
     },
     async rotateMasterKey(entry) {
@@ -163,8 +149,7 @@ export function runEncryption({
     },
     async close() {
       closed = true;
-      clearInterval(timer);
-      await running;
+      await job.close();
     },
   };
 }

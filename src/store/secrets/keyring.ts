@@ -6,10 +6,10 @@ import type {
   Keyring,
   SecretCipher,
   WrappedKey,
-} from '../domain/encryption/keyring.ts';
-import type { MasterKey } from '../domain/encryption/master-key.ts';
-import { ServiceError } from '../domain/model/errors.ts';
-import { messageOf } from '../net/faults.ts';
+} from '../../domain/encryption/keyring.ts';
+import type { MasterKey } from '../../domain/encryption/master-key.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import { messageOf } from '../../net/faults.ts';
 import { open, seal } from './seal.ts';
 import { createSecretCache } from './secret-cache.ts';
 

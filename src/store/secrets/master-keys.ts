@@ -14,9 +14,9 @@ import {
   masterKeyOf,
   parseMasterKeys,
   type MasterKey,
-} from '../domain/encryption/master-key.ts';
-import { faultOf } from '../net/faults.ts';
-import { writeSyncedFile } from '../net/synced-file.ts';
+} from '../../domain/encryption/master-key.ts';
+import { faultOf } from '../../net/faults.ts';
+import { writeSyncedFile } from '../../net/synced-file.ts';
 
 /** The settings for master keys. */
 export interface MasterKeySettings {

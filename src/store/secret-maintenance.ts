@@ -1,29 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Ask } from './cli/commands/local-commands.ts';
-import { plainText } from './cli/output/plain-text.ts';
-import { createClock } from './clock.ts';
-import type { Config } from './config/options.ts';
-import { ServiceError } from './domain/model/errors.ts';
-import type { AuditEntry } from './domain/audit/record.ts';
-import type { Resource } from './domain/model/resource.ts';
-import { token } from './domain/resources/token.ts';
-import { tsigkey } from './domain/resources/tsigkey.ts';
-import { withoutTokens } from './domain/text/token-form.ts';
-import { withoutPassword } from './domain/text/database-url.ts';
-import { openKeyring, prepareSecrets, type OpenedKeyring } from './encryption.ts';
-import { parseDatabase } from './store/databases.ts';
-import { assertSchema, migrate, NEWEST_SCHEMA } from './store/migrate.ts';
-import { localEntry, recordLocally } from './store/audit/local.ts';
-import { countUnder } from './store/secrets/encryption.ts';
-import { checkCredentials, signCredentials } from './store/secrets/credentials.ts';
-import { SECRET_PLACES } from './store/secrets/re-encrypt.ts';
-import { planReset, resetSecrets, type ResetPlan } from './store/secrets/reset.ts';
-import { assertUnused } from './store/sql/other-users.ts';
-import { insertRecord } from './store/sql/audit-records.ts';
-import { assertMasterKey } from './store/secrets/start.ts';
-import type { Database } from './store/sql/sql.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { AuditEntry } from '../domain/audit/record.ts';
+import type { Clock } from '../domain/model/ports.ts';
+import type { Resource } from '../domain/model/resource.ts';
+import { token } from '../domain/resources/token.ts';
+import { tsigkey } from '../domain/resources/tsigkey.ts';
+import { withoutTokens } from '../domain/text/token-form.ts';
+import { withoutPassword } from '../domain/text/database-url.ts';
+import {
+  openKeyring,
+  prepareSecrets,
+  type DatabaseAccess,
+  type OpenedKeyring,
+} from './open-keyring.ts';
+import { parseDatabase } from './databases.ts';
+import { assertSchema, migrate, NEWEST_SCHEMA } from './migrate.ts';
+import { localEntry, recordLocally } from './audit/local.ts';
+import { countUnder } from './secrets/encryption.ts';
+import { checkCredentials, signCredentials } from './secrets/credentials.ts';
+import { SECRET_PLACES } from './secrets/re-encrypt.ts';
+import { planReset, resetSecrets, type ResetPlan } from './secrets/reset.ts';
+import { assertUnused } from './sql/other-users.ts';
+import { insertRecord } from './sql/audit-records.ts';
+import { assertMasterKey } from './secrets/start.ts';
+import type { Database } from './sql/sql.ts';
+
+/** Asks the operator for confirmation. Throws if the reply is not yes. */
+type Ask = (question: string) => Promise<void>;
 
 /** The time limit of a statement, which may rewrite a table. */
 const STATEMENT_TIMEOUT_SECONDS = 3600;
@@ -39,8 +44,8 @@ const MAX_NAMES = 100;
  * Returns the text to print. Throws `unavailable` if a service uses an embedded database. Throws
  * `bad_request` if secrets are stored in clear text, or the schema is not the newest.
  */
-export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
-  return withDatabase(config, async (database, secrets) => {
+export function scrubDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
+  return withDatabase(access, async (database, secrets) => {
     const schema = await assertSchema(database);
     await assertMasterKey(database, secrets.keyring, secrets);
     if (schema !== NEWEST_SCHEMA)
@@ -61,8 +66,8 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
         : `This command locks and rewrites the table ${tables.join(', ')}. Requests that use this table wait. Continue?`,
     );
     await database.scrub(tables);
-    await recordLocally(database, { action: 'encryption:scrub', at: createClock()() });
-    return `Removed the remains of former secrets from '${withoutPassword(config.database)}'.\n`;
+    await recordLocally(database, { action: 'encryption:scrub', at: clock() });
+    return `Removed the remains of former secrets from '${withoutPassword(access.database)}'.\n`;
   });
 }
 
@@ -71,13 +76,12 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
  * text to print. Throws `unavailable` if a service uses the database, and `bad_request` without a
  * master key.
  */
-export function resetDatabase(config: Config, ask: Ask): Promise<string> {
-  return withDatabase(config, async (database, secrets) => {
+export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
+  return withDatabase(access, async (database, secrets) => {
     const { keyring, createMasterKey, problem, file } = secrets;
     if (problem !== undefined) throw new ServiceError('bad_request', problem);
     if (keyring.masterKeys.length === 0 && createMasterKey === undefined)
       throw new ServiceError('bad_request', NO_MASTER_KEY);
-    const clock = createClock();
     await migrate(database, clock());
     await assertUnused(database);
     const { keys, dataKeys } = await planReset(database.reads, keyring);
@@ -116,15 +120,14 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
  * before a master key was configured, and all tokens after the MAC key was lost. Returns the text to
  * print. Throws `bad_request` without a master key.
  */
-export function signTokensIn(config: Config, ask: Ask): Promise<string> {
-  return withDatabase(config, async (database, secrets) => {
-    const clock = createClock();
+export function signTokensIn(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
+  return withDatabase(access, async (database, secrets) => {
     const { keyring } = secrets;
     await prepareSecrets(database, secrets, () => migrate(database, clock()), clock);
     if (keyring.masterKeys.length === 0) throw new ServiceError('bad_request', NO_MASTER_KEY);
     const { forged } = await checkCredentials(database, keyring);
     if (forged.length === 0) return 'The service accepts every token. Nothing was changed.\n';
-    const lines = forged.map(({ resource }) => plainText(describeToken(resource))).join('\n');
+    const lines = forged.map(({ resource }) => describeToken(resource)).join('\n');
     await ask(
       `${lines}\nThe service refuses these ${forged.length} tokens, because it cannot tell who stored them. Whoever has one of them gets its roles. Accept all of them?`,
     );
@@ -155,7 +158,7 @@ function resetEntry({ keys }: ResetPlan, at: string): AuditEntry {
 }
 
 async function withDatabase<T>(
-  { database: setting, databasePool, encryption }: Config,
+  { database: setting, databasePool, encryption }: DatabaseAccess,
   work: (database: Database, secrets: OpenedKeyring) => Promise<T>,
 ): Promise<T> {
   const { kind, location } = parseDatabase(setting);

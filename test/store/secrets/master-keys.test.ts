@@ -16,14 +16,14 @@ import {
   formatMasterKey,
   masterKeyOf,
   parseMasterKeys,
-} from '../../src/domain/encryption/master-key.ts';
+} from '../../../src/domain/encryption/master-key.ts';
 import {
   addMasterKey,
   createMasterKeyFile,
   findMasterKeys,
   readMasterKeyFile,
-} from '../../src/encryption/master-keys.ts';
-import { temporaryFolder } from '../harness/service.ts';
+} from '../../../src/store/secrets/master-keys.ts';
+import { temporaryFolder } from '../../harness/service.ts';
 
 const [one, two] = [masterKeyOf(randomBytes(32)), masterKeyOf(randomBytes(32))];
 

@@ -1,25 +1,31 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { createKeyring } from './encryption/keyring.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { Keyring } from '../domain/encryption/keyring.ts';
+import type { MasterKey } from '../domain/encryption/master-key.ts';
+import { parseDatabase } from './databases.ts';
+import { assertSchema } from './migrate.ts';
+import { createKeyring } from './secrets/keyring.ts';
 import {
   createMasterKeyFile,
   findMasterKeys,
   readMasterKeyFile,
-} from './encryption/master-keys.ts';
-import type { Config } from './config/options.ts';
-import { ServiceError } from './domain/model/errors.ts';
-import type { Keyring } from './domain/encryption/keyring.ts';
-import type { MasterKey } from './domain/encryption/master-key.ts';
-import type { Log } from './http/request-log.ts';
-import { parseDatabase } from './store/databases.ts';
-import { assertSchema } from './store/migrate.ts';
+  type MasterKeySettings,
+} from './secrets/master-keys.ts';
 import {
   assertMasterKey,
   startEncryption,
   type EncryptionReport,
   type MasterKeySource,
-} from './store/secrets/start.ts';
-import type { Database, Snapshot } from './store/sql/sql.ts';
+} from './secrets/start.ts';
+import type { Database, DatabaseSettings, Snapshot } from './sql/sql.ts';
+
+/** The settings of a database, and of the encryption of its secrets. */
+export interface DatabaseAccess {
+  readonly database: string;
+  readonly databasePool: DatabaseSettings;
+  readonly encryption: MasterKeySettings & { readonly required: boolean };
+}
 
 /** The keyring of a database before its data keys are loaded. */
 export interface OpenedKeyring extends MasterKeySource {
@@ -44,7 +50,10 @@ function defaultFile(database: string): string | undefined {
  * Finds the master keys for `database`, the value of the setting `database`. Throws `unavailable`
  * if the master key file cannot be used and the database does not exist yet.
  */
-export function openKeyring(database: string, settings: Config['encryption']): OpenedKeyring {
+export function openKeyring(
+  database: string,
+  settings: DatabaseAccess['encryption'],
+): OpenedKeyring {
   const { kind, location } = parseDatabase(database);
   const ownFile = defaultFile(database);
   const found = findMasterKeys(settings, ownFile);
@@ -72,7 +81,7 @@ export function openKeyring(database: string, settings: Config['encryption']): O
  */
 export function openSourceKeyring(
   database: string,
-  config: Config,
+  config: Pick<DatabaseAccess, 'database' | 'encryption'>,
   file: string | undefined,
 ): MasterKeySource & { readonly keyring: Keyring } {
   const remedy = 'Set --from-master-key-file to the file that contains this key';
@@ -121,8 +130,7 @@ export async function assertKeys(
 
 /**
  * Prepares the secrets of an open database. Checks the schema and the master key, and then calls
- * `updateSchema`.
- * `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot be
+ * `updateSchema`. `updateSchema` returns the steps that it applied. Throws `unavailable` if the secrets cannot be
  * used.
  */
 export async function prepareSecrets(
@@ -143,7 +151,7 @@ export async function prepareSecrets(
  * master key file that other users can read or change.
  */
 export function logSecrets(
-  log: Log,
+  log: Record<'info' | 'warn', (fields: object, message: string) => void>,
   { keyring, file, isReadable, otherOwner }: OpenedKeyring,
   { createdMasterKey, encrypted, unsigned }: EncryptionReport,
 ): void {
