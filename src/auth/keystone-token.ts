@@ -10,7 +10,6 @@ import { optional, responseObject } from '../domain/model/object.ts';
 import type { Caller, Scope } from '../domain/model/caller.ts';
 import { AGENT_ROLE } from '../domain/resources/policy.ts';
 
-/** A token that Keystone validated. */
 export interface ValidToken {
   readonly caller: Caller;
   /** The expiry time in milliseconds since 1970. */

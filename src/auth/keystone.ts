@@ -12,7 +12,6 @@ import {
 import type { ValidToken } from './keystone-token.ts';
 import type { Method } from './method.ts';
 
-/** The settings for Keystone: its URL, the service's credentials and the cache of results. */
 export interface KeystoneSettings extends KeystoneCredentials {
   readonly url: string | undefined;
   readonly publicUrl: string | undefined;

@@ -6,7 +6,6 @@ import type { Challenge, Method } from './method.ts';
 import { createTokenUses, type TokenUseSettings } from './token-uses.ts';
 import { configuredToken, ownTokens } from './tokens.ts';
 
-/** The dependencies of authentication methods. */
 export interface AuthDependencies {
   readonly store: Store;
   /** The clock that decides whether a token has expired. It must follow the system clock. */

@@ -32,7 +32,6 @@ export function configuredToken(adminToken: string): Method {
   };
 }
 
-/** The maximum number of cached tokens. */
 const MAX_CACHED_TOKENS = 10_000;
 
 /** How long a token is cached if another process may revoke it. */

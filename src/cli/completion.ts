@@ -8,7 +8,6 @@ import { listItems, withoutSecrets } from './service/resource-requests.ts';
 
 /** The time limit of a request for names. The limit is short, because the shell waits. */
 const TIMEOUT_SECONDS = 2;
-/** The maximum number of names that a shell offers. */
 const MAX_NAMES = 200;
 
 /** A word that a shell offers, with its description. */

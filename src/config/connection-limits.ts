@@ -7,7 +7,6 @@ import type { Config } from './options.ts';
  */
 const RESERVED_FILES = 40;
 
-/** The maximum number of connections to Keystone. */
 const KEYSTONE_CONNECTIONS = 32;
 
 /** The connection limits in force. */

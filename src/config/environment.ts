@@ -78,7 +78,6 @@ export function readCredential(
   return existsSync(value) ? { value, source: `The systemd credential '${value}'` } : undefined;
 }
 
-/** The maximum size of a file that contains a secret. */
 const MAX_SECRET_BYTES = 65_536;
 
 /**

@@ -18,7 +18,6 @@ import { connectionSignal } from './sharing/connection-signal.ts';
 import { acceptsLines, type SendLines } from './sharing/json-lines.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
-/** The dependencies of action routes. */
 export interface ActionSettings {
   readonly errors: ErrorSettings;
   /** The maximum body size in bytes, for actions that do not set a limit. */

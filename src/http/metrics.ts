@@ -15,7 +15,6 @@ import { millisecondsOf } from '../domain/text/timestamps.ts';
 import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
 import { addRoutes } from './request/routes.ts';
 
-/** The metrics of the service. */
 export interface Metrics {
   readonly registry: Registry;
   /**

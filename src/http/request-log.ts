@@ -12,7 +12,6 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** The settings of the request log. */
 export interface RequestLogSettings {
   readonly log: Log;
   readonly metrics: Metrics;

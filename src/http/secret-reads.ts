@@ -16,7 +16,6 @@ export type RecordSecretReads = (
   resources: readonly Resource[],
 ) => Promise<void> | undefined;
 
-/** The maximum number of ids in the record of a list. */
 const MAX_IDS = 100;
 
 /** Returns a function that records reads of the secrets of a type. */

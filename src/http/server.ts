@@ -29,7 +29,6 @@ import { prepareRoutes, routeOf } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
 import { limitUnsentResponses } from './connection/unsent-responses.ts';
 
-/** The dependencies of the HTTP server. */
 export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;

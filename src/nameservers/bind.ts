@@ -25,7 +25,6 @@ const SESSION_KEY = 'local-ddns';
 /** What named reports if a key has the name of the session key. `named-checkconf` accepts it. */
 const EXISTS = 'already exists';
 
-/** The maximum length of a problem that BIND reports. */
 const MAX_REASON = 300;
 
 const options = object({

@@ -8,7 +8,6 @@ const FIRST = { changes: 4, ms: 10 };
  */
 const NEXT = { changes: 20, ms: 100 };
 
-/** The longest time that a burst delays a pass. */
 const MAX_DELAY_MS = 1000;
 
 /**

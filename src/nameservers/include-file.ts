@@ -28,7 +28,6 @@ export function line() {
   });
 }
 
-/** The options for the file that a driver writes. */
 export interface FileOptions {
   readonly file: string;
   readonly mode: string;

@@ -14,7 +14,6 @@ import { createFileDriver } from './file-driver.ts';
 import { hasKeys, type AccessLists, type FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 
-/** The default port of the control channel. */
 const CONTROL_PORT = 8952;
 
 const options = object({

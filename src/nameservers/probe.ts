@@ -55,7 +55,6 @@ const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
 const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
 /** The pause before a request without a response is sent again, in milliseconds. */
 const RESET_PAUSE_MS = 100;
-/** The maximum number of concurrent requests. */
 const CONCURRENCY = 8;
 
 /** The verdicts that show that a server refuses a key. */

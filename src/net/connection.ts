@@ -21,7 +21,6 @@ export interface Connection {
   readToEnd(): Promise<Buffer>;
 }
 
-/** The maximum size of a response, in octets. */
 const MAX_RESPONSE = 64 * 1024 * 1024;
 
 /**

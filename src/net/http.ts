@@ -17,7 +17,6 @@ export interface Trust {
   readonly verify?: boolean | undefined;
 }
 
-/** The settings of a client. */
 export interface HttpSettings {
   readonly trust: Trust;
   /** The maximum size of a response body. */

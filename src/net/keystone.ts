@@ -2,7 +2,6 @@ import { isObject } from '../domain/model/field.ts';
 import type { Deadline } from './deadline.ts';
 import { createHttpClient, parseJson, type HttpRequest, type Trust } from './http.ts';
 
-/** A response of Keystone. */
 export interface KeystoneResponse {
   readonly status: number;
   /** The token that Keystone issued. */

@@ -2,7 +2,6 @@ import { partsInSlices } from '../domain/scheduling/slicer.ts';
 import { newSlicer } from './sql/reader.ts';
 import type { Database } from './sql/sql.ts';
 
-/** The maximum number of tokens in one transaction. */
 const TOKENS_AT_A_TIME = 256;
 
 const NOTE_USE =

@@ -17,7 +17,6 @@ export const DELIVERY_COLUMNS = ['name_server', 'state', 'verified_at', 'error']
 /** The maximum wait of the service before it responds, in seconds. Requests may take longer. */
 const WAIT_SECONDS = 10;
 
-/** The maximum time for which a command waits, in milliseconds. */
 const MAX_WAIT_MS = 60_000;
 
 /**
@@ -91,7 +90,6 @@ export async function waitForDelivery(
   return shown;
 }
 
-/** The maximum number of names in a message. */
 const MAX_NAMES = 10;
 
 /** Reports deleted keys that are still on a name server, if `item` is a name server. */

@@ -19,7 +19,6 @@ import type { Terminal } from '../output/terminal.ts';
 /** The flags of a command about a resource type. */
 export type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
 
-/** The short names of verbs. */
 const ALIASES: Readonly<Partial<Record<Verb, string>>> = {
   create: 'add',
   list: 'ls',

@@ -117,7 +117,6 @@ function addLogout(program: Command, { environment, out }: Terminal): void {
   addExamples(command, ['tsigil logout', 'tsigil logout --profile staging']);
 }
 
-/** The columns that describe the caller. */
 const CALLER_COLUMNS = ['url', 'profile', 'id', 'name', 'roles', 'project_id', 'expires_at'];
 const LIMIT_COLUMNS = [...LIMIT_KINDS, 'addresses'];
 const LONG_CALLER_COLUMNS = [...CALLER_COLUMNS, ...LIMIT_COLUMNS, 'rights'];

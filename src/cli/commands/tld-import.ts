@@ -41,7 +41,6 @@ type Flags = ConnectionFlags &
     readonly allOrNothing?: boolean;
   };
 
-/** The outcomes that every import counts. */
 const COUNTED = ['added', 'unchanged', 'updated', 'removed', 'refused'] as const;
 
 /** The arguments of an import. */

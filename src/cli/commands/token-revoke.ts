@@ -56,7 +56,6 @@ interface TokenList {
   readonly inUse: string | undefined;
 }
 
-/** Lists all tokens. */
 async function listTokens(connection: Connection): Promise<TokenList> {
   const tokens: Item[] = [];
   let inUse: string | undefined;

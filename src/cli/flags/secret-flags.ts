@@ -7,7 +7,6 @@ import { assertSecrets } from '../service/resource-requests.ts';
 import type { FlagValues } from './resource-flags.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** The text that replaces a secret in output. */
 const HIDDEN = '(hidden)';
 
 /** Returns the name of the secret field of a type, or undefined if the type has none. */

@@ -46,7 +46,6 @@ export interface Report {
 /** The maximum number of characters that `quote` shows. */
 const MAX_SHOWN = 60;
 
-/** The maximum number of refusals to list. */
 const MAX_REFUSALS = 10;
 
 /** Creates a report. With `write`, the report also writes a line for each outcome immediately. */

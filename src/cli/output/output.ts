@@ -7,7 +7,6 @@ import { textStyleOf, type Terminal, type TextStyle } from './terminal.ts';
 export const FORMATS = ['table', 'json', 'yaml', 'csv', 'value'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** The flags for output. */
 export interface OutputFlags {
   /** Undefined for a table on a terminal, and for columns separated by tabs elsewhere. */
   readonly format?: Format | undefined;

@@ -1,6 +1,5 @@
 import { bold, type TextStyle } from './terminal.ts';
 
-/** The minimum width of a column with wrapped cells. */
 const MIN_COLUMN_WIDTH = 8;
 /** An id of this service or of Keystone. Ids are never wrapped, so that they can be copied. */
 const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{32})$/i;

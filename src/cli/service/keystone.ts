@@ -16,7 +16,6 @@ import type { Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { withServer } from './send-request.ts';
 
-/** The type of the service in service catalogues. */
 const SERVICE_TYPE = 'dns';
 
 const TEXT = optional(nullable(anyText()));

@@ -29,7 +29,6 @@ const NOTEWORTHY: readonly (readonly [ResourceType, filter: string, meaning: str
 /** The number of resources, `20000 or more`, or why the resources were not counted. */
 type Count = number | string;
 
-/** The maximum number of resources that the client counts one by one. */
 const MAX_COUNTED = 20 * MAX_LIMIT;
 
 const NOT_PERMITTED = 'not permitted';
@@ -75,7 +74,6 @@ async function heldServers(connection: Connection): Promise<string[]> {
   }
 }
 
-/** The version in an OpenAPI document. */
 const DOCUMENT = responseObject({ info: responseObject({ version: anyText() }) });
 
 /** Returns the version in an OpenAPI document, or null if another program returned the text. */

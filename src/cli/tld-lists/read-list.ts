@@ -7,7 +7,6 @@ import { readPublicSuffixList, type PublicSuffixOptions } from './public-suffix.
 export const LIST_FORMATS = ['csv', 'iana', 'psl', 'plain'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 
-/** The options for reading a list. */
 export interface ListOptions extends PublicSuffixOptions {
   /** The character between the fields of a CSV record. */
   readonly delimiter: string;

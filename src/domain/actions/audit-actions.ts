@@ -22,7 +22,6 @@ const GROUP: ActionGroup = {
   description: 'The audit trail records every change, refused requests and reads of secrets.',
 };
 
-/** The number of records in one part of a stream. */
 const STREAMED_AT_ONCE = 500;
 
 /** Lists the records of the audit trail. */

@@ -32,7 +32,6 @@ export interface Refused {
   readonly error: ServiceError;
 }
 
-/** The options for applying a list. */
 export type BulkOptions = Omit<BulkRequest, 'tlds'>;
 
 /**

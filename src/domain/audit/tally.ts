@@ -21,10 +21,8 @@ export interface Tally {
   dropped(): number;
 }
 
-/** The maximum number of lines of one minute that name a resource. */
 const MAX_LINES = 5000;
 
-/** The maximum number of finished records that wait to be written to the database. */
 const MAX_FINISHED = 20_000;
 
 interface Line {

@@ -66,7 +66,6 @@ export interface BatchQuery {
   readonly limit: number;
 }
 
-/** A problem in the trail. */
 export interface TrailProblem {
   /** The number of the batch. Null for records without a batch. */
   readonly batch: number | null;

@@ -37,7 +37,6 @@ export interface CheckResult {
   readonly unsignedRcode?: string;
 }
 
-/** The request of each check, for messages. */
 const REQUESTS: Readonly<Record<Check, string>> = {
   query: 'query the zone',
   transfer: 'transfer the zone',

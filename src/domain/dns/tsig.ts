@@ -23,7 +23,6 @@ export interface SignedMessage {
   readonly mac: Buffer;
 }
 
-/** The options for signing a message. */
 export interface SigningOptions {
   /** The time of the signature, in seconds since 1970. */
   readonly timeSigned: number;

@@ -19,7 +19,6 @@ const SECTIONS = [
   'verify:',
   'dnstap:',
 ];
-/** The attributes of a key. */
 const ATTRIBUTES: Readonly<Record<string, keyof Parts>> = {
   'name:': 'name',
   'algorithm:': 'algorithm',

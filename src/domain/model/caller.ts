@@ -52,7 +52,6 @@ export interface Caller {
  */
 export type Scope = 'project' | 'domain' | 'system' | 'none';
 
-/** A caller's identity in an identity service. */
 export interface Identity {
   readonly userId: string;
   /** The domain of the user. */

@@ -59,7 +59,6 @@ export function exampleError(code: ErrorCode, type: Named): ServiceError {
   ); // safe: an entry's example has the values that the entry's message requires
 }
 
-/** The maximum number of problems in one response. */
 const MAX_PROBLEMS = 50;
 
 /**

@@ -33,7 +33,6 @@ export type ObjectOf<M extends Members> = {
   readonly [Name in OptionalName<M>]?: ValueOf<M[Name]>;
 };
 
-/** The options of an object kind. */
 export interface ObjectOptions<M extends Members> {
   /** Whether the parser accepts and ignores unknown members. */
   readonly ignoresOthers?: boolean;

@@ -1,6 +1,5 @@
 import type { TldRule } from './settings.ts';
 
-/** The maximum number of suffixes in one message. */
 const MAX_LISTED = 10;
 
 /** The reason why a zone name is rejected. */

@@ -57,7 +57,6 @@ export function auditEntry(
   };
 }
 
-/** The maximum number of names in the record of a change of many resources. */
 const MAX_NAMES = 100;
 
 /** Returns the mark of a secret. Equal secrets have equal marks. */

@@ -17,7 +17,6 @@ export const PAGE_LIMIT: Kind<number> = {
   },
 };
 
-/** The maximum length of a filter value, in characters. */
 const MAX_FILTER = 1000;
 
 /** The value of a filter. In an action, `*` matches any number of characters. */

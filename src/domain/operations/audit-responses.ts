@@ -58,7 +58,6 @@ export const RECORD: Kind<AuditRecord> = responseObject({
   ),
 });
 
-/** A batch in a response. */
 const BATCH: Kind<AuditBatch> = responseObject({
   number: described(
     integer(1),

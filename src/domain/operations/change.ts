@@ -23,7 +23,6 @@ import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 import { keyed, type Keyed } from '../model/query.ts';
 
-/** The dependencies of the operations on resources. */
 export interface Dependencies {
   readonly store: Store;
   readonly settings: Settings;

@@ -54,7 +54,6 @@ export interface Recording {
   refused(refusal: Refusal): void;
 }
 
-/** The dependencies of a recording. */
 export interface RecordingDependencies {
   readonly tally: Tally;
   readonly clock: Clock;
@@ -67,7 +66,6 @@ export interface RecordingDependencies {
   recorded(entry: AuditEntry): void;
 }
 
-/** The number of characters of an HMAC in a mark. */
 const MARK_LENGTH = 12;
 
 /** Creates the recording of a service. */

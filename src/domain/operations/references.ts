@@ -7,13 +7,11 @@ import { uniqueOf, type Reference, type Resource, type ResourceType } from '../m
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Parameter } from './list-query.ts';
 
-/** The maximum number of ids in a message. */
 const LISTED_IDS = 5;
 
 /** An id that no resource has (RFC 9562 section 5.9). */
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The dependencies for finding the references in one request. */
 export interface ReferenceDependencies {
   readonly reader: Pick<Reader, 'find'>;
   readonly policy: Policy;

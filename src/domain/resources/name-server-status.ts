@@ -15,7 +15,6 @@ export const SERVER_STATES = [
   'open',
 ] as const;
 
-/** The state of a name server. */
 export type ServerState = (typeof SERVER_STATES)[number];
 
 /** The states that a pass finds. */

@@ -34,7 +34,6 @@ export const ALGORITHMS = {
   'hmac-sha512': { hashOctets: 64 },
 } satisfies Record<string, Algorithm>;
 
-/** The name of a TSIG algorithm. */
 export type AlgorithmName = keyof typeof ALGORITHMS;
 
 /** The names of all algorithms. */

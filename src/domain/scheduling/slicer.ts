@@ -1,4 +1,3 @@
-/** The duration of a slice, in milliseconds. */
 const SLICE_MS = 5;
 
 /**
@@ -7,7 +6,6 @@ const SLICE_MS = 5;
  */
 const TRANSACTION_SLICE_MS = 15;
 
-/** The number of items sorted at a time. */
 const RUN_LENGTH = 1000;
 
 /**

@@ -1,6 +1,5 @@
 /** Parses database URLs. Opens no database. */
 
-/** A form of database URL. */
 export interface DatabaseForm {
   /** Whether several processes may use one database. */
   readonly shared: boolean;
@@ -19,7 +18,6 @@ const postgres: DatabaseForm = {
 
 const SCHEMES = ['sqlite', 'postgres', 'postgresql'] as const;
 
-/** The scheme of a database URL. */
 export type DatabaseScheme = (typeof SCHEMES)[number];
 
 /** The forms of database URLs by scheme: `sqlite:var/tsigil.db`, `postgres://user@host/tsigil`. */

@@ -12,7 +12,6 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 /** The maximum length of a name in characters, including dots. */
 export const MAX_NAME_LENGTH = 254;
 
-/** The maximum length of a label in characters. */
 const MAX_LABEL_LENGTH = 63;
 
 /**

@@ -9,7 +9,6 @@ import { runInOrder } from './pipelining.ts';
 /** How long an idle connection stays open between two requests. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** The settings of the Node.js server that Fastify uses. */
 export interface NodeServerSettings extends ConnectionLimits {
   readonly maxHeaderBytes: number;
   readonly requestTimeoutSeconds: number;

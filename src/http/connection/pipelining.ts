@@ -3,7 +3,6 @@ import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { closeGently, discardInput } from './closing.ts';
 
-/** The maximum number of requests that wait for earlier responses. */
 const MAX_WAITING = { perConnection: 64, total: 4096 } as const;
 
 /** The requests of one connection. */

@@ -22,7 +22,6 @@ export interface BodyBudget {
 /** Bodies up to this size do not wait, because their connections use as much memory anyway. */
 const SMALL_BYTES = 64 * 1024;
 
-/** One caller's share of the budget. */
 const SHARE = 1 / 4;
 
 /** The maximum number of waiting requests. Each uses the buffer of its connection, about 64 KiB. */

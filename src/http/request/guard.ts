@@ -11,7 +11,6 @@ import { applyContext } from './context.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
-/** The dependencies of the request guard. */
 export interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;

@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
 
-/** The settings of the URLs in responses. */
 export interface UrlSettings {
   /**
    * The configured base URL, without a trailing slash. Undefined to use the request's Host header.

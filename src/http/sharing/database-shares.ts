@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
 
-/** One caller's share of the connections. */
 const SHARE = 3 / 4;
 
 declare module 'fastify' {

@@ -10,7 +10,6 @@ const TURN_MS = 5;
 /** How long new connections may delay waiting requests, in milliseconds. */
 const ACCEPTING_MS = 20;
 
-/** The maximum number of waiting requests that begin in one turn. */
 const STARTS_PER_TURN = 32;
 
 /** The dependencies of fair turns. */

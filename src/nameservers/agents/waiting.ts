@@ -6,7 +6,6 @@ const POLL_MS = 1000;
 /** The time limit of the last query of a waiting call. */
 const LAST_MS = 1000;
 
-/** The dependencies of waiting for work. */
 export interface WaitingDependencies {
   /** Returns which of these name servers have work. */
   due(ids: readonly string[]): Promise<string[]>;

@@ -3,7 +3,6 @@ import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { DriverError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 
-/** A key of the server. */
 export type ServerKey = Pick<DesiredKey, 'algorithm' | 'secret'>;
 
 /** Returns whether the server has a key with the desired algorithm and secret. */

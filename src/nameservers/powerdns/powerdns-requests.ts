@@ -21,7 +21,6 @@ const REQUEST_MS = 10_000;
 const ATTEMPTS = 20;
 const ATTEMPT_MS = 10;
 
-/** The options for the API. */
 export interface PowerdnsOptions {
   readonly url: string;
   readonly apiKeyFile: string;

@@ -6,7 +6,6 @@ export const LEASE_MS = 8000;
 
 const RENEW_MS = 2500;
 
-/** The maximum time of a pass. */
 const PASS_MS = 120_000;
 
 /** A claim that is renewed until `stop` is called. */

@@ -15,7 +15,6 @@ const FIRST_CHECK_MS = 30_000;
  */
 const VERIFY_ALL_MS = 900_000;
 
-/** The maximum number of keys that one pass verifies again. */
 const MAX_DUE = 1000;
 
 /** The maximum number of probes of a scheduled verification in one second. */
@@ -37,7 +36,6 @@ export function dueProbes(count: number): number {
  */
 export const UNREADABLE_RETRY_MS = 12_000;
 
-/** The longest time between two attempts. */
 const MAX_RETRY_SECONDS = 300;
 
 /** After this many refusals in a row, each attempt waits for the longest time. */

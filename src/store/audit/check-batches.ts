@@ -13,7 +13,6 @@ import { rangeOf } from './batches.ts';
 import { isGenuine, readHead } from './head.ts';
 import { IN_BATCHES, SELECT_RECORDS, storedRecord } from './read.ts';
 
-/** The number of records that one statement reads. */
 const RECORDS_PER_READ = 500;
 
 /** What the database contains for a batch. */

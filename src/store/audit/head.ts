@@ -10,7 +10,6 @@ import type { AuditKey } from '../../domain/encryption/keyring.ts';
 import { isObject } from '../../domain/model/field.ts';
 import type { Sql } from '../sql/sql.ts';
 
-/** The maximum number of events of a head. */
 const MAX_EVENTS = 100;
 
 /** A head as stored: `events` is the JSON that the MAC covers. */

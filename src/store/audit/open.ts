@@ -10,14 +10,12 @@ import { readRecords } from './read.ts';
 import { runTrail, type RunningTrail } from './running.ts';
 import { verifyTrail } from './verify.ts';
 
-/** The settings of the audit trail. */
 export interface AuditSettings {
   readonly secretReads: SecretReads;
   readonly retentionDays: number;
   readonly toLog: boolean;
 }
 
-/** The dependencies of the audit trail of a service. */
 export interface AuditDependencies {
   readonly database: Database;
   readonly keyring: Keyring;

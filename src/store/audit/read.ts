@@ -33,7 +33,6 @@ export const IN_BATCHES = '+batch >= ? AND +batch <= ?';
 const IN_EACH_BATCH =
   'batch IN (SELECT number FROM audit_batches WHERE number >= ? AND number <= ?)';
 
-/** The maximum number of records that one statement returns. */
 const MAX_ROWS = 250;
 
 /** The range of `seq` of the records that were not sealed when `?` was the last batch. */
@@ -41,10 +40,8 @@ const UNSEALED_RANGE = `SELECT min(seq) AS lowest, (SELECT max(seq) FROM audit_r
   FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL AND seq > 0
     UNION ALL SELECT min(first_seq) FROM audit_batches WHERE number > ?) AS lowest`;
 
-/** The maximum number of unsealed records that one step searches. */
 const UNSEALED_PER_STEP = 5000;
 
-/** The maximum number of batches that one step reads. */
 const BATCHES_PER_STEP = 1000;
 
 /** The maximum number of steps for one page. This limit bounds the time of a request. */

@@ -19,12 +19,10 @@ const LEASE_MS = 10_000;
 const CHECKPOINT_INTERVALS = 60;
 const PURGE_INTERVALS = 3600;
 
-/** The maximum number of batches that the service seals when it stops. */
 const MAX_FINAL_BATCHES = 20;
 
 const DAY_MS = 86_400_000;
 
-/** The dependencies of the audit trail's job. */
 export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly tally: Tally;
   /** The id of this process. */

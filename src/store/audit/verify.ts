@@ -14,7 +14,6 @@ import {
   type StoredHead,
 } from './head.ts';
 
-/** The maximum number of batches, and about the number of records, that one part checks. */
 const PART = { batches: 1000, records: 20_000 };
 
 /** The number of records of one search for records outside their batch. */

@@ -6,7 +6,6 @@ import { isLostSecret, readLostSecrets } from '../secrets/reset.ts';
 import { pages } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 
-/** The number of keys that one statement reads. */
 const KEYS_PER_PAGE = 200;
 
 /** The number of zone names that one statement reads. */

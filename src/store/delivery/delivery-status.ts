@@ -17,10 +17,8 @@ import { addRows, places } from './outbox.ts';
 /** How long a process counts as serving a name server after its last report, in milliseconds. */
 const SEEN_MS = 35_000;
 
-/** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;
 
-/** The maximum number of keys in the list of keys to remove. */
 const MAX_REMOVING = 1000;
 
 /** Returns the delivery operations of an open database: for the reconciler, agents and callers. */

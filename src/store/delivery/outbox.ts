@@ -7,10 +7,8 @@ import type { Dialect, Sql } from '../sql/sql.ts';
 /** How long a process caches the absence of name servers, if other processes may add one. */
 const ABSENT_MS = 5000;
 
-/** The maximum number of pools, zones or name servers in one statement. */
 const MAX_NAMED = 50;
 
-/** The dependencies of the outbox of one process. */
 export interface OutboxDependencies {
   readonly dialect: Dialect;
   /** True if no other process changes the database. */

@@ -3,7 +3,6 @@ import type { Notifications } from '../sql/sql.ts';
 
 const CHANNEL = 'tsigil_delivery';
 
-/** The minimum time between two notifications of this process. */
 const SEND_MS = 5;
 
 /** The pause before the next attempt to connect. */

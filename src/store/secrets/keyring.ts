@@ -16,7 +16,6 @@ import { createSecretCache } from './secret-cache.ts';
 /** The maximum number of cached secrets per column. 4000 secrets use about 2 MB. */
 const CACHED_SECRETS = 4000;
 
-/** The maximum number of unreadable rows to count. */
 const COUNTED_ROWS = 10_000;
 
 const KEY_OCTETS = 32;

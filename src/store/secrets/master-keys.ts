@@ -18,7 +18,6 @@ import {
 import { faultOf } from '../../net/faults.ts';
 import { writeSyncedFile } from '../../net/synced-file.ts';
 
-/** The settings for master keys. */
 export interface MasterKeySettings {
   /** The text of the keys. */
   readonly masterKey?: string | undefined;
@@ -43,7 +42,6 @@ export interface FoundMasterKeys {
   readonly otherOwner?: number | undefined;
 }
 
-/** The maximum size of a master key file, in bytes. */
 const MAX_BYTES = 65_536;
 
 const USE_A_FILE = 'Use the path of the master key file';

@@ -7,7 +7,6 @@ import { keyNumberOf } from '../sql/secret-columns.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { isReadable, secretsUnder } from './re-encrypt.ts';
 
-/** The dependencies of a reset. */
 export interface ResetDependencies {
   readonly database: Database;
   /** The keyring with the new master key, unless `createMasterKey` creates that key. */

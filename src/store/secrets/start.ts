@@ -10,7 +10,6 @@ import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { countUnsigned } from './credentials.ts';
 import { reEncrypt } from './re-encrypt.ts';
 
-/** The source of the master keys of a keyring. */
 export interface MasterKeySource {
   /**
    * The name of the source in messages, such as `'/etc/tsigil/master.key'`. Undefined if no source

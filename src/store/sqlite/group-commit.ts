@@ -6,7 +6,6 @@ import { LOCK_WAIT_MS, pauseForLock, retrying } from './connection/busy.ts';
 import { isBusy, translate } from './connection/faults.ts';
 import { sqlOn } from './connection/statements.ts';
 
-/** The maximum number of writes in one transaction. */
 const MAX_BATCH = 500;
 
 /**

@@ -19,7 +19,6 @@ import { followRecords } from './audit-follow.ts';
 import { getRecords } from './audit-requests.ts';
 import { addVerify } from './audit-verify.ts';
 
-/** The columns that summarise a record. */
 const SUMMARY_COLUMNS = ['time', 'actor', 'action', 'resource', 'outcome'] as const;
 
 const COLUMNS = ['seq', 'batch', ...ENTRY_COLUMNS];

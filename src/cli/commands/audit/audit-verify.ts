@@ -25,7 +25,6 @@ interface Compared {
   readonly rolledBack: ReadonlyMap<TrailEvent, number>;
 }
 
-/** The maximum number of problems to print. */
 const MAX_PRINTED = 20;
 
 /** Adds the command that verifies the trail. */

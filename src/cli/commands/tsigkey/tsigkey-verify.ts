@@ -14,7 +14,6 @@ import { printList, type OutputFlags } from '../../output/output.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { findTargets, type Target } from './verify-targets.ts';
 
-/** The maximum number of concurrent checks. */
 const CONCURRENCY = 8;
 
 interface VerifyFlags extends ConnectionFlags, OutputFlags, KeySelection {

@@ -9,7 +9,6 @@ import { mapConcurrently } from '../../service/concurrency.ts';
 import type { ServiceKey } from '../../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../../service/resource-requests.ts';
 
-/** The maximum number of concurrent requests. */
 const CONCURRENCY = 8;
 
 /** A key, a name server that should have it, and the zone for the request. */

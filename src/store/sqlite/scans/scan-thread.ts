@@ -9,7 +9,6 @@ import { tablesIn } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
 import { rowsOf, type Found } from './scan.ts';
 
-/** A request to the thread. */
 export type ScanRequest =
   | { readonly number: number; readonly collection: string; readonly query: PageQuery }
   | { readonly cancel: number }
