@@ -10,10 +10,17 @@ import {
   updateResource,
 } from '../domain/operations/collection.ts';
 import { pendingMembers, secretFields, successStatus } from '../domain/model/response.ts';
-import type { Operation, ResourceType } from '../domain/model/resource.ts';
+import {
+  revisionOf,
+  type Operation,
+  type Resource,
+  type ResourceType,
+} from '../domain/model/resource.ts';
+import { isLive } from '../domain/operations/live-status.ts';
 import type { Settings } from '../domain/model/settings.ts';
 import { mayReveal } from '../domain/resources/policy.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
+import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 import {
@@ -70,6 +77,13 @@ export function addCollection(
     const warns = type.warnings !== undefined && writer === whole;
     return warns ? { ...context, warnings: [] } : context;
   };
+  // The state of name servers and the last use of tokens change without a new revision.
+  const hasVariants = isLive(type) || type.withoutUpdatedAt === true;
+  const tagOf = (resource: Resource, writer: ResourceWriter, text: string) =>
+    entityTag(
+      revisionOf(resource),
+      hasVariants ? variantOf(text) : hasSecrets && writer !== whole ? 'hidden' : undefined,
+    );
   /**
    * Returns whether to count all resources of a list. The service counts only lists of owned
    * resources, and only if the caller does not disable counting.
@@ -144,10 +158,14 @@ export function addCollection(
       const caller = signedIn(request);
       const resource = await getResource(dependencies, type, caller, idOf(request));
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
-      reply.type(JSON_TYPE);
       const writer = writerFor(request);
+      const text = hasVariants ? writer.write(resource, urlOf(request)) : '';
+      const tag = tagOf(resource, writer, text);
+      reply.header('etag', tag);
+      if (isKnown(request, tag)) return reply.code(304).send();
+      reply.type(JSON_TYPE);
       if (hasSecrets && writer === whole) await recordSecrets(request, 'get', [resource]);
-      return writer.write(resource, urlOf(request));
+      return hasVariants ? text : writer.write(resource, urlOf(request));
     },
     async update(request, reply) {
       const { dependencies } = request.settings;
@@ -155,11 +173,15 @@ export function addCollection(
       const body = readJsonBody(request);
       const writer = writerFor(request);
       const context = contextOf(request, writer);
-      const resource = await updateResource(dependencies, type, context, id, body);
+      const expected = expectedRevisions(request);
+      const resource = await updateResource(dependencies, type, context, id, body, expected);
       addWarnings(reply, context);
       reply.code(statusOf('update', 200)).type(JSON_TYPE);
-      const shown = updatedMembers === undefined ? resource : { ...resource, ...updatedMembers };
-      return writer.write(shown, urlOf(request));
+      if (updatedMembers !== undefined)
+        return writer.write({ ...resource, ...updatedMembers }, urlOf(request));
+      const text = writer.write(resource, urlOf(request));
+      reply.header('etag', tagOf(resource, writer, text));
+      return text;
     },
     async delete(request, reply) {
       const resource = await deleteResource(
@@ -167,6 +189,7 @@ export function addCollection(
         type,
         changeContext(request),
         idOf(request),
+        expectedRevisions(request),
       );
       const status = statusOf('delete', 204);
       if (status !== 204) {

@@ -135,7 +135,7 @@ export const ON_SQLITE_ONLY = ['brands', 'burst', 'faults', 'kill', 'load', 'man
  * such suites, except `ON_SQLITE_ONLY`.
  */
 export const ON_POSTGRES_WHEN_SHORT = [
-  ...['actions', 'bulk', 'collections', 'filters', 'import', 'lists'],
+  ...['actions', 'bulk', 'collections', 'entity-tags', 'filters', 'import', 'lists'],
   ...[
     'pools',
     'references',

@@ -227,6 +227,13 @@ export const ERRORS = {
     message: (collection: string) => `Quota exceeded for ${collection}.`,
     example: () => 'zones',
   }),
+  precondition_failed: entry({
+    status: 412,
+    when: 'The resource was changed after the revision that the request expects.',
+    message: (changedAt: string) =>
+      `The resource was last changed at ${changedAt}, which is not the revision that the request expects. Get the resource, and repeat the change`,
+    example: () => '2026-02-01T08:30:00.654321',
+  }),
   request_header_fields_too_large: entry({
     status: 431,
     when: 'The request line and headers are larger than `api.maxHeaderBytes`.',

@@ -267,6 +267,11 @@ export function newMembers(type: ResourceType, id: string, now: string): Service
     : { id, created_at: now, updated_at: null };
 }
 
+/** Returns the revision of a resource: its id and the time of its last change. */
+export function revisionOf({ id, created_at, updated_at }: Resource): string {
+  return `${id}/${updated_at ?? created_at}`;
+}
+
 /** Returns whether callers can see but not set `member`. */
 export function isReadOnly(type: ResourceType, member: string): boolean {
   return (

@@ -8,7 +8,7 @@ import { isLive, showLive } from './live-status.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Reader, Store } from '../model/ports.ts';
 import { type PageQuery, type ComputedCondition, keyed } from '../model/query.ts';
-import { newMembers, type Resource, type ResourceType } from '../model/resource.ts';
+import { newMembers, revisionOf, type Resource, type ResourceType } from '../model/resource.ts';
 import { findReferences, readReferenceFilters, type ReferenceDependencies } from './references.ts';
 import { existing, isVisible, listConditions } from './visibility.ts';
 import { looksLikeToken } from '../text/token-form.ts';
@@ -130,7 +130,8 @@ export async function getResource(
 }
 
 /**
- * Changes the members in `body` and returns the whole resource. Throws `resource_not_found`,
+ * Changes the members in `body` and returns the whole resource. With `expected`, the resource must
+ * have one of these revisions. Throws `resource_not_found`, `precondition_failed`,
  * `invalid_object`, the errors of the type's rules, `duplicate` and `unavailable`, in this order.
  */
 export async function updateResource(
@@ -139,10 +140,12 @@ export async function updateResource(
   context: ChangeContext,
   id: string,
   body: unknown,
+  expected?: readonly string[],
 ): Promise<Resource> {
   return change(dependencies, context, async (changes) => {
     const found = await changes.getToChange(type, id);
     const current = await existing(changes, type, context.caller, found);
+    assertRevision(current, expected);
     const references = await findReferences(
       referenceDependencies(dependencies, context.caller, changes),
       type,
@@ -153,9 +156,16 @@ export async function updateResource(
   });
 }
 
+function assertRevision(resource: Resource, expected: readonly string[] | undefined): void {
+  if (expected === undefined || expected.includes(revisionOf(resource))) return;
+  const { updated_at: updated, created_at: created } = resource;
+  throw new ServiceError('precondition_failed', updated ?? created);
+}
+
 /**
- * Deletes the resource with this id and returns it. Throws `resource_not_found`, the errors of the
- * type's rules and `unavailable`. If the deletion of a token cannot be stored, this process still
+ * Deletes the resource with this id and returns it. With `expected`, the resource must have one of
+ * these revisions. Throws `resource_not_found`, `precondition_failed`, the errors of the type's
+ * rules and `unavailable`. If the deletion of a token cannot be stored, this process still
  * rejects the token. Revocation must work even if the disk is full.
  */
 export async function deleteResource(
@@ -163,22 +173,24 @@ export async function deleteResource(
   type: ResourceType,
   context: ChangeContext,
   id: string,
+  expected?: readonly string[],
 ): Promise<Resource> {
   const { store, clock } = dependencies;
   const { caller } = context;
   try {
-    return await change(dependencies, context, async (changes) =>
-      changes.remove(
-        type,
-        await existing(changes, type, caller, await changes.getToChange(type, id)),
-      ),
-    );
+    return await change(dependencies, context, async (changes) => {
+      const found = await changes.getToChange(type, id);
+      const resource = await existing(changes, type, caller, found);
+      assertRevision(resource, expected);
+      return changes.remove(type, resource);
+    });
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
     // The transaction may have failed before it applied the rules. If the database cannot be read
     // either, this process revokes the token without applying the rules.
     try {
       const resource = await existing(store, type, caller, await store.get(type, id));
+      assertRevision(resource, expected);
       await admitChange(
         dependencies,
         caller,

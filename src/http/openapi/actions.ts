@@ -16,7 +16,7 @@ import type {
   ResponseObject,
 } from './document.ts';
 import { thrownBy } from './examples.ts';
-import { commonParameters, idParameter } from './parameters.ts';
+import { commonParameters, idParameter, unlessKnown } from './parameters.ts';
 import { LINES_TYPE } from '../request/errors.ts';
 import {
   ERRORS_WITH_TOKEN,
@@ -24,6 +24,7 @@ import {
   errorResponses,
   headers,
   json,
+  notModified,
   type ApiSettings,
 } from './responses.ts';
 import { withDefaultsInWords } from './request-schema.ts';
@@ -104,20 +105,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
 
 /** Returns the `If-None-Match` parameter of a conditional action, or nothing for other actions. */
 function conditionOf(action: Action): ParameterObject[] {
-  if (!('isConditional' in action)) return [];
-  const description =
-    'The `ETag` of the last response. If nothing has changed since, the response is 304.';
-  const schema = { type: 'string' } as const;
-  return [
-    { name: 'If-None-Match', in: 'header', required: false, description, schema, example: ETAG },
-  ];
-}
-
-function notModified(settings: ApiSettings): ResponseObject {
-  return {
-    description: 'Nothing has changed since the response with this `ETag`.',
-    headers: headers(settings, 'ETag'),
-  };
+  return 'isConditional' in action ? [unlessKnown(ETAG)] : [];
 }
 
 function hasId({ path }: Action): boolean {

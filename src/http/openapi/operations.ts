@@ -1,13 +1,34 @@
 import type { ErrorCode } from '../../domain/model/errors.ts';
-import { successStatus } from '../../domain/model/response.ts';
+import { pendingMembers, successStatus } from '../../domain/model/response.ts';
 import { secretFields } from '../../domain/encryption/keyring.ts';
 import type { Operation, ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
-import type { OperationObject, PathItem, Paths, ResponseObject } from './document.ts';
+import type {
+  OperationObject,
+  ParameterObject,
+  PathItem,
+  Paths,
+  ResponseObject,
+} from './document.ts';
 import { responseExamples, requestExamples } from './examples.ts';
-import { commonParameters, idParameter, listParameters, secretParameters } from './parameters.ts';
-import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
+import {
+  commonParameters,
+  idParameter,
+  listParameters,
+  onlyIfUnchanged,
+  secretParameters,
+  unlessKnown,
+} from './parameters.ts';
+import {
+  ERRORS_WITH_TOKEN,
+  ETAG,
+  errorResponses,
+  headers,
+  json,
+  notModified,
+  type ApiSettings,
+} from './responses.ts';
 import { schemaNames, schemaReference } from './schemas.ts';
 
 /** The parts of an operation's description that are the same for every collection. */
@@ -59,7 +80,8 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   },
   get: {
     summary: ({ one }) => `Get a ${one}`,
-    description: 'Returns the resource with this id.',
+    description:
+      'Returns the resource with this id. Its `ETag` identifies this revision of the resource.',
     status: 200,
     response: 'The resource.',
     errors: ID_ERRORS,
@@ -69,14 +91,14 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     description: 'Changes only the members in the body. Sets `updated_at` even if nothing changes.',
     status: 200,
     response: 'Updated: the resource after the change.',
-    errors: [...ID_ERRORS, ...BODY_ERRORS],
+    errors: [...ID_ERRORS, ...BODY_ERRORS, 'precondition_failed'],
   },
   delete: {
     summary: ({ one }) => `Delete a ${one}`,
     description: 'Deletes the resource immediately and permanently.',
     status: 204,
     response: 'Deleted: the response has no body.',
-    errors: ID_ERRORS,
+    errors: [...ID_ERRORS, 'precondition_failed'],
   },
 };
 
@@ -124,6 +146,7 @@ function describeOperation(
     ...requestBody(type, operation),
     responses: {
       [status]: success(settings, type, operation),
+      ...(operation === 'get' ? { 304: notModified(settings) } : {}),
       ...errorResponses(settings, type, [
         ...ERRORS_WITH_TOKEN,
         ...errors,
@@ -139,7 +162,12 @@ function parametersOf(
   operation: Operation,
 ): Pick<OperationObject, 'parameters'> {
   if (operation === 'list') return { parameters: listParameters(type) };
-  const parameters = operation === 'get' ? secretParameters(type) : [];
+  const conditions: Partial<Record<Operation, ParameterObject[]>> = {
+    get: [...secretParameters(type), unlessKnown(ETAG)],
+    update: [onlyIfUnchanged(ETAG)],
+    delete: [onlyIfUnchanged(ETAG)],
+  };
+  const parameters = conditions[operation] ?? [];
   return parameters.length === 0 ? {} : { parameters };
 }
 
@@ -163,6 +191,12 @@ function callerHeader({ identifiesCaller }: ResourceType, operation: Operation):
   return identifiesCaller === true && ['list', 'get'].includes(operation) ? [CALLER_ID_HEADER] : [];
 }
 
+/** Returns the name of the header with the revision of a resource, if responses have it. */
+function tagHeader(settings: ApiSettings, type: ResourceType, operation: Operation): string[] {
+  const isPending = pendingMembers(type, operation, settings) !== undefined;
+  return ['get', 'update'].includes(operation) && !isPending ? ['ETag'] : [];
+}
+
 /** Returns the name of the header with warnings, if responses to `operation` may have it. */
 function warningHeader({ warnings }: ResourceType, operation: Operation): string[] {
   return warnings !== undefined && ['create', 'update'].includes(operation) ? [WARNING_HEADER] : [];
@@ -178,6 +212,7 @@ function success(settings: ApiSettings, type: ResourceType, operation: Operation
     headers: headers(
       settings,
       ...(operation === 'create' ? ['Location'] : []),
+      ...tagHeader(settings, type, operation),
       ...callerHeader(type, operation),
       ...warningHeader(type, operation),
     ),

@@ -144,6 +144,20 @@ export function secretParameters(type: ResourceType): ParameterObject[] {
   return [{ name: HIDE_SECRETS, in: 'header', description, schema: { type: 'string' } }];
 }
 
+/** Returns the parameter `If-None-Match` of a request that may get 304. */
+export function unlessKnown(example: string): ParameterObject {
+  const description =
+    'The `ETag` of the last response. If nothing has changed since, the response is 304.';
+  return { name: 'If-None-Match', in: 'header', description, schema: { type: 'string' }, example };
+}
+
+/** Returns the parameter `If-Match` of a change. */
+export function onlyIfUnchanged(example: string): ParameterObject {
+  const description =
+    'The `ETag` of the resource that the change is based on. If the resource has changed since, the response is 412 and nothing changes.';
+  return { name: 'If-Match', in: 'header', description, schema: { type: 'string' }, example };
+}
+
 const HIDE_COUNTS_PARAMETER: ParameterObject = {
   name: HIDE_COUNTS,
   in: 'header',

@@ -12,7 +12,7 @@ import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { errorResponse, type ErrorResponseSettings } from '../request/errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './document.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
-import { EXAMPLE_REQUEST_ID } from './examples.ts';
+import { EXAMPLE_REQUEST_ID, UPDATED_AT } from './examples.ts';
 import { schemaReference } from './schemas.ts';
 
 /** The values in the API description that do not depend on resource types. */
@@ -31,7 +31,7 @@ export interface ApiSettings {
 }
 
 /** An example of an entity tag. */
-export const ETAG = `"${'5f2d6a9d'.repeat(8)}.42"`;
+export const ETAG = `"${EXAMPLE_ID}/${UPDATED_AT}"`;
 
 /** The errors that any request may cause. */
 export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
@@ -112,6 +112,14 @@ export function headers(
   return Object.fromEntries(
     [requestIdHeader, ...others].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   );
+}
+
+/** Returns the response to a request with the `ETag` of the current state. */
+export function notModified(settings: ApiSettings): ResponseObject {
+  return {
+    description: 'Nothing has changed since the response with this `ETag`.',
+    headers: headers(settings, 'ETag'),
+  };
 }
 
 /** Returns a JSON body: its schema and its examples. */

@@ -5,6 +5,8 @@ import { WARNING_HEADER } from './context.ts';
 const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
+  'If-Match',
+  'If-None-Match',
   'X-Auth-Token',
   'X-Auth-Sudo-Tenant-ID',
   'X-Auth-Sudo-Project-ID',
@@ -38,7 +40,7 @@ export function allowOrigin(
   if (request.method !== 'OPTIONS' || method === undefined) {
     reply.header(
       'access-control-expose-headers',
-      `${requestIdHeader}, Location, Retry-After, ${WARNING_HEADER}`,
+      `${requestIdHeader}, ETag, Location, Retry-After, ${WARNING_HEADER}`,
     );
     return;
   }
