@@ -58,13 +58,13 @@ The column Reload below shows the effect of SIGHUP on a changed setting:
 | while set | The service applies the new value to later requests if the setting had a value before. If you add or remove the value, the change needs a restart. |
 | no | The change needs a restart. The service logs the name of the setting. |
 
-[Operations](operations.md#change-the-configuration-without-a-restart) shows the steps.
+[Install and configure](install.md#change-the-configuration-without-a-restart) shows the steps.
 
 A secret can also be in a file.
 Set the variable that ends in \`_FILE\` to the path of the file.
 The secret is the content of the file without the final newline.
 If the variables with and without \`_FILE\` are both set, the service does not start.
-[Operations](operations.md#give-the-service-its-secrets) shows how to use systemd credentials.
+[Install and configure](install.md#give-the-service-its-secrets) shows how to use systemd credentials.
 
 ## Settings
 

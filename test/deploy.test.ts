@@ -27,11 +27,11 @@ function run(command: string, args: readonly string[]): { status: number | null;
 }
 
 /**
- * Writes the code block of docs/operations.md in this language to a file. Replaces the certificates
+ * Writes the code block of docs/replicas.md in this language to a file. Replaces the certificates
  * with a test certificate. Returns the path of the file.
  */
 function configurationFor(language: string): string {
-  const block = blocksOf({ path: 'docs/operations.md', text: read('docs/operations.md') }).find(
+  const block = blocksOf({ path: 'docs/replicas.md', text: read('docs/replicas.md') }).find(
     (each) => each.language === language,
   );
   const [key, cert, both, file] = ['key.pem', 'cert.pem', 'both.pem', language].map((name) =>
@@ -112,9 +112,9 @@ describe('deploy/debian/postinst', () => {
   });
 });
 
-describe('the proxies of docs/operations.md', () => {
+describe('the proxies of docs/replicas.md', () => {
   test.runIf(openssl && hasProgram('nginx', 'nginx'))(
-    'nginx accepts the configuration in docs/operations.md without a warning',
+    'nginx accepts the configuration in docs/replicas.md without a warning',
     () => {
       const { status, output } = run('nginx', [
         '-t',
@@ -130,7 +130,7 @@ describe('the proxies of docs/operations.md', () => {
   );
 
   test.runIf(openssl && hasProgram('haproxy', 'haproxy'))(
-    'HAProxy accepts the configuration in docs/operations.md without a warning',
+    'HAProxy accepts the configuration in docs/replicas.md without a warning',
     () => {
       expect(run('haproxy', ['-c', '-dW', '-f', configurationFor('haproxy')])).toMatchObject({
         status: 0,
@@ -211,7 +211,7 @@ describe('deploy/prometheus-alerts.yml', () => {
     },
   );
 
-  test('names only metrics of the service, and docs/operations.md lists every alert', async () => {
+  test('names only metrics of the service, and docs/monitoring.md lists every alert', async () => {
     const service = await startTestService();
     onTestFinished(() => service.close());
     const { text } = await service.get('/metrics');
@@ -223,14 +223,14 @@ describe('deploy/prometheus-alerts.yml', () => {
     expect(named.length).toBeGreaterThan(4);
     expect(named.filter((name) => !metrics.includes(name))).toEqual([]);
     const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
-    const listed = [...read('docs/operations.md').matchAll(/^\| `(Tsigil\w+)` \|/gm)];
+    const listed = [...read('docs/monitoring.md').matchAll(/^\| `(Tsigil\w+)` \|/gm)];
     expect(listed.map(([, name]) => name)).toEqual(alerts);
   });
 
-  test('docs/operations.md states what to do about each alert', () => {
+  test('docs/monitoring.md states what to do about each alert', () => {
     const rules = read('deploy/prometheus-alerts.yml');
     const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
-    const explained = read('docs/operations.md').matchAll(
+    const explained = read('docs/monitoring.md').matchAll(
       /^\| [^|]+ \| `(Tsigil\w+)` \| .{20,} \|$/gm,
     );
     expect([...explained].map(([, name]) => name).sort()).toEqual(alerts.sort());

@@ -65,8 +65,8 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
   return { ...service, ...service.with(token), folder: home };
 }
 
-test('all documents exist, and README.md, docs/api.md and docs/operations.md have examples', () => {
-  const pages = ['api', 'compatibility', 'configuration', 'keys', 'operations'].map(
+test('all documents exist, and README.md, docs/api.md and docs/tokens.md have examples', () => {
+  const pages = ['api', 'backups', 'compatibility', 'configuration', 'install', 'keys', 'monitoring'].map(
     (name) => `docs/${name}.md`,
   );
   const atRoot = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md'];
@@ -75,7 +75,7 @@ test('all documents exist, and README.md, docs/api.md and docs/operations.md hav
     ({ path }) => path,
   );
   expect(withExamples).toEqual(
-    expect.arrayContaining(['README.md', 'docs/api.md', 'docs/operations.md']),
+    expect.arrayContaining(['README.md', 'docs/api.md', 'docs/tokens.md']),
   );
 });
 
@@ -127,7 +127,7 @@ describe('examples in documents', () => {
   });
 
   test.runIf(curl)(
-    'docs/operations.md: the commands to restore a backup restore the content of the backup',
+    'docs/backups.md: the commands to restore a backup restore the content of the backup',
     async () => {
       const service = await startFirstService();
       await service.post('/v2/tlds', { name: 'kept' });
@@ -135,7 +135,7 @@ describe('examples in documents', () => {
       await service.post('/v2/tlds', { name: 'later' });
       await service.stop('SIGKILL');
       const restore =
-        blocksOf(documentAt('docs/operations.md')).find(({ content }) =>
+        blocksOf(documentAt('docs/backups.md')).find(({ content }) =>
           content.startsWith('tsigil restore '),
         )?.content ?? 'exit 1';
       expect(runCommands([restore], service.folder, service.url)).toEqual([
@@ -324,7 +324,7 @@ describe('names in documents', () => {
     expect(rows.toSorted()).toEqual(types.toSorted());
   });
 
-  test('docs/operations.md explains every field of a request line and every metric of the service', async () => {
+  test('docs/monitoring.md explains every field of a request line and every metric of the service', async () => {
     const service = await startTestService();
     onTestFinished(() => service.close());
     const { body } = await service.post('/v2/tlds', { name: 'com' });
@@ -333,7 +333,7 @@ describe('names in documents', () => {
       'x-openstack-request-id': givenId,
     });
     const metrics = (await service.get('/metrics')).text;
-    const named = [...documentAt('docs/operations.md').text.matchAll(/`(\w+)`/g)].map(
+    const named = [...documentAt('docs/monitoring.md').text.matchAll(/`(\w+)`/g)].map(
       ([, name]) => name,
     );
     const line = service.log

@@ -63,7 +63,7 @@ export const API_SECTIONS = {
     maxConnections: option(integer(1, 1_000_000), {
       default: 4096,
       meaning:
-        'How many connections one process accepts from callers. The process closes further connections on arrival. The limit of open files may allow fewer connections: see [operations](operations.md#limits-of-connections).',
+        'How many connections one process accepts from callers. The process closes further connections on arrival. The limit of open files may allow fewer connections: see [operations](install.md#limits-of-connections).',
     }),
     maxConnectionsPerAddress: option(integer(1, 1_000_000), {
       default: 1024,

@@ -23,8 +23,8 @@ const GUIDES: Readonly<Record<string, readonly [file: string, title: string]>> =
   zones: ['signed-transfers.md', 'Sign zone transfers'],
   tlds: ['importing-tlds.md', 'Import TLDs from a list'],
   tokens: ['keystone.md', 'Keystone'],
-  encryption: ['operations.md', 'Operations'],
-  audit: ['operations.md', 'Operations'],
+  encryption: ['encryption.md', 'Master key'],
+  audit: ['audit.md', 'Audit trail'],
 };
 
 const DESCRIPTION = `Tsigil keeps the TSIG keys of an organisation in one place, and delivers them: a key that you create for a pool or a zone works on its name servers within about a second, and a key that you delete is refused there just as soon. BIND, Knot, NSD and PowerDNS can receive keys.

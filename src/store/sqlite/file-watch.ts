@@ -67,7 +67,7 @@ function lostError(path: string): ServiceError {
     {
       retryAfterSeconds: 5,
       cause: new Error(
-        `'${path}' is not the file that the service opened. Copy its data before you stop the service: see "The database file was removed" in docs/operations.md`,
+        `'${path}' is not the file that the service opened. Copy its data before you stop the service: see "The database file was removed" in docs/monitoring.md`,
       ),
     },
   );
