@@ -66,9 +66,15 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
 }
 
 test('all documents exist, and README.md, docs/api.md and docs/tokens.md have examples', () => {
-  const pages = ['api', 'backups', 'compatibility', 'configuration', 'install', 'keys', 'monitoring'].map(
-    (name) => `docs/${name}.md`,
-  );
+  const pages = [
+    'api',
+    'backups',
+    'compatibility',
+    'configuration',
+    'install',
+    'keys',
+    'monitoring',
+  ].map((name) => `docs/${name}.md`);
   const atRoot = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md'];
   expect(DOCUMENTS.map(({ path }) => path)).toEqual(expect.arrayContaining([...atRoot, ...pages]));
   const withExamples = DOCUMENTS.filter((document) => examplesOf(document).length > 3).map(
