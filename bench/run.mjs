@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLoad } from './load.mjs';
 import { before } from './scenarios/before.mjs';
+import { commandLine } from './scenarios/command-line.mjs';
 import { encryption } from './scenarios/encryption.mjs';
 import { imports } from './scenarios/imports.mjs';
 import { keystone } from './scenarios/keystone.mjs';
@@ -28,6 +29,7 @@ const SCENARIOS = {
   keystone,
   postgres,
   start,
+  'command-line': commandLine,
   memory,
   size,
 };

@@ -260,7 +260,7 @@ describe('imports', () => {
     const readers = FILES.filter(({ path }) =>
       /process\.env\b/.test(readFileSync(join(SRC, path), 'utf8')),
     ).map(({ path }) => path);
-    expect(readers).toEqual(['command-config.ts', 'main.ts']);
+    expect(readers).toEqual(['command-config.ts', 'commands.ts']);
   });
 });
 

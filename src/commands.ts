@@ -1,0 +1,339 @@
+import type { Ask } from './cli/commands/local-commands.ts';
+import { CommandError, EXIT } from './cli/output/errors.ts';
+import { plainText } from './cli/output/plain-text.ts';
+import { configFrom, configReader, forOperator, runAgent } from './command-config.ts';
+import { fileProblems } from './config/checks.ts';
+import { describeConfig } from './config/config.ts';
+import type { Config } from './config/options.ts';
+import { findLocalService } from './config/local-service.ts';
+import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
+import { faultOf } from './net/faults.ts';
+import { VERSION } from './version.ts';
+
+/** The time after which a process that failed to start exits. */
+const EXIT_DELAY_MS = 500;
+
+// Only the commands that need the web server or the databases import them. Other commands start in
+// half the time. Node opens all files of one import at once, so separate imports need fewer open
+// files.
+const { runCommand } = await import('./cli/program.ts');
+
+// The program that reads the output may close the pipe early, as `head` does. Any other write error
+// is a failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).reason}\n`);
+  process.exit(EXIT.refused);
+});
+// Without a listener, SIGUSR1 opens Node's inspector. Any user of this machine could then run code
+// in this process.
+process.on('SIGUSR1', () => undefined);
+process.stderr.on('error', () => {
+  // Errors on standard error cannot be reported.
+});
+
+process.exitCode = await runCommand(
+  process.argv.slice(2),
+  VERSION,
+  {
+    serve: run,
+    checkConfig,
+    agent: runAgent,
+    backUp,
+    restore,
+    migrate: migrateDatabase,
+    copyDatabase,
+    newMasterKey,
+    scrub,
+    resetSecrets,
+    signTokens,
+  },
+  {
+    environment: process.env,
+    now: Date.now,
+    findService: () => findLocalService(process.env),
+    // A getter, because reading process.stdin opens standard input.
+    get input() {
+      return process.stdin;
+    },
+    out: process.stdout,
+    err: process.stderr,
+    onInterrupt(stop) {
+      process.once('SIGINT', stop);
+      return () => process.off('SIGINT', stop);
+    },
+  },
+);
+
+async function run(configPath: string | undefined): Promise<void> {
+  // Without a listener, SIGHUP would end the process before the service has read its configuration.
+  process.on('SIGHUP', () => undefined);
+  await import('./store/open-database.ts');
+  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  await import('./http/server.ts');
+  const { serve } = await import('./serve.ts');
+  const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
+  const code = await forOperator(() =>
+    serve(configReader(configPath, furtherProblems), ({ url, tokenFile }) => {
+      if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
+    }),
+  ).catch((error: unknown) => {
+    // A connection that waits for a password, or the channel to a supervising process, cannot be
+    // closed. Neither may delay the exit.
+    setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
+    throw error;
+  });
+  if (code !== EXIT.done) throw new CommandError(code, 'The service did not shut down cleanly');
+}
+
+/**
+ * Returns the message that the service prints after its first start. The message names the file of
+ * the token instead of the token, because a log may store the message.
+ */
+function welcome(url: string, tokenFile: string): string {
+  return `
+Created an administrator token in ${tokenFile}
+Try it:
+
+  export TSIGIL_URL=${url} TSIGIL_TOKEN="$(cat '${tokenFile.replaceAll("'", `'\\''`)}')"
+  curl -H "X-Auth-Token: $TSIGIL_TOKEN" $TSIGIL_URL/v2/tlds
+
+`;
+}
+
+/**
+ * Prints the effective configuration. With `connect`, also connects to the database and Keystone,
+ * and prints the outcome as comments. Throws `CommandError` with the problems of all failed checks.
+ */
+async function checkConfig(configPath: string | undefined, connect: boolean): Promise<void> {
+  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  const config = configFrom(configPath, (read) => [
+    ...fileProblems(read),
+    ...localProblems(read.nameServers ?? []),
+  ]);
+  const { formatYaml } = await import('./cli/output/yaml.ts');
+  process.stdout.write(formatYaml(describeConfig(config)));
+  if (!connect) return;
+  const { checkConnections } = await import('./connection-checks.ts');
+  const checks = await checkConnections(config);
+  for (const { works, message } of checks)
+    if (works) process.stdout.write(`# ${plainText(message)}\n`);
+  const problems = checks.flatMap(({ works, message }) =>
+    works ? [] : [`  - ${plainText(message)}`],
+  );
+  if (problems.length > 0)
+    throw new CommandError(
+      EXIT.refused,
+      'The service cannot work with this configuration:',
+      problems.join('\n'),
+    );
+}
+
+async function backUp(configPath: string | undefined, target: string): Promise<void> {
+  const config = configFrom(configPath);
+  const [{ parseDatabase }, { backUpSqlite, recordBackup }] = await Promise.all([
+    import('./store/databases.ts'),
+    import('./store/sqlite/backup.ts'),
+  ]);
+  const { kind, location } = parseDatabase(config.database);
+  if (kind.shared)
+    throw new CommandError(
+      EXIT.refused,
+      'Cannot back up PostgreSQL with this command. Use the tools of PostgreSQL, such as pg_dump.',
+    );
+  const masterKeys = await forOperator(() =>
+    endedBySignal((signal) => backUpSqlite(location, target, signal)),
+  );
+  try {
+    recordBackup(location);
+  } catch (error) {
+    process.stderr.write(
+      `Warning: the audit trail has no record of this backup: ${faultOf(error).reason}\n`,
+    );
+  }
+  if (masterKeys.length > 0)
+    process.stdout.write(
+      `The backup needs master key ${masterKeys.join(', ')}, but does not contain this key.\n`,
+    );
+}
+
+/** Replaces the configured database with a backup, after `ask` confirms. */
+async function restore(
+  configPath: string | undefined,
+  source: string,
+  revive: boolean,
+  ask: Ask,
+): Promise<string> {
+  const { restoreDatabase } = await import('./restore.ts');
+  return forOperator(() =>
+    endedBySignal((signal) => {
+      const stopped = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+      stopped.catch(() => undefined);
+      return restoreDatabase(configFrom(configPath), source, {
+        print: (text) => void process.stdout.write(text),
+        async ask(question) {
+          await Promise.race([ask(question), stopped]);
+          signal.throwIfAborted();
+        },
+        revive,
+      });
+    }),
+  );
+}
+
+/**
+ * Runs `work` with a signal that aborts on SIGINT or SIGTERM. After `work` has cleaned up, the
+ * received signal ends the process.
+ */
+async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  let received: NodeJS.Signals | undefined;
+  const stop = (name: NodeJS.Signals) => {
+    received = name;
+    controller.abort(new Error(`Stopped by ${name}`));
+  };
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop);
+    if (received !== undefined) process.kill(process.pid, received);
+  }
+}
+
+/** Adds a master key to a file, and returns its id. */
+async function newMasterKey(file: string): Promise<string> {
+  const { addMasterKey, readMasterKeyFile } = await import('./store/secrets/master-keys.ts');
+  const { existsSync } = await import('node:fs');
+  const problem = existsSync(file) ? readMasterKeyFile(file).problem : undefined;
+  if (problem !== undefined) throw new CommandError(EXIT.refused, problem);
+  return addMasterKey(file).id;
+}
+
+async function secretMaintenance() {
+  const [maintenance, { createClock }] = await Promise.all([
+    import('./store/secret-maintenance.ts'),
+    import('./clock.ts'),
+  ]);
+  return [maintenance, createClock()] as const;
+}
+
+/** Removes the remains of former secrets from the configured database, after `ask` confirms. */
+async function scrub(configPath: string | undefined, ask: Ask): Promise<string> {
+  const [{ scrubDatabase }, clock] = await secretMaintenance();
+  return forOperator(() => scrubDatabase(configFrom(configPath), clock, ask));
+}
+
+/**
+ * Replaces unreadable secrets of the configured database with random secrets, after `ask` confirms.
+ */
+async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
+  const [{ resetDatabase }, clock] = await secretMaintenance();
+  return forOperator(() => resetDatabase(configFrom(configPath), clock, ask));
+}
+
+/** Signs the tokens that the service refuses, after `ask` shows them. */
+async function signTokens(configPath: string | undefined, ask: Ask): Promise<string> {
+  const [{ signTokensIn }, clock] = await secretMaintenance();
+  return forOperator(() => signTokensIn(configFrom(configPath), clock, ask));
+}
+
+/** Updates the schema of the configured database, and prints the applied steps. */
+async function migrateDatabase(configPath: string | undefined): Promise<void> {
+  const { database, databasePool } = configFrom(configPath);
+  const [{ openDatabase }, { createClock }, { NEWEST_SCHEMA }] = await Promise.all([
+    import('./store/open-database.ts'),
+    import('./clock.ts'),
+    import('./store/migrate.ts'),
+  ]);
+  await forOperator(async () => {
+    const { store, steps, record } = await openDatabase(database, databasePool, createClock());
+    try {
+      if (steps.length > 0) await record({ action: 'database:migrate', detail: { steps } });
+    } finally {
+      await store.close();
+    }
+    for (const step of steps) process.stdout.write(`Applied schema step ${step}\n`);
+    const unchanged = steps.length === 0 ? ' Nothing was changed.' : '';
+    process.stdout.write(
+      `The database '${withoutPassword(database)}' has schema ${NEWEST_SCHEMA}, the newest of this version.${unchanged}\n`,
+    );
+  });
+}
+
+/**
+ * Copies all data from one database to another, and prints the number of resources of each
+ * collection.
+ */
+async function copyDatabase(
+  configPath: string | undefined,
+  from: string,
+  to: string,
+  fromMasterKeyFile: string | undefined,
+): Promise<void> {
+  const config = configFrom(configPath);
+  const { databasePool, encryption } = config;
+  const [
+    { openDatabase },
+    { createClock },
+    { openKeyring, openSourceKeyring, prepareSecrets },
+    { openSource },
+    { copyResources },
+  ] = await Promise.all([
+    import('./store/open-database.ts'),
+    import('./clock.ts'),
+    import('./store/open-keyring.ts'),
+    import('./store/source.ts'),
+    import('./store/copy.ts'),
+  ]);
+  const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
+  if (invalid !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`,
+    );
+  if (from === to)
+    throw new CommandError(
+      EXIT.usage,
+      `--from and --to are the same database '${withoutPassword(from)}'. Use two different databases.`,
+    );
+  await forOperator(async () => {
+    const sourceKeys = openSourceKeyring(from, config, fromMasterKeyFile);
+    const source = await openSource(from, databasePool, sourceKeys);
+    try {
+      const secrets = openKeyring(to, encryption);
+      const clock = createClock();
+      const opened = await openDatabase(to, databasePool, clock, {
+        keyring: secrets.keyring,
+        prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
+      });
+      const { store: target, report } = opened;
+      try {
+        if (report?.createdMasterKey !== undefined)
+          process.stderr.write(`Created the master key of the target in '${secrets.file}'\n`);
+        if (secrets.keyring.masterKeys.length === 0)
+          process.stderr.write(
+            'Warning: the target stores secrets in clear text, because no master key is configured. Set encryption.masterKeyFile.\n',
+          );
+        else if (!source.hasDataKeys)
+          process.stderr.write(
+            'Warning: the source is not encrypted, so nothing proves that its service stored its tokens. Check them in the target: tsigil token list\n',
+          );
+        const counts = await copyResources(source.reader, target);
+        await opened.copyLostSecrets(source.lostSecrets);
+        await opened.record({
+          action: 'database:copy',
+          detail: { copied: Object.fromEntries(counts) },
+        });
+        for (const [collection, count] of counts)
+          process.stdout.write(`${collection}: ${count} copied and compared\n`);
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+  });
+}
