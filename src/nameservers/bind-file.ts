@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { listsOf, RIGHTS, type DesiredState } from '../domain/delivery/desired-state.ts';
 import type { Key } from '../domain/key-formats/key.ts';
+import { OWN_KEYS } from '../domain/key-formats/own-keys.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
 import type { AccessLists } from './file-server.ts';
 
@@ -22,7 +23,7 @@ export const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
 /** Returns the line with the marker key of a stamp. */
 export function marker(stamp: string): string {
   const secret = randomBytes(32).toString('base64');
-  return clause({ name: `0-tsigil-${stamp}`, algorithm: 'hmac-sha256', secret });
+  return clause({ name: `${OWN_KEYS.bind}${stamp}`, algorithm: 'hmac-sha256', secret });
 }
 
 /** Returns the access lists in the content of a file. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { RIGHTS } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, keyProblems, type Key } from '../domain/key-formats/key.ts';
+import { OWN_KEYS } from '../domain/key-formats/own-keys.ts';
 import { readBindKeys } from '../domain/key-formats/read-bind.ts';
 import { enumeration, integer } from '../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../domain/model/object.ts';
@@ -96,7 +97,7 @@ export const bind = defineDriver({
         const output = await checkConfiguration(signal);
         return namesIn(output, /key '([^']+)': already exists/g);
       },
-      reserved: [SESSION_KEY],
+      isReserved: (name) => name === SESSION_KEY || name.startsWith(OWN_KEYS.bind),
       async configured(signal) {
         const output = await checkConfiguration(signal, '-px');
         return namesIn(output, /^\s*(?:key|session-keyname) "([^"]+)"(?: \{|;)$/gm);

@@ -127,8 +127,8 @@ export class DriverError extends Error {
 }
 
 /**
- * The refusal of a configuration in which two keys have the same name, although the server does not
- * show which keys.
+ * The refusal of a key whose name exists, or of a configuration in which two keys have the same
+ * name.
  */
 export class DuplicateKeyError extends DriverError {}
 

@@ -101,7 +101,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const wanted = withKept(state, ours);
     const isTaken = ({ name }: DesiredKey) =>
       refused.has(name) ||
-      server.reserved?.includes(name) === true ||
+      server.isReserved?.(name) === true ||
       (loaded.names?.has(name) === true && !ours.has(name) && !owned.has(name));
     const taken = wanted.filter(isTaken);
     const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));

@@ -36,8 +36,8 @@ export interface FileServer {
    * need this function if `inspect` returns no names.
    */
   duplicates?(signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** The names of keys that the server makes itself, in comparison form. */
-  readonly reserved?: readonly string[];
+  /** Returns whether the server or its driver makes a key with this name, in comparison form. */
+  isReserved?(name: string): boolean;
   /**
    * Returns the names of all keys of the configuration, in comparison form, whether the server has
    * loaded them or not. Needed with `duplicates`.

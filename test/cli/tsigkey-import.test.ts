@@ -325,13 +325,17 @@ describe.runIf(powerdns?.isInstalled())('PowerDNS', () => {
       key('second.example', { algorithm: 'hmac-sha512' }),
       key('third', { algorithm: 'hmac-md5' }),
     ];
-    const server = await powerdns?.start({ allowed, others });
+    const stamp = key('tsigil-stamp-0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11');
+    const server = await powerdns?.start({ allowed, others: [...others, stamp] });
     try {
       const { url = '', key: apiKey = '' } = server?.api ?? {};
       const imported = (variables: Record<string, string>) =>
         tsigil('', variables, 'tsigkey', 'import', '--from-powerdns', url, ...APPLIES_TO);
       const { status, out, err } = await imported({ PDNS_API_KEY: apiKey });
-      expect([status, out.split('\n').at(-2)]).toEqual([0, '3 added']);
+      expect([status, out.split('\n').at(-2)]).toEqual([0, '3 added, 1 left out']);
+      expect(out).toContain(
+        `left out: ${stamp.name}: Tsigil itself creates this key on the name server`,
+      );
       expect(err).toBe(
         reach('allowed, second.example, third') +
           'Warning: second.example: the secret is shorter than the output of hmac-sha512 (RFC 2104 section 3)\n' +
@@ -524,6 +528,24 @@ describe('keys of a pool', () => {
     expect(out).toMatch(
       /line \d+: left out: rndc-2: a `controls` statement lets this key control the server\n/,
     );
+    expect((await kept()).map(({ name }) => name)).toEqual(['transfer']);
+  });
+
+  test('exits with 0, and leaves out and names the keys that Tsigil itself creates on name servers', async () => {
+    const own = ['0-tsigil-46f490a1f0a439fc', 'Tsigil-Stamp-0d6b6b5c.'];
+    const text = [...own, 'transfer'].map((name) => `hmac-sha256:${name}:${SECRET}\n`).join('');
+    const { status, out } = await tsigil(text, {}, 'tsigkey', 'import', '-', ...APPLIES_TO);
+    const [first = '', second = ''] = own;
+    expect([status, out]).toEqual([
+      0,
+      [
+        `line 1: left out: ${first}: Tsigil itself creates this key on the name server`,
+        `line 2: left out: ${second}: Tsigil itself creates this key on the name server`,
+        'line 3: added: transfer',
+        '1 added, 2 left out',
+        '',
+      ].join('\n'),
+    ]);
     expect((await kept()).map(({ name }) => name)).toEqual(['transfer']);
   });
 });

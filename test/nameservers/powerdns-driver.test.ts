@@ -1,10 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { expect, test } from 'vitest';
+import { RIGHTS, type DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights } from '../../src/nameservers/probe.ts';
 import { ZONES, type DrivenServer } from '../harness/driven-server.ts';
-import { describeDriver, newKey } from './driver-contract.ts';
+import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';
 import { call, FOREIGN, powerdns } from '../harness/brands/powerdns.ts';
 
 const grantsOf = async ({ folder, controlPort }: DrivenServer) => {
@@ -125,6 +126,68 @@ describeDriver(powerdns, (session) => {
     socket.close();
     expect([...codes.keys()]).toEqual([REFUSED]);
   });
+
+  test('a key with the name of a stamp is not applied; other keys are, and removed keys are refused', async () => {
+    const { driver, state, expectKey } = session();
+    const stamps = ['0123456789abcdef'];
+    const apply = (...keys: readonly DesiredKey[]) =>
+      driver.apply({ ...state(keys), stamps }, new Set(owned), soon());
+    const removed = Array.from({ length: ZONES.length + 1 }, () => newKey({ rights: RIGHTS }));
+    const owned = removed.map(({ name }) => name);
+    await apply(...removed);
+    const key = newKey({ rights: RIGHTS });
+    owned.push(key.name);
+    for (const end of [DRIVER_ID, 'other']) {
+      const taken = newKey({ rights: RIGHTS, name: `tsigil-stamp-${end}` });
+      expect((await apply(taken, key)).problems).toEqual([
+        { id: taken.id, code: 'name_taken', message: expect.stringContaining(taken.name) },
+      ]);
+      await expectKey(taken, false);
+      expect(
+        await driver.compare({ ...state([taken, key]), stamps }, new Set(owned), soon()),
+      ).toEqual([]);
+    }
+    await expectKey(key, true);
+    for (const each of removed) await expectKey(each, false);
+    expect(await driver.stamp(soon())).toBe(stamps[0]);
+    await apply();
+  });
+
+  test.each([1, 2 * ZONES.length])(
+    'while PowerDNS refuses new keys, it refuses %i removed keys and accepts the other new keys',
+    async (count) => {
+      const { server, driver, state, expectKey } = session();
+      const removed = Array.from({ length: count }, () => newKey({ rights: RIGHTS }));
+      const [key, raced] = [newKey({ rights: RIGHTS }), newKey({ rights: RIGHTS })];
+      const unknown = newKey({ rights: RIGHTS, algorithm: 'hmac-unknown' });
+      const owned = new Set([...removed, key].map(({ name }) => name));
+      await driver.apply(state(removed), owned, soon());
+      // Another program creates a key after the driver has read the names.
+      const create = async () => {
+        const body = {
+          name: `${raced.name}.`,
+          algorithm: raced.algorithm,
+          key: newKey({ rights: RIGHTS }).secret,
+        };
+        await call(server.folder, server.controlPort, 'POST', '/tsigkeys', body);
+      };
+      const { problems } = await driver.apply(state([raced, key]), owned, soon(), create);
+      expect(problems.map(({ id, code }) => [id, code])).toEqual([[raced.id, 'name_taken']]);
+      await expectKey(raced, false);
+      await expectKey(key, true);
+      for (const each of removed) await expectKey(each, false);
+
+      const other = newKey({ rights: RIGHTS });
+      for (const { name } of [other, unknown]) owned.add(name);
+      await expect(driver.apply(state([unknown, other]), owned, soon())).rejects.toMatchObject({
+        code: 'refused_by_server',
+      });
+      await expectKey(key, false);
+      await expectKey(other, true);
+      await driver.apply(state([]), owned, soon());
+      await call(server.folder, server.controlPort, 'DELETE', `/tsigkeys/${raced.name}.`);
+    },
+  );
 
   test('the driver adopts an equal key that it created before a crash', async () => {
     const { server, expectKey } = session();

@@ -1,5 +1,6 @@
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
+import { isOwnKey } from '../../domain/key-formats/own-keys.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, type Connection } from '../service/client.ts';
@@ -55,6 +56,7 @@ export async function planImport(
     if ('problem' in found) return { place, outcome: 'invalid', text: found.problem };
     const { key } = found;
     const name = comparisonForm(key.name);
+    if (isOwnKey(name)) return { place, outcome: 'left out', text: `${key.name}: ${OWN_KEY}` };
     const earlier = seen.get(name);
     if (earlier !== undefined) {
       const text = `${key.name} is a duplicate of the key at ${earlier}`;
@@ -64,6 +66,8 @@ export async function planImport(
     return { place, ...planKey(connection, key, existing.get(name), wanted) };
   });
 }
+
+const OWN_KEY = 'Tsigil itself creates this key on the name server';
 
 function planKey(
   connection: Connection,

@@ -1,7 +1,7 @@
 import { anyText, array, type Kind } from '../../domain/model/field.ts';
 import { responseObject } from '../../domain/model/object.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { DriverError } from '../driver.ts';
+import { DriverError, DuplicateKeyError } from '../driver.ts';
 import { createRequests, type PowerdnsOptions, type Send } from './powerdns-requests.ts';
 
 /**
@@ -117,6 +117,7 @@ async function withoutSecret(secret: string, request: Promise<unknown>): Promise
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     const { code, message, hint } = error;
-    throw new DriverError(code, message.replaceAll(secret, '***'), hint);
+    const Refusal = error instanceof DuplicateKeyError ? DuplicateKeyError : DriverError;
+    throw new Refusal(code, message.replaceAll(secret, '***'), hint);
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import { OWN_KEYS } from '../../domain/key-formats/own-keys.ts';
 import { DriverError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 
@@ -25,9 +26,6 @@ export async function writeKey(
   await api.createKey(key);
 }
 
-/** The name of the keys whose secrets are stamps, without the id of the name server. */
-export const STAMP_PREFIX = 'tsigil-stamp-';
-
 /** The beginning of a stamp's secret. The random octets after it are known to no one. */
 const STAMP_OCTETS = 24;
 
@@ -35,7 +33,7 @@ const STAMP_OCTETS = 24;
 export function stampKey(id: string, stamp: string) {
   const secret = Buffer.concat([randomBytes(STAMP_OCTETS), Buffer.from(stamp, 'hex')]);
   return {
-    name: `${STAMP_PREFIX}${id}`,
+    name: `${OWN_KEYS.powerdns}${id}`,
     algorithm: 'hmac-sha256',
     secret: secret.toString('base64'),
   };
@@ -43,7 +41,7 @@ export function stampKey(id: string, stamp: string) {
 
 /** Reads the stamp of the name server with this id. Throws `DriverError`. */
 export async function readStamp(api: PowerdnsApi, id: string): Promise<string | undefined> {
-  const found = await api.key(`${STAMP_PREFIX}${id}`);
+  const found = await api.key(`${OWN_KEYS.powerdns}${id}`);
   return found && Buffer.from(found.secret, 'base64').subarray(STAMP_OCTETS).toString('hex');
 }
 

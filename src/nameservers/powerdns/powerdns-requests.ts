@@ -6,7 +6,7 @@ import { signalWithin } from '../../net/deadline.ts';
 import { describeFault } from '../../net/faults.ts';
 import { createHttpClient, parseJson, type HttpClient, type HttpResponse } from '../../net/http.ts';
 import { driverErrors } from '../control.ts';
-import { DriverError } from '../driver.ts';
+import { DriverError, DuplicateKeyError } from '../driver.ts';
 
 /**
  * The time limit of one request, which a shared signal can shorten by up to 1 s. The limit allows
@@ -84,12 +84,14 @@ function requestsOf(
           'Compare the API key with `api-key` of PowerDNS, and check `webserver-allow-from`.',
         );
       if (status === 404 && method !== 'POST') return undefined;
-      if (status < 200 || status > 299)
-        throw new DriverError(
+      if (status < 200 || status > 299) {
+        const Refusal = status === 409 ? DuplicateKeyError : DriverError;
+        throw new Refusal(
           'refused_by_server',
           `PowerDNS refused ${method} ${path}: ${status} ${errorOf(text)}.`,
           'Read the log of PowerDNS.',
         );
+      }
       // Parsing an empty text is slow, because it creates an error.
       return { body: text === '' ? undefined : parseJson(text) };
     });

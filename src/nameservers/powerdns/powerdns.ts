@@ -4,9 +4,16 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
+import { OWN_KEYS } from '../../domain/key-formats/own-keys.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, withDefault } from '../../domain/model/object.ts';
-import { defineDriver, DriverError, type Driver, type Requirement } from '../driver.ts';
+import {
+  defineDriver,
+  DriverError,
+  DuplicateKeyError,
+  type Driver,
+  type Requirement,
+} from '../driver.ts';
 import { line } from '../include-file.ts';
 import { inParallel, limiter } from './parallel.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
@@ -17,7 +24,6 @@ import {
   isSameKey,
   randomSecret,
   readStamp,
-  STAMP_PREFIX,
   stampKey,
   writeKey,
 } from './powerdns-keys.ts';
@@ -67,7 +73,7 @@ export const powerdns = defineDriver({
     ): Promise<Plan> => {
       const known: Known = { keys: new Map(), grants: new Map() };
       const [zones, all] = await Promise.all([api.zones(), api.keys()]);
-      const present = all.filter((name) => !name.startsWith(STAMP_PREFIX));
+      const present = all.filter((name) => !isStamp(name));
       const names = new Set(present);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
       const unread = [...state.keys, ...kept].filter(({ name }) => names.has(name));
@@ -76,6 +82,7 @@ export const powerdns = defineDriver({
         if (key !== undefined) known.keys.set(name, key);
       });
       const isTaken = (key: DesiredKey) => {
+        if (isStamp(key.name)) return true;
         const found = known.keys.get(key.name);
         if (found === undefined || owned.has(key.name)) return false;
         return !isSameKey(key, found) && !isDisabledKey(found);
@@ -92,7 +99,10 @@ export const powerdns = defineDriver({
     return {
       async apply(state, owned, signal, intend) {
         const api = await open(signal);
-        const { known, zones, keys, taken, present, ours, wanted } = await plan(api, state, owned);
+        const planned = await plan(api, state, owned);
+        const { known, zones, keys, present } = planned;
+        const ours = new Set(planned.ours);
+        let { taken, wanted } = planned;
         await intend?.(keys);
         // The stamp comes first: a server with some of the changes does not have the former stamp.
         const [stamp] = state.stamps ?? [];
@@ -123,19 +133,44 @@ export const powerdns = defineDriver({
           await inParallel(removed, requests, (name) => disableKey(api, name));
         // A new or changed key would get the grants of a former key with the same name. Remove
         // these grants first, or give a new key a secret that no one knows until the grants are
-        // removed.
-        const isDisabled = changed.length === 0 && fresh.length < zones.length;
-        if (!isDisabled) await grant((zone, grants) => shrunk(grants, desired, wanted(zone)));
+        // removed. PowerDNS must refuse removed keys before it may refuse a new key.
+        const adds = changed.length + fresh.length > 0;
+        const isDisabled =
+          changed.length === 0 &&
+          fresh.length < zones.length &&
+          !(adds && removed.length >= zones.length);
+        if (!isDisabled) await grant((zone, grants) => shrunk(grants, ours, wanted(zone)));
+        const refusals: DriverError[] = [];
         await inParallel([...changed, ...fresh], requests, async (key) => {
           const found = known.keys.get(key.name);
-          await writeKey(api, isDisabled ? { ...key, secret: randomSecret() } : key, found);
-          existing.add(key.name);
+          try {
+            await writeKey(api, isDisabled ? { ...key, secret: randomSecret() } : key, found);
+            existing.add(key.name);
+          } catch (error) {
+            if (!(error instanceof DriverError) || error.code !== 'refused_by_server') throw error;
+            if (found?.algorithm !== key.algorithm) existing.delete(key.name);
+            if (error instanceof DuplicateKeyError) {
+              taken = [...taken, key];
+              ours.delete(key.name);
+            } else refusals.push(error);
+          }
         });
+        if (adds)
+          wanted = wantedGrants(
+            state,
+            keys.filter(({ name }) => exists(name)),
+          );
         // Change each zone once, even if some keys are new and other keys are removed.
         await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
         if (isDisabled)
-          await inParallel(fresh, requests, ({ name, secret }) => api.changeSecret(name, secret));
+          await inParallel(
+            fresh.filter(({ name }) => exists(name)),
+            requests,
+            ({ name, secret }) => api.changeSecret(name, secret),
+          );
         await inParallel(removed, requests, (name) => api.deleteKey(name));
+        const [refusal] = refusals;
+        if (refusal !== undefined) throw refusal;
         return { changed: changes > 0, problems: taken.map(nameTaken) };
       },
 
@@ -161,9 +196,7 @@ export const powerdns = defineDriver({
 
       async unknownKeys(owned, signal) {
         const names = await (await open(signal)).keys();
-        return names
-          .filter((name) => !owned.has(name) && !name.startsWith(STAMP_PREFIX))
-          .toSorted();
+        return names.filter((name) => !owned.has(name) && !isStamp(name)).toSorted();
       },
 
       check: (signal) => checkServer(open, signal),
@@ -192,6 +225,11 @@ async function checkServer(
     const { message: problem, hint } = error;
     return [{ requirement, ok: false, problem, ...(hint === undefined ? {} : { hint }) }];
   }
+}
+
+/** Returns whether a key has the stamp of a name server. */
+function isStamp(name: string): boolean {
+  return name.startsWith(OWN_KEYS.powerdns);
 }
 
 function nameTaken({ id, name }: DesiredKey) {
