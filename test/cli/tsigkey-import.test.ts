@@ -478,7 +478,7 @@ describe('keys of a pool', () => {
     const { status, out, err } = await tsigil(LINES, {}, ...ASK);
     expect([status, out, await kept()]).toEqual([2, '', []]);
     expect(err).toBe(
-      'The new keys one, two will each open every zone of the pool (now 12: z00.example., z01.example., z02.example., z03.example., z04.example., z05.example., z06.example., z07.example., z08.example., z09.example. and 2 more), not only the zones that they open on the name server today.\n' +
+      'The new keys one, two will each open every zone of the pool (now 12: z00.example., z01.example., z02.example., z03.example., z04.example., z05.example., z06.example., z07.example., z08.example., z09.example., and 2 more), not only the zones that they open on the name server today.\n' +
         'tsigil: Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n',
     );
   });

@@ -1,4 +1,5 @@
 import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { isOwnKey } from '../../domain/key-formats/own-keys.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
@@ -126,9 +127,9 @@ export async function describeReach(
   const now =
     zones === undefined
       ? 'this token cannot list them'
-      : `now ${zones.length}${zones.length === 0 ? '' : `: ${someOf(zones)}`}`;
+      : `now ${zones.length}${zones.length === 0 ? '' : `: ${firstOf(zones, SHOWN_NAMES, String).join(', ')}`}`;
   return plainCell(
-    `${subject} ${someOf(keys)} will${verb} open every zone of the pool (${now}), not only the zones that they open on the name server today.`,
+    `${subject} ${firstOf(keys, SHOWN_NAMES, String).join(', ')} will${verb} open every zone of the pool (${now}), not only the zones that they open on the name server today.`,
   );
 }
 
@@ -148,11 +149,6 @@ async function poolZones(connection: Connection, poolId: string): Promise<string
     if (error.exitCode === EXIT.denied) return undefined;
     throw error;
   }
-}
-
-function someOf(names: readonly string[]): string {
-  const more = names.length - SHOWN_NAMES;
-  return names.slice(0, SHOWN_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function describeDifference(current: Item, key: Key): string {

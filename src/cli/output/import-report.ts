@@ -1,3 +1,4 @@
+import { firstOf } from '../../domain/text/first-of.ts';
 import { plainCell } from './output.ts';
 
 /** The possible results for one item of an import, in the order in which a summary counts them. */
@@ -73,12 +74,12 @@ export function createReport(write?: (line: string) => unknown): Report {
     refusals() {
       const lines = added
         .filter(({ outcome }) => outcome === 'refused')
-        .sort((one, other) => Number(one.place) - Number(other.place))
-        .map(({ text, place }) => `${placeOf(place)}: ${plainCell(text)}\n`);
-      const more = lines.length - MAX_REFUSALS;
-      return more > 0
-        ? `${lines.slice(0, MAX_REFUSALS).join('')}and ${more} more lines\n`
-        : lines.join('');
+        .sort((one, other) => Number(one.place) - Number(other.place));
+      const lineOf = ({ text, place }: (typeof added)[number]) =>
+        `${placeOf(place)}: ${plainCell(text)}`;
+      return firstOf(lines, MAX_REFUSALS, lineOf, 'lines')
+        .map((line) => `${line}\n`)
+        .join('');
     },
   };
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { firstOf } from '../text/first-of.ts';
 import { defineAction } from './action.ts';
 import { MAX_LIST_BYTES } from './bulk-request.ts';
 import { readCreation } from '../operations/body.ts';
@@ -155,9 +156,8 @@ async function findMissing(
 }
 
 function conflict(type: ResourceType, names: readonly string[]): ServiceError {
-  const listed = names.slice(0, 10).map((name) => `'${name}'`);
-  const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
-  const place = `another resource has the id or name of ${listed.join(', ')}${more}; nothing was imported`;
+  const listed = firstOf(names, 10, (name) => `'${name}'`).join(', ');
+  const place = `another resource has the id or name of ${listed}; nothing was imported`;
   return new ServiceError('duplicate', { type, place });
 }
 

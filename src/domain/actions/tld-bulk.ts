@@ -1,3 +1,4 @@
+import { firstOf } from '../text/first-of.ts';
 import {
   BULK_BODY,
   BULK_RESPONSE,
@@ -222,10 +223,12 @@ function listError(refused: readonly Refused[], count: number): ServiceError {
     for (const { path, message, validator } of own.slice(0, room))
       problems.push({ path: ['tlds', index, ...path], message, validator });
   }
-  const entries = refused
-    .slice(0, MAX_REPORTED)
-    .map(({ index, error }) => `entry ${index}: ${refusalMessage(error)}`);
-  const message = `${refused.length} of ${count} entries are refused, and nothing was changed: ${joined(entries, refused.length)}`;
+  const entries = firstOf(
+    refused,
+    MAX_REPORTED,
+    ({ index, error }) => `entry ${index}: ${refusalMessage(error)}`,
+  );
+  const message = `${refused.length} of ${count} entries are refused, and nothing was changed: ${entries.join('; ')}`;
   return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
 }
 
@@ -233,11 +236,5 @@ function listError(refused: readonly Refused[], count: number): ServiceError {
 function refusalMessage({ message, details }: ServiceError): string {
   return details.problems === undefined
     ? message
-    : joined(details.problems.map((problem) => problem.message));
-}
-
-/** Joins the first 5 of `messages`, and appends how many of `count` messages are left out. */
-function joined(messages: readonly string[], count = messages.length): string {
-  const more = count > MAX_REPORTED ? [`and ${count - MAX_REPORTED} more`] : [];
-  return [...messages.slice(0, MAX_REPORTED), ...more].join('; ');
+    : firstOf(details.problems, MAX_REPORTED, (problem) => problem.message).join('; ');
 }

@@ -1,5 +1,6 @@
 import type { ErrorDetails, ErrorEntry, Named, Problem } from './error-entry.ts';
 import { ERRORS, type About, type ErrorCode } from './error-table.ts';
+import { firstOf } from '../text/first-of.ts';
 import { withoutTokens } from '../text/token-form.ts';
 
 export type { ErrorDetails, Named, Problem } from './error-entry.ts';
@@ -66,12 +67,14 @@ const MAX_PROBLEMS = 50;
  * index of the item.
  */
 export function invalidObject(what: string, problems: readonly Problem[]): ServiceError {
-  const listed = problems.slice(0, MAX_PROBLEMS);
-  const messages = listed.map(({ path, message }) =>
+  const messages = firstOf(problems, MAX_PROBLEMS, ({ path, message }) =>
     typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message,
   );
-  if (problems.length > listed.length) messages.push(`and ${problems.length - listed.length} more`);
-  return new ServiceError('invalid_object', { what, messages }, { problems: listed });
+  return new ServiceError(
+    'invalid_object',
+    { what, messages },
+    { problems: problems.slice(0, MAX_PROBLEMS) },
+  );
 }
 
 /** Returns a thrown value of any type as an `Error`. */

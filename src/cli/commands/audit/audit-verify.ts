@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { TRAIL_EVENTS, type TrailEvent } from '../../../domain/audit/chain.ts';
 import type { TrailProblem, TrailVerification } from '../../../domain/audit/trail.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
+import { firstOf } from '../../../domain/text/first-of.ts';
 import { VERIFICATION } from '../../../domain/operations/audit-responses.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
@@ -144,12 +145,12 @@ function report(
     (one, other) => (one.batch ?? Infinity) - (other.batch ?? Infinity),
   );
   const notes = [
-    ...problems
-      .slice(0, MAX_PRINTED)
-      .map(({ batch, problem }) => (batch === null ? problem : `Batch ${batch}: ${problem}`)),
-    ...(problems.length > MAX_PRINTED
-      ? [`And ${problems.length - MAX_PRINTED} more problems.`]
-      : []),
+    ...firstOf(
+      problems,
+      MAX_PRINTED,
+      ({ batch, problem }) => (batch === null ? problem : `Batch ${batch}: ${problem}`),
+      'problems',
+    ),
     `${result.records} records in ${result.batches} batches verified`,
     ...(result.purged > 0
       ? [`Retention deleted the records of ${result.purged} batches; their hashes were verified`]
