@@ -3,6 +3,16 @@ import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { createTrail, describeAttacks, type Victim } from './attacks.ts';
 
+/** Values that only SQLite stores in these columns. */
+const OWN = [
+  [
+    'inserts a batch with the highest number',
+    "INSERT INTO audit_batches (number, at, count, first_seq, last_seq, previous, hash) VALUES (9223372036854775806, '2026-11-23T05:19:00.000000', 0, 0, 0, 'x', 'y')",
+  ],
+  ['stores octets as a hash', "UPDATE audit_batches SET hash = x'00ff' WHERE number = 3"],
+  ['stores a fraction as a batch', 'UPDATE audit_records SET batch = 2.5 WHERE batch = 2'],
+] as const;
+
 describe('attacks on the audit trail of SQLite', () => {
   const original = victimIn(temporaryFolder());
   beforeAll(() => createTrail(original));
@@ -13,7 +23,7 @@ describe('attacks on the audit trail of SQLite', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     cpSync(original.folder, folder, { recursive: true });
     return Promise.resolve(victimIn(folder));
-  });
+  }, OWN);
 });
 
 /** The first start creates a master key beside the database. */

@@ -177,8 +177,11 @@ const ATTACKS: readonly (readonly [name: string, attack: Attack])[] = [
   ],
 ];
 
-/** Defines a test for each attack, on victims that `prepare` copies. */
-export function describeAttacks(prepare: () => Promise<Victim>): void {
+/** Defines a test for each attack, and for `own` attacks on one database, on victims that `prepare` copies. */
+export function describeAttacks(
+  prepare: () => Promise<Victim>,
+  own: readonly (readonly [name: string, statement: string])[] = [],
+): void {
   const start = ({ url, folder, variables }: Victim) =>
     startTestService({ TSIGIL_DATABASE_URL: url, ...variables }, { folder });
   const verify = async (victim: Victim, ...flags: string[]) => {
@@ -216,6 +219,14 @@ export function describeAttacks(prepare: () => Promise<Victim>): void {
     const after = await verify(victim);
     expect(after.status, after.out + after.err).toBe(1);
   });
+
+  if (own.length > 0)
+    test.each(own)('verify exits with 1 if another program %s', async (_, statement) => {
+      const victim = await prepare();
+      await attack(victim, [statement]);
+      const ended = await verify(victim);
+      expect(ended.status, ended.out + ended.err).toBe(1);
+    });
 
   test('verify exits with 1 only with a checkpoint if another program cuts off the last batches', async () => {
     const victim = await prepare();

@@ -139,6 +139,28 @@ describe('a row of the database that stands for a credential', () => {
     expect(await forged()).toHaveLength(Object.keys(changes).length);
   });
 
+  test('401 for a row with damaged lists, and the row is listed', async () => {
+    const known = await issue();
+    const values = { id: randomUUID(), name: 'x', name_key: 'x', hash: hashToken(OWN) };
+    for (const damaged of [{ roles: '{bad' }, { roles: '5' }, { pools: 'nope' }]) {
+      const statement = await copyOf(known.id, { ...values, ...damaged });
+      await tamper(`DELETE FROM tokens WHERE hash = '${values.hash}'`, statement);
+      expect(await statusOf(OWN)).toBe(401);
+      expect((await service.get('/v2/tokens')).body.tokens).toHaveLength(2);
+      expect(await forged()).toEqual([{ collection: 'tokens', id: values.id }]);
+    }
+  });
+
+  test('401 for an empty MAC after the MAC key was deleted under a running service', async () => {
+    if (!url.startsWith('postgres')) return; // only one process uses an embedded database
+    const known = await issue();
+    await queryDatabase(url, "DELETE FROM data_keys WHERE purpose = 'mac'");
+    const values = { id: randomUUID(), name: 'x', name_key: 'x', hash: hashToken(OWN), mac: '' };
+    await queryDatabase(url, await copyOf(known.id, values));
+    await service.post('/v2/encryption/rotate', undefined); // loads the data keys again
+    expect(await statusOf(OWN)).toBe(401);
+  });
+
   test('401 after a restart of the service if the MAC key was deleted', async () => {
     const known = await issue();
     await tamper("DELETE FROM data_keys WHERE purpose = 'mac'");

@@ -2,7 +2,7 @@ import type { AuditBatch } from '../../domain/audit/chain.ts';
 import type { BatchQuery } from '../../domain/audit/trail.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
-import { lastBatchOf, readHead } from './head.ts';
+import { lastBatchOf, MAX_NUMBER, readHead } from './head.ts';
 
 /** The beginning of a query for batches. Callers append the conditions. */
 export const SELECT_BATCHES =
@@ -30,7 +30,7 @@ export async function readBatches(
     first === 'oldest'
       ? await sql.all(`${SELECT_BATCHES}number > ? ORDER BY number LIMIT ?`, [from ?? 0, limit])
       : await sql.all(`${SELECT_BATCHES}number < ? ORDER BY number DESC LIMIT ?`, [
-          from ?? 2 ** 31 - 1,
+          from ?? MAX_NUMBER + 1,
           limit,
         ]);
   return rows.map(storedBatch);

@@ -10,6 +10,9 @@ import type { AuditKey } from '../../domain/encryption/keyring.ts';
 import { isObject } from '../../domain/model/field.ts';
 import type { Sql } from '../sql/sql.ts';
 
+/** The highest number of a batch. Another program can insert any number. */
+export const MAX_NUMBER = 2 ** 31 - 1;
+
 const MAX_EVENTS = 100;
 
 /** A head as stored: `events` is the JSON that the MAC covers. */
@@ -44,8 +47,8 @@ export async function readHead(sql: Sql): Promise<StoredHead | undefined> {
 /** Returns the last batch in the database; undefined if it has none. */
 export async function lastBatchOf(sql: Sql): Promise<ChainEnd | undefined> {
   const row = await sql.one(
-    'SELECT number, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
-    [],
+    'SELECT number, hash FROM audit_batches WHERE number <= ? ORDER BY number DESC LIMIT 1',
+    [MAX_NUMBER],
   );
   return row as ChainEnd | undefined; // the migration defines these columns
 }

@@ -85,7 +85,10 @@ export function openAudit({ settings, log, metrics, ...given }: AuditDependencie
   const trail: AuditTrail = {
     records: (query) => readRecords(sql, query),
     batches: (query) => readBatches(sql, query),
-    verify: () => verifyTrail({ sql, key: () => keyring.auditKey(), now }),
+    async *verify() {
+      await database.ping(); // what another program has changed belongs to what is verified
+      yield* verifyTrail({ sql, key: () => keyring.auditKey(), now });
+    },
   };
   return { running, trail, recording };
 }

@@ -36,8 +36,8 @@ const IN_EACH_BATCH =
 const MAX_ROWS = 250;
 
 /** The range of `seq` of the records that were not sealed when `?` was the last batch. */
-const UNSEALED_RANGE = `SELECT min(seq) AS lowest, (SELECT max(seq) FROM audit_records) AS highest
-  FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL AND seq > 0
+const UNSEALED_RANGE = `SELECT min(seq) AS lowest, (SELECT max(seq) FROM audit_records WHERE seq <= ${Number.MAX_SAFE_INTEGER}) AS highest
+  FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL AND seq > 0 AND seq <= ${Number.MAX_SAFE_INTEGER}
     UNION ALL SELECT min(first_seq) FROM audit_batches WHERE number > ?) AS lowest`;
 
 const UNSEALED_PER_STEP = 5000;

@@ -1,7 +1,9 @@
 import { NO_PREVIOUS, TRAIL_EVENTS, type AuditBatch } from '../../domain/audit/chain.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
 import type { TrailProblem, TrailVerification } from '../../domain/audit/trail.ts';
 import type { AuditKey } from '../../domain/encryption/keyring.ts';
 import { earlier } from '../../domain/text/timestamps.ts';
+import { messageOf } from '../../net/faults.ts';
 import type { Sql } from '../sql/sql.ts';
 import { SELECT_BATCHES, storedBatch } from './batches.ts';
 import { checkBatches } from './check-batches.ts';
@@ -9,6 +11,7 @@ import {
   eventsOf,
   isGenuine,
   lastBatchOf,
+  MAX_NUMBER,
   readHead,
   trustedHead,
   type StoredHead,
@@ -35,9 +38,24 @@ export interface TrailSource {
 
 /**
  * Verifies the whole trail, and yields the result of each part: the batches up to the head, then
- * the records outside batches. Only the last part has a `head`.
+ * the records outside batches. Only the last part has a `head`. A value that no service writes,
+ * such as a number beyond 2^53, is a problem too. Throws `unavailable` if the database fails.
  */
 export async function* verifyTrail(source: TrailSource): AsyncGenerator<TrailVerification> {
+  try {
+    yield* verifyParts(source);
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    const problem = `The trail has a value that the service never writes, so its verification stopped: ${messageOf(error)}.`;
+    yield {
+      ...NO_COUNTS,
+      problems: [{ batch: null, problem }],
+      head: { number: 0, hash: NO_PREVIOUS, retention_days: null, events: [] },
+    };
+  }
+}
+
+async function* verifyParts(source: TrailSource): AsyncGenerator<TrailVerification> {
   const { sql } = source;
   const key = source.key();
   const stored = await readHead(sql);
@@ -128,10 +146,18 @@ async function batchesOutside(sql: Sql, key: AuditKey | undefined): Promise<Trai
   // Read the last batch first, because the service may seal batches meanwhile.
   const last = (await lastBatchOf(sql))?.number ?? 0;
   const head = await readHead(sql);
-  const first = await sql.one('SELECT min(number) AS number FROM audit_batches', []);
+  const outside = await sql.one(
+    'SELECT count(*) AS count FROM audit_batches WHERE number < 1 OR number > ?',
+    [MAX_NUMBER],
+  );
   return [
-    ...(Number(first?.number ?? 1) < 1
-      ? [{ batch: Number(first?.number), problem: 'The number of the batch is below 1.' }]
+    ...(Number(outside?.count) > 0
+      ? [
+          {
+            batch: null,
+            problem: `Batches with a number that the service never gives: ${Number(outside?.count)}.`,
+          },
+        ]
       : []),
     ...(isGenuine(head, key) && last > head.number
       ? [{ batch: last, problem: 'The batch follows the end of the trail.' }]

@@ -199,7 +199,10 @@ export interface Database {
    * the tables. Throws `unavailable` if another program reads the database.
    */
   scrub(tables: readonly string[]): Promise<void>;
-  /** Resolves if the database can be read and no file of the database was removed or replaced. */
+  /**
+   * Resolves if the database can be read and no file of the database was removed or replaced. Later
+   * reads see what any program has committed by now.
+   */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -147,7 +147,9 @@ export function tableOf<F extends Fields>(
     }),
     encode,
     decode(row) {
-      for (const column of jsonColumns) row[column] = JSON.parse(String(row[column]));
+      for (const column of jsonColumns)
+        row[column] =
+          credential === undefined ? JSON.parse(String(row[column])) : listIn(row[column]);
       for (const column of booleans) row[column] = row[column] === 1;
       for (const secret of secrets) row[secret.field] = readSecret(secret, row);
       credential?.check(row);
@@ -189,6 +191,20 @@ function memoised<T>(make: (argument: number) => T): (argument: number) => T {
 
 function isJson(schemaType: unknown): boolean {
   return [schemaType].flat().some((each) => each === 'array' || each === 'object');
+}
+
+/**
+ * Returns the list in a column of a credential. Text that is no list was stored by another program.
+ * It becomes an empty list, so that the row can be listed as forged.
+ */
+function listIn(stored: unknown): unknown {
+  if (stored === null) return null;
+  try {
+    const value: unknown = JSON.parse(String(stored));
+    return Array.isArray(value) || value === null ? value : [];
+  } catch {
+    return [];
+  }
 }
 
 function encodeValue(value: unknown, asJson: boolean): SqlValue {

@@ -88,6 +88,7 @@ export async function openSqlite(
       },
       async ping() {
         checkFiles();
+        endSnapshot(); // a program that ignores the lock may have written
         await reads.one('SELECT number FROM schema_migrations LIMIT 1', []);
       },
       async close() {

@@ -63,7 +63,9 @@ export function addVerify(parent: Command, terminal: Terminal): void {
 
 /** Verifies the whole trail: one stream with a line for each part. */
 async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verified> {
-  const total = (await getLastBatch(connection))?.number ?? 0;
+  // Only the progress bar needs the number, and a damaged batch must not prevent the verification.
+  const last = await getLastBatch(connection).catch(() => undefined);
+  const total = last?.number ?? 0;
   const progress = startProgress(terminal.err, 'Verifying', total, terminal.now);
   const sum = { batches: 0, records: 0, purged: 0, without_mac: 0, unchecked: 0 };
   const problems: TrailProblem[] = [];
