@@ -46,7 +46,7 @@ process.exitCode = await runCommand(
     newMasterKey,
     scrub,
     resetSecrets,
-    signTokens,
+    accept,
   },
   {
     environment: process.env,
@@ -234,10 +234,10 @@ async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<s
   return forOperator(() => resetDatabase(configFrom(configPath), clock, ask));
 }
 
-/** Signs the tokens that the service refuses, after `ask` shows them. */
-async function signTokens(configPath: string | undefined, ask: Ask): Promise<string> {
-  const [{ signTokensIn }, clock] = await secretMaintenance();
-  return forOperator(() => signTokensIn(configFrom(configPath), clock, ask));
+/** Takes over what no key of the database protects, after `ask` shows it. */
+async function accept(configPath: string | undefined, ask: Ask): Promise<string> {
+  const [{ acceptContent }, clock] = await secretMaintenance();
+  return forOperator(() => acceptContent(configFrom(configPath), clock, ask));
 }
 
 /** Updates the schema of the configured database, and prints the applied steps. */

@@ -83,7 +83,7 @@ export function openSourceKeyring(
   database: string,
   config: Pick<DatabaseAccess, 'database' | 'encryption'>,
   file: string | undefined,
-): MasterKeySource & { readonly keyring: Keyring } {
+): MasterKeySource & { readonly keyring: Keyring; readonly required: boolean } {
   const remedy = 'Set --from-master-key-file to the file that contains this key';
   const places = new Set([database, config.database].map(defaultFile));
   const found =
@@ -93,8 +93,10 @@ export function openSourceKeyring(
           ...[...places].map((place) => findMasterKeys({}, place) ?? []),
         ].flat()
       : [readMasterKeyFile(file)];
+  const keyring = createKeyring(found.flatMap(({ keys }) => keys));
   return {
-    keyring: createKeyring(found.flatMap(({ keys }) => keys)),
+    keyring,
+    required: config.encryption.required,
     source: found.length === 0 ? undefined : found.map(({ source }) => source).join(', '),
     problem: found.find(({ problem }) => problem !== undefined)?.problem,
     remedy,
@@ -138,11 +140,12 @@ export async function prepareSecrets(
   opened: OpenedKeyring,
   updateSchema: () => Promise<readonly number[]>,
   now: () => string,
+  accept = false,
 ): Promise<{ report: EncryptionReport; steps: readonly number[] }> {
   await assertSchema(database);
   await assertKeys(database, opened);
   const steps = await updateSchema();
-  const start = { ...opened, now: now() };
+  const start = { ...opened, now: now(), accept };
   return { report: await startEncryption(database, opened.keyring, start), steps };
 }
 
@@ -153,19 +156,22 @@ export async function prepareSecrets(
 export function logSecrets(
   log: Record<'info' | 'warn', (fields: object, message: string) => void>,
   { keyring, file, isReadable, otherOwner }: OpenedKeyring,
-  { createdMasterKey, encrypted, unsigned }: EncryptionReport,
+  { createdMasterKey, clear, unsigned }: EncryptionReport,
 ): void {
   if (createdMasterKey !== undefined)
     log.info(
       { file, masterKey: createdMasterKey.id },
       'Created the master key. This key encrypts the secrets in the database. A backup without this file reveals no secret, but a copy of the whole folder reveals all secrets. Store a copy of the file separately from the backups. Without this file, the secrets are lost.',
     );
-  if (encrypted > 0)
-    log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear text');
+  if (clear > 0)
+    log.warn(
+      { secrets: clear },
+      'Another program stored secrets in clear text. They are refused. Check and accept them: tsigil encryption accept',
+    );
   if (unsigned > 0)
     log.warn(
       { tokens: unsigned },
-      'Tokens that were stored without a master key are refused. Check and accept them: tsigil encryption sign-tokens',
+      'Tokens that were stored without a master key are refused. Check and accept them: tsigil encryption accept',
     );
   if (keyring.masterKeys.length === 0)
     log.warn(

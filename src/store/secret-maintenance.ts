@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { AuditEntry } from '../domain/audit/record.ts';
+import { LIMIT_KINDS } from '../domain/model/caller.ts';
 import type { Clock } from '../domain/model/ports.ts';
 import type { Resource } from '../domain/model/resource.ts';
 import { token } from '../domain/resources/token.ts';
@@ -18,9 +19,8 @@ import {
 import { parseDatabase } from './databases.ts';
 import { assertSchema, migrate, NEWEST_SCHEMA } from './migrate.ts';
 import { localEntry, recordLocally } from './audit/local.ts';
-import { countUnder } from './secrets/encryption.ts';
 import { checkCredentials, signCredentials } from './secrets/credentials.ts';
-import { SECRET_PLACES } from './secrets/re-encrypt.ts';
+import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './secrets/re-encrypt.ts';
 import { planReset, resetSecrets, type ResetPlan } from './secrets/reset.ts';
 import { assertUnused } from './sql/other-users.ts';
 import { insertRecord } from './sql/audit-records.ts';
@@ -107,7 +107,7 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
       `${done.keys.length} secrets replaced. Restore the former secrets with: tsigil tsigkey import --update`,
       ...(dataKeys.some(({ purpose }) => purpose === 'mac')
         ? [
-            'The service refuses every token that was stored before. Accept the tokens that you know with: tsigil encryption sign-tokens',
+            'The service refuses every token that was stored before. Accept the tokens that you know with: tsigil encryption accept',
           ]
         : []),
       '',
@@ -116,38 +116,49 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
 }
 
 /**
- * Signs the tokens whose MAC is missing or does not match, after `ask` shows them: tokens stored
- * before a master key was configured, and all tokens after the MAC key was lost. Returns the text to
- * print. Throws `bad_request` without a master key.
+ * Takes over what a database holds without the proof of its keys, after `ask` shows it: encrypts
+ * secrets in clear text, and signs tokens whose MAC is missing or does not match. A database has
+ * them if it was used without a master key, or if its keys were lost. Returns the text to print.
+ * Throws `bad_request` without a master key.
  */
-export function signTokensIn(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
+export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
   return withDatabase(access, async (database, secrets) => {
     const { keyring } = secrets;
-    await prepareSecrets(database, secrets, () => migrate(database, clock()), clock);
-    if (keyring.masterKeys.length === 0) throw new ServiceError('bad_request', NO_MASTER_KEY);
+    if (keyring.masterKeys.length === 0 && secrets.createMasterKey === undefined)
+      throw new ServiceError('bad_request', NO_MASTER_KEY);
+    await prepareSecrets(database, secrets, () => migrate(database, clock()), clock, true);
     const { forged } = await checkCredentials(database, keyring);
-    if (forged.length === 0) return 'The service accepts every token. Nothing was changed.\n';
-    const lines = forged.map(({ resource }) => describeToken(resource)).join('\n');
+    const clear = await namesInClearText(database.reads);
+    if (forged.length === 0 && clear.length === 0)
+      return 'The service accepts every secret and every token. Nothing was changed.\n';
+    const lines = [
+      ...clear.map((name) => `TSIG key ${name}: secret in clear text`),
+      ...forged.map(({ resource }) => `Token ${describeToken(resource)}`),
+    ].map((line) => `${line}\n`);
     await ask(
-      `${lines}\nThe service refuses these ${forged.length} tokens, because it cannot tell who stored them. Whoever has one of them gets its roles. Accept all of them?`,
+      `${lines.join('')}The service refuses these ${clear.length} secrets and ${forged.length} tokens, because it cannot tell who stored them. Name servers get the secrets, and whoever has one of the tokens gets its roles. Accept all of them?`,
     );
-    const names = forged
+    const encrypted = await reEncrypt(database, keyring, null);
+    const names = [...clear, ...forged.map(({ resource }) => String(resource.name))]
       .slice(0, MAX_NAMES)
-      .map(({ resource }) => withoutTokens(String(resource.name)));
-    const detail = { counts: { update: forged.length }, names };
+      .map(withoutTokens);
+    const detail = { counts: { update: encrypted + forged.length }, names };
     await database.migrate(async (sql) => {
       await signCredentials(sql, keyring, forged);
-      const entry = { at: clock(), action: 'encryption:sign-tokens', type: token, detail };
+      const entry = { at: clock(), action: 'encryption:accept', type: token, detail };
       await insertRecord(sql, localEntry(entry));
     });
-    return `${lines}\n${forged.length} tokens signed\n`;
+    return `${lines.join('')}${encrypted} secrets encrypted, ${forged.length} tokens signed\n`;
   });
 }
 
 function describeToken(stored: Resource): string {
-  const { name, id, roles, project_id: project, created_by: by } = stored;
-  const owner = typeof project === 'string' ? project : 'none';
-  return `${withoutTokens(String(name))} (${id}): roles ${[roles].flat().join(' ')}, project ${owner}, created ${stored.created_at} by ${String(by)}`;
+  const { name, id, created_at: created, created_by: by, expires_at: expires } = stored;
+  const [roles, project] = [[stored.roles].flat().join(' '), stored.project_id ?? 'none'];
+  const limits = [...LIMIT_KINDS, 'addresses'].flatMap((kind) =>
+    Array.isArray(stored[kind]) ? [`, ${kind} ${stored[kind].join(' ') || 'none'}`] : [],
+  );
+  return `${withoutTokens(String(name))} (${id}): roles ${roles}, project ${String(project)}, expires ${String(expires ?? 'never')}${limits.join('') || ', no limits'}, created ${created} by ${String(by ?? 'an unknown caller')}`;
 }
 
 /** Returns the audit entry for a reset. */

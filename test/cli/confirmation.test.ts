@@ -37,7 +37,7 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil restore': 'before the command replaces a database',
   'tsigil migrate': undefined,
   'tsigil copy-database': undefined,
-  'tsigil encryption sign-tokens': 'when there is such a token',
+  'tsigil encryption accept': 'when there is such a secret or token',
   'tsigil encryption scrub': 'before the command rewrites the table or the database file',
   'tsigil encryption reset': 'when a secret is unreadable',
   'tsigil token create': undefined,

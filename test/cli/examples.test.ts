@@ -20,7 +20,7 @@ const PROGRAM = await createProgram(
     agent: async () => {},
     scrub: async () => '',
     resetSecrets: async () => '',
-    signTokens: async () => '',
+    accept: async () => '',
     copyDatabase: noCommand,
   },
   {

@@ -37,7 +37,7 @@ export const NO_LOCAL_COMMANDS: LocalCommands = {
   agent: refuse,
   scrub: refuse,
   resetSecrets: refuse,
-  signTokens: refuse,
+  accept: refuse,
   copyDatabase: refuse,
 };
 

@@ -103,7 +103,7 @@ describe('a row of the database that stands for a credential', () => {
     }
     await tamper(`UPDATE tokens SET mac = NULL WHERE id = '${known.id}'`);
     expect(await statusOf(known.token)).toBe(401);
-    expect(service.log.join('')).toContain('tsigil encryption sign-tokens');
+    expect(service.log.join('')).toContain('tsigil encryption accept');
   });
 
   test('401 after a change of any field except the time of the last use', async () => {

@@ -114,7 +114,7 @@ describe('encryption reset', () => {
   });
 });
 
-describe('encryption sign-tokens', () => {
+describe('encryption accept', () => {
   /** Issues a token, and removes its MAC as a service without a master key would store it. */
   async function issueUnsigned(): Promise<{ id: string; token: string }> {
     const members = { name: 'ci-job', roles: ['reader'], project_id: 'web' };
@@ -134,27 +134,57 @@ describe('encryption sign-tokens', () => {
     expect(await whoami(token)).toBe(401);
     expect(service.output()).toContain('"tokens":1');
     await service.stop('SIGTERM');
-    const refused = run('sign-tokens');
+    const refused = run('accept');
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('Use --yes')]);
-    const { status, stdout, stderr } = run('sign-tokens', '--yes');
+    const { status, stdout, stderr } = run('accept', '--yes');
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`ci-job (${id}): roles reader, project web, created `);
-    expect(run('sign-tokens', '--yes').stdout).toContain('Nothing was changed');
+    expect(stdout).toContain(
+      `ci-job (${id}): roles reader, project web, expires never, no limits, created `,
+    );
+    expect(run('accept', '--yes').stdout).toContain('Nothing was changed');
     service = await startServiceProcess(folder);
     expect(await whoami(token)).toBe(200);
-    const { body } = await service.get('/v2/audit?action=encryption:sign-tokens');
+    const { body } = await service.get('/v2/audit?action=encryption:accept');
     expect(body.records).toMatchObject([{ actor_kind: 'local', detail: { names: ['ci-job'] } }]);
+  });
+
+  test('no restart and no copy takes over a secret that another program stored in clear text', async () => {
+    const forge = async (...further: string[]) => {
+      await service.stop('SIGTERM');
+      const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
+      const secret = `secret = '${Buffer.alloc(32, 'A').toString('base64')}'`;
+      database.exec(`UPDATE tsigkeys SET ${secret}, secret_key = NULL WHERE id = '${ids[0]}'`);
+      for (const statement of further) database.exec(statement);
+      database.close();
+    };
+    await forge();
+    const copied = spawnSync(
+      process.execPath,
+      [PROGRAM, 'copy-database', '--from', 'sqlite:var/tsigil.db', '--to', 'sqlite:copy.db'],
+      { cwd: folder, env: cleanEnvironment(), encoding: 'utf8' },
+    );
+    expect([copied.status, copied.stderr]).toEqual([1, expect.stringContaining(NAMES[0])]);
+    service = await startServiceProcess(folder);
+    expect((await service.get(`/v2/tsigkeys/${ids[0]}`)).status).toBe(503);
+    expect(service.output()).toContain('tsigil encryption accept');
+    await forge(
+      'PRAGMA foreign_keys = OFF',
+      'DELETE FROM data_keys',
+      'UPDATE audit_head SET mac = NULL, key_number = NULL, first_mac = NULL, purged = 2',
+      'UPDATE audit_batches SET mac = NULL, key_number = NULL',
+    );
+    await expect(startServiceProcess(folder)).rejects.toThrow('restore a backup');
   });
 
   test('accepts tokens again after the MAC key was lost with the master key', async () => {
     const { token } = (await service.post('/v2/tokens', { name: 'a', roles: ['reader'] })).body;
     await service.stop('SIGTERM');
     rmSync(join(folder, 'var/master.key'));
-    expect(run('reset', '--yes').stdout).toContain('tsigil encryption sign-tokens');
+    expect(run('reset', '--yes').stdout).toContain('tsigil encryption accept');
     service = await startServiceProcess(folder);
     expect(await whoami(token)).toBe(401);
     await service.stop('SIGTERM');
-    expect(run('sign-tokens', '--yes').status).toBe(0);
+    expect(run('accept', '--yes').status).toBe(0);
     service = await startServiceProcess(folder);
     expect(await whoami(token)).toBe(200);
   });

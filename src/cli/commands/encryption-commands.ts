@@ -76,7 +76,7 @@ export function addEncryptionCommands(
       throw new CommandError(
         EXIT.refused,
         `The service refuses ${forgeries} tokens, because another program stored or changed them in the database`,
-        'Delete each token that you do not know. Then run: tsigil encryption sign-tokens',
+        'Delete each token that you do not know. Then run: tsigil encryption accept',
       );
   });
   addExamples(withConnectionFlags(verify), ['tsigil encryption verify']);
@@ -107,10 +107,10 @@ export function addEncryptionCommands(
   );
   addMaintenance(
     parent,
-    'sign-tokens',
-    'accept the tokens that were stored without this master key, after you have checked them',
-    'when there is such a token',
-    (config, ask) => local.signTokens(config, ask),
+    'accept',
+    'accept the secrets in clear text and the tokens that were stored without this master key, after you have checked them',
+    'when there is such a secret or token',
+    (config, ask) => local.accept(config, ask),
     terminal,
   );
 }

@@ -37,7 +37,7 @@ export interface LocalCommands {
    * Signs the tokens whose MAC is missing or does not match, after `ask` shows them. Returns the
    * text to print.
    */
-  signTokens(config: string | undefined, ask: Ask): Promise<string>;
+  accept(config: string | undefined, ask: Ask): Promise<string>;
   copyDatabase(
     config: string | undefined,
     from: string,

@@ -56,6 +56,10 @@ export const TRAIL_EVENTS = {
     result: 'unchecked',
     text: 'The key of the trail was lost, so no MAC up to this batch can be checked.',
   },
+  accepted: {
+    result: 'note',
+    text: 'The operator accepted the trail up to this batch, which no MAC had protected.',
+  },
   restored: {
     result: 'note',
     text: 'A backup that ends with this batch was restored.',

@@ -44,7 +44,6 @@ function secretKeys(text: string): string[] {
       wrapped_by ${text} NOT NULL,
       created_at ${text} NOT NULL
     )`,
-    `CREATE TABLE encryption_steps (name ${text} NOT NULL PRIMARY KEY, done_at ${text} NOT NULL)`,
     `CREATE TABLE lost_secrets (
       id ${text} NOT NULL PRIMARY KEY,
       digest ${text} NOT NULL,

@@ -13,7 +13,7 @@ import { insertDataKey, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { checkCredentials } from './credentials.ts';
 import { lostKeys } from './reset.ts';
-import { isKey, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
+import { countUnder, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
 
 /** How often a process loads the data keys that other processes may have changed. */
 const INTERVAL_MS = 10_000;
@@ -166,17 +166,6 @@ async function assertNoRotation(sql: Sql, keys: readonly WrappedKey[]): Promise<
     'rotation_in_progress',
     `The service is still replacing data key ${former.number}, which encrypts ${count} secrets. Repeat the request when 'tsigil encryption status' shows one data key`,
   );
-}
-
-/** Returns the number of secrets under a data key; null counts secrets that are not encrypted. */
-export async function countUnder(sql: Sql, number: number | null): Promise<number> {
-  let count = 0;
-  for (const { table, keyColumn } of SECRET_PLACES) {
-    const { text, parameters } = isKey(keyColumn, number);
-    const row = await sql.one(`SELECT count(*) AS count FROM ${table} WHERE ${text}`, parameters);
-    count += Number(row?.count);
-  }
-  return count;
 }
 
 /**

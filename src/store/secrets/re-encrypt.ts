@@ -129,6 +129,29 @@ export function isKey(
     : { text: `${column} = ?`, parameters: [number] };
 }
 
+/** Returns the number of secrets under a data key; null counts secrets that are not encrypted. */
+export async function countUnder(sql: Sql, number: number | null): Promise<number> {
+  let count = 0;
+  for (const { table, keyColumn } of SECRET_PLACES) {
+    const { text, parameters } = isKey(keyColumn, number);
+    const row = await sql.one(`SELECT count(*) AS count FROM ${table} WHERE ${text}`, parameters);
+    count += Number(row?.count);
+  }
+  return count;
+}
+
+/** Returns the names of the resources with secrets in clear text. */
+export async function namesInClearText(sql: Sql): Promise<string[]> {
+  const names: string[] = [];
+  for (const { table, keyColumn } of SECRET_PLACES)
+    for (const { name } of await sql.all(
+      `SELECT name FROM ${table} WHERE ${keyColumn} IS NULL ORDER BY name_key`,
+      [],
+    ))
+      names.push(String(name));
+  return names;
+}
+
 /** Returns whether `decrypt` succeeds. */
 export function isReadable(decrypt: () => unknown): boolean {
   try {

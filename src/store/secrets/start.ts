@@ -1,14 +1,13 @@
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
-import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
+import { token } from '../../domain/resources/token.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { adoptKey } from '../audit/head.ts';
-import { insertRecord } from '../sql/audit-records.ts';
 import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { countUnsigned } from './credentials.ts';
-import { reEncrypt } from './re-encrypt.ts';
+import { countUnder } from './re-encrypt.ts';
 
 export interface MasterKeySource {
   /**
@@ -30,6 +29,8 @@ export interface MasterKeySource {
 /** The parameters of `startEncryption`. */
 export interface EncryptionStart extends MasterKeySource {
   readonly required: boolean;
+  /** Whether the operator has accepted what the database holds without the MAC of any key. */
+  readonly accept?: boolean;
   /** Creates a master key in the folder of the database, and returns the key once it is on disk. */
   readonly createMasterKey?: (() => MasterKey) | undefined;
   /** The current time, as a timestamp of the API. */
@@ -39,8 +40,8 @@ export interface EncryptionStart extends MasterKeySource {
 /** The result of `startEncryption`. */
 export interface EncryptionReport {
   readonly createdMasterKey?: MasterKey;
-  /** The number of secrets in clear text that `startEncryption` encrypted. */
-  readonly encrypted: number;
+  /** The number of secrets that the service refuses because they are in clear text. */
+  readonly clear: number;
   /** The number of tokens that the service refuses because they have no MAC. */
   readonly unsigned: number;
 }
@@ -70,19 +71,26 @@ export async function assertMasterKey(
 }
 
 /**
- * Creates the first data key of a database with the current schema, and encrypts secrets that are
- * not encrypted. Does neither without a master key.
+ * Creates the first data key of a database with the current schema, unless no master key is
+ * configured. From then on, secrets in clear text are refused, because another program must have
+ * stored them. Throws `unavailable` if the database lacks data keys but not content, because
+ * whoever can write to it can delete the keys and replace the content.
  */
 export async function startEncryption(
   database: Database,
   keyring: Keyring,
-  { required, createMasterKey, now, ...source }: EncryptionStart,
+  { required, accept = false, createMasterKey, now, ...source }: EncryptionStart,
 ): Promise<EncryptionReport> {
   let created: MasterKey | undefined;
   const keys = await readDataKeys(database.reads);
   if (keys.length === 0) {
     if (keyring.masterKeys.length === 0 && createMasterKey === undefined)
-      return { encrypted: 0, unsigned: 0 };
+      return { clear: 0, unsigned: 0 };
+    if (!accept && (await hasContent(database.reads)))
+      throw new ServiceError(
+        'unavailable',
+        'The database has tokens, TSIG keys or an audit trail, but no key that protects them. If it was used without a master key until now, check and accept what it contains: tsigil encryption accept. Otherwise, another program deleted the keys: restore a backup',
+      );
     await database.migrate(async (sql) => {
       created = await createFirstKey(sql, keyring, createMasterKey, now);
     });
@@ -92,22 +100,11 @@ export async function startEncryption(
     await database.migrate((sql) => ensureMacKey(sql, keyring, now, false));
   }
   const isMandatory = required || database.exclusive;
-  let encrypted = 0;
-  if (isMandatory && !(await isEncrypted(database.reads))) {
-    encrypted = await reEncrypt(database, keyring, null);
-    await database.migrate(async (sql) => {
-      await noteEncrypted(sql, now);
-      if (encrypted === 0) return;
-      const detail = { secrets: encrypted };
-      await insertRecord(
-        sql,
-        auditEntry(SERVICE, { at: now, action: 'encryption:encrypt', type: tsigkey, detail }),
-      );
-    });
-  }
-  if (isMandatory) keyring.requireEncryption();
-  const unsigned = keyring.masterKeys.length === 0 ? 0 : await countUnsigned(database.reads);
-  return { encrypted, unsigned, ...(created === undefined ? {} : { createdMasterKey: created }) };
+  if (isMandatory && !accept) keyring.requireEncryption();
+  const isProtected = keyring.masterKeys.length > 0;
+  const unsigned = isProtected ? await countUnsigned(database.reads) : 0;
+  const clear = isProtected && isMandatory ? await countUnder(database.reads, null) : 0;
+  return { clear, unsigned, ...(created === undefined ? {} : { createdMasterKey: created }) };
 }
 
 /**
@@ -153,19 +150,11 @@ async function ensureMacKey(
   if (isNew && key !== undefined) await adoptKey(sql, key, isFirst, now);
 }
 
-/**
- * Returns whether all secrets were encrypted once. A secret in clear text that appears later was
- * not written by the service, so the service refuses it instead of encrypting it.
- */
-async function isEncrypted(sql: Sql): Promise<boolean> {
-  return (await sql.one('SELECT name FROM encryption_steps', [])) !== undefined;
-}
-
-async function noteEncrypted(sql: Sql, now: string): Promise<void> {
-  await sql.run(
-    `INSERT INTO encryption_steps (name, done_at) VALUES ('encrypted', ?) ON CONFLICT DO NOTHING`,
-    [now],
-  );
+/** Returns whether a database holds anything that data keys protect. */
+export async function hasContent(sql: Sql): Promise<boolean> {
+  for (const table of ['audit_batches', tsigkey.collection, token.collection])
+    if ((await sql.one(`SELECT 1 AS found FROM ${table} LIMIT 1`, [])) !== undefined) return true;
+  return false;
 }
 
 function encryptedWith(keys: readonly WrappedKey[]): string {

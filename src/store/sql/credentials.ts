@@ -39,7 +39,7 @@ export function credentialColumn<F extends Fields>(
       if (resource[proof] === '')
         throw new ServiceError(
           'bad_request',
-          `Another program stored or changed the ${noun} '${resource.id}' in the database. Delete it, or run: tsigil encryption sign-tokens`,
+          `Another program stored or changed the ${noun} '${resource.id}' in the database. Delete it, or run: tsigil encryption accept`,
         );
       const mac = macOf(resource);
       if (keyring !== undefined && mac === undefined)

@@ -154,9 +154,7 @@ function report(
       'problems',
     ),
     `${result.records} records in ${result.batches} batches verified`,
-    ...(result.purged > 0
-      ? [`Retention deleted the records of ${result.purged} batches; their hashes were verified`]
-      : []),
+    ...(result.purged > 0 ? [`Retention deleted the records of ${result.purged} batches`] : []),
     ...(result.without_mac > 0
       ? [
           `${result.without_mac} batches have no MAC, because secrets were not encrypted when the service sealed these batches`,
