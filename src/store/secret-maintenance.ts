@@ -153,12 +153,15 @@ export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): P
 }
 
 function describeToken(stored: Resource): string {
-  const { name, id, created_at: created, created_by: by, expires_at: expires } = stored;
-  const [roles, project] = [[stored.roles].flat().join(' '), stored.project_id ?? 'none'];
+  const text = (name: string, absent: string) => {
+    const value = stored[name];
+    return typeof value === 'string' ? value : absent;
+  };
+  const roles = [stored.roles].flat().join(' ');
   const limits = [...LIMIT_KINDS, 'addresses'].flatMap((kind) =>
     Array.isArray(stored[kind]) ? [`, ${kind} ${stored[kind].join(' ') || 'none'}`] : [],
   );
-  return `${withoutTokens(String(name))} (${id}): roles ${roles}, project ${String(project)}, expires ${String(expires ?? 'never')}${limits.join('') || ', no limits'}, created ${created} by ${String(by ?? 'an unknown caller')}`;
+  return `${withoutTokens(text('name', ''))} (${stored.id}): roles ${roles}, project ${text('project_id', 'none')}, expires ${text('expires_at', 'never')}${limits.join('') || ', no limits'}, created ${stored.created_at} by ${text('created_by', 'an unknown caller')}`;
 }
 
 /** Returns the audit entry for a reset. */

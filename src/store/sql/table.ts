@@ -198,9 +198,9 @@ function isJson(schemaType: unknown): boolean {
  * It becomes an empty list, so that the row can be listed as forged.
  */
 function listIn(stored: unknown): unknown {
-  if (stored === null) return null;
+  if (typeof stored !== 'string') return null;
   try {
-    const value: unknown = JSON.parse(String(stored));
+    const value: unknown = JSON.parse(stored);
     return Array.isArray(value) || value === null ? value : [];
   } catch {
     return [];
