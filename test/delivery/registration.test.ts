@@ -1,6 +1,11 @@
-import { expect, test } from 'vitest';
-import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  localProblems,
+  registerNameServers,
+} from '../../src/nameservers/reconciler/registration.ts';
+import { nameServer } from '../../src/domain/resources/name-server.ts';
 import { startTestService } from '../harness/service.ts';
+import { openDeliveryDatabase } from './database.ts';
 
 const serverOf = (name: string, file: string) => ({
   name,
@@ -26,4 +31,24 @@ test('the error for a pool that does not exist names the setting and a remedy', 
   await expect(started).rejects.toThrow(
     "'nameServers': the pool 'edge' of the name server 'ns1' does not exist. Remove the name server from the configuration, create the pool, and add the name server again",
   );
+});
+
+test('a name server gets the default pool and rights once the configuration no longer sets them', async () => {
+  const opened = await openDeliveryDatabase();
+  onTestFinished(() => opened.close());
+  const edge = await opened.create('pools', { name: 'edge' });
+  const register = async (set: object) => {
+    const [registered] = await registerNameServers(opened.dependencies, [
+      { ...serverOf('ns1', '/a'), ...set },
+    ]);
+    return opened.store.get(nameServer, registered?.id ?? '');
+  };
+  const created = await register({});
+  expect(await register({ pool: 'edge', rights: ['update'] })).toMatchObject({
+    ...{ pool_id: edge, rights: ['update'] },
+  });
+  expect(await register({})).toMatchObject({
+    ...{ pool_id: created?.pool_id, rights: created?.rights },
+  });
+  expect(created?.rights).toEqual(['transfer']);
 });

@@ -126,7 +126,8 @@ async function register(dependencies: Dependencies, server: ConfiguredNameServer
       const [current] = await changes.find(nameServer, 'name', [
         uniqueFormOfText(nameServer, server.name),
       ]);
-      if (current !== undefined) return adopt(changes, current, body, server);
+      if (current !== undefined)
+        return adopt(changes, current, { ...body, rights: draft.rights }, server);
       const members = newMembers(nameServer, newId(), changes.now());
       const created = keyed(nameServer, { ...draft, ...members });
       return (await changes.create(nameServer, created)).resource.id;
