@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { deliveriesOf, withStatus } from '../../src/domain/delivery/status.ts';
 import { nameServer } from '../../src/domain/resources/name-server.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
@@ -386,6 +387,72 @@ describe('a pass', () => {
     await dependencies().store.request(server, true);
     expect(await pass()).toMatchObject({ outcome: 'changed' });
     expect([Object.keys(folder.keys()).length, (await shownServer()).state]).toEqual([9, 'live']);
+  });
+
+  test('delivers deleted and changed keys while a change of the pool is blocked, and nothing else', async () => {
+    await dependencies().store.seen([server]);
+    const [other, ids] = [await opened.create('pools', { name: 'other' }), [] as string[]];
+    for (let index = 0; index < 11; index += 1)
+      ids.push(await opened.create('tsigkeys', opened.key(`k${index}`)));
+    const memory = new Map();
+    await pass({ memory });
+    await opened.update('nameservers', server, { pool_id: other });
+    await pass({ memory });
+    const [deleted = '', changed = '', moved = ''] = ids;
+    await opened.remove('tsigkeys', deleted);
+    expect(await dependencies().store.due([server])).toEqual([server]);
+    expect(await pass({ memory })).toMatchObject({ state: 'blocked', removed: ['k0'] });
+    await opened.update('tsigkeys', changed, {
+      secret: 'bmV3IHNlY3JldG5ldyBzZWNyZXRuZXcgc2VjcmV0bmU=',
+    });
+    const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
+    await opened.update('tsigkeys', moved, { scope: 'ZONE', resource_id: zone });
+    await opened.create('tsigkeys', { ...opened.key('new'), resource_id: other });
+    expect(await pass({ memory })).toMatchObject({ state: 'blocked', removed: ['k1', 'k2'] });
+    expect(Object.keys(folder.keys()).toSorted()).toEqual([
+      'k10',
+      ...[3, 4, 5, 6, 7, 8, 9].map((index) => `k${index}`),
+    ]);
+    expect(await shownServer()).toMatchObject({ state: 'blocked', error_code: 'blocked_removal' });
+    await dependencies().store.request(server, true);
+    expect(await pass({ memory })).toMatchObject({ outcome: 'changed', error: null });
+    expect([folder.keys(), (await shownServer()).state]).toEqual([{ new: 1 }, 'live']);
+  });
+
+  test('takes more than half of the rights of more than ten keys only once an operator confirms', async () => {
+    await dependencies().store.seen([server]);
+    const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index += 1)
+      ids.push(await opened.create('tsigkeys', opened.key(`k${index}`)));
+    await pass();
+    const accessOf = (name: string) => {
+      const { rights, zones } = JSON.parse(
+        readFileSync(join(folder.folder, `${name}.key`), 'utf8'),
+      ) as DesiredKey;
+      return [rights, zones];
+    };
+    await opened.update('nameservers', server, { rights: ['transfer', 'update'] });
+    expect(await pass()).toMatchObject({ outcome: 'changed', state: 'live' });
+    await opened.update('nameservers', server, { rights: ['transfer'] });
+    expect(await pass()).toMatchObject({ outcome: 'changed', state: 'live' });
+    await opened.update('nameservers', server, { rights: ['update'] });
+    expect(await pass()).toMatchObject({
+      state: 'blocked',
+      error: {
+        message: expect.stringContaining("remove the right 'transfer' of 12 keys. To") as string,
+      },
+    });
+    const [deleted = '', narrowed = ''] = ids;
+    await opened.remove('tsigkeys', deleted);
+    await opened.update('tsigkeys', narrowed, { scope: 'ZONE', resource_id: zone });
+    expect(await pass()).toMatchObject({ state: 'blocked', removed: ['k0'], added: ['k1'] });
+    expect(accessOf('k1')).toEqual([['update'], ['example.org']]);
+    expect(accessOf('k2')).toEqual([['transfer'], 'all']);
+    expect(Object.keys(folder.keys())).toHaveLength(11);
+    await dependencies().store.request(server, true);
+    expect(await pass()).toMatchObject({ outcome: 'changed', error: null });
+    expect([accessOf('k2'), (await shownServer()).state]).toEqual([[['update'], 'all'], 'live']);
   });
 
   test('repairs or only reports a change by another program, according to onDrift', async () => {

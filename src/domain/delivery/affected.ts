@@ -8,7 +8,7 @@ import { zone } from '../resources/zone.ts';
 export function noneAffected(): Affected {
   return {
     ...{ pools: new Set(), zones: new Set(), servers: new Set(), deletedServers: new Set() },
-    ...{ movedKeys: new Set(), deletedZones: new Set() },
+    ...{ changedKeys: new Set(), deletedZones: new Set() },
   };
 }
 
@@ -24,10 +24,9 @@ const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange)
 >([
   [
     tsigkey,
-    ({ pools, zones, movedKeys }, { operation, current, resource }) => {
+    ({ pools, zones, changedKeys }, { operation, current, resource }) => {
       if (current !== undefined && current.version === resource.version) return;
-      const isMoved = current !== undefined && current.resource_id !== resource.resource_id;
-      if (isMoved || operation === 'delete') movedKeys.add(resource.id);
+      if (operation !== 'create') changedKeys.add(resource.id);
       for (const each of current === undefined ? [resource] : [current, resource])
         (each.scope === 'POOL' ? pools : zones).add(String(each.resource_id));
     },

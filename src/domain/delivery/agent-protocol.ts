@@ -74,6 +74,9 @@ export const DESIRED = responseObject({
     'The name server.',
   ),
   applied_hash: described(nullable(anyText()), 'The hash of the state that was applied last.'),
+  applied_rights: optional(
+    described(nameServer.fields.rights, 'The rights of the keys in the last whole state.'),
+  ),
   probes: described(
     enumeration(['all', 'due', 'none']),
     'The unchanged keys to verify: all keys, the keys whose check is due, or none.',

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../audit/record.ts';
 import type { FoundState } from '../resources/name-server-status.ts';
-import type { NameServer } from '../resources/name-server.ts';
+import type { NameServer, Right } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { RemovingKeys, ShownRequirement } from './responses.ts';
@@ -60,6 +60,8 @@ export interface Claim {
   readonly fence: number;
   /** The hash of the state that was applied last. */
   readonly appliedHash: string | null;
+  /** The rights of the keys in the last state that was applied as a whole. */
+  readonly appliedRights: readonly Right[];
   /** The unchanged keys to probe: all keys (on request), the keys whose probe is due, or none. */
   readonly probes: 'all' | 'due' | 'none';
   /** Whether an operator confirmed the removal of any number of keys. */
@@ -102,6 +104,8 @@ export interface PassRecord {
   readonly removed: readonly string[];
   /** Whether another program had changed the name server. */
   readonly foundDrift: boolean;
+  /** The rights of the keys. Absent if the pass did not apply the whole state. */
+  readonly appliedRights?: readonly Right[] | undefined;
   /** What a hold leaves undelivered. Absent or null if delivery is not held. */
   readonly held?: NameServer['held'];
   /** The names of keys on the name server that the database lacks. Undefined if not checked. */

@@ -46,8 +46,8 @@ export interface Affected {
   readonly servers: Set<string>;
   /** The ids of name servers that were deleted. */
   readonly deletedServers: Set<string>;
-  /** The ids of keys that were deleted or whose scope was changed. */
-  readonly movedKeys: Set<string>;
+  /** The ids of keys that were deleted or changed. */
+  readonly changedKeys: Set<string>;
   /** The ids of zones that were deleted. */
   readonly deletedZones: Set<string>;
 }

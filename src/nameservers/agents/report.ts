@@ -99,7 +99,7 @@ function keptSince(row: Delivery, error: Delivery['error'], now: string): string
  */
 export async function recordReport(
   deliveries: Pick<DeliveryStore, 'record' | 'fail'>,
-  { id }: NameServer,
+  { id, rights }: NameServer,
   report: ObservedByAgent,
   { rows, removed, now, result: { error } }: ReadReport,
 ): Promise<number | undefined> {
@@ -123,7 +123,8 @@ export async function recordReport(
     error,
     keysWanted: report.keys_wanted,
     keysLive: report.keys_live,
-    appliedHash: etag.hash,
+    appliedHash: state === 'blocked' ? null : etag.hash,
+    appliedRights: state === 'blocked' || state === 'drifted' ? undefined : rights,
     appliedAt: report.applied ? now : undefined,
     verifiedAt: report.verified ? now : undefined,
     foundDrift: report.found_drift,

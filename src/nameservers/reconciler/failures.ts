@@ -1,25 +1,10 @@
 import type { Failure } from '../../domain/delivery/ports.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
-import type { FoundState } from '../../domain/resources/name-server-status.ts';
 import { DriverError } from '../driver.ts';
-
-/** The error of a pass that must not continue, with the state of the name server. */
-export class PassError extends Error {
-  readonly state: FoundState;
-  readonly code: string;
-
-  constructor(state: FoundState, code: string, message: string) {
-    super(message);
-    this.name = 'PassError';
-    this.state = state;
-    this.code = code;
-  }
-}
 
 /** Returns the code and the message of a failed pass. */
 export function failureOf(cause: unknown): Failure {
-  if (cause instanceof DriverError || cause instanceof PassError)
-    return { code: cause.code, message: cause.message };
+  if (cause instanceof DriverError) return { code: cause.code, message: cause.message };
   if (cause instanceof ServiceError) return { code: cause.code, message: cause.message };
   if (cause instanceof Error && ['AbortError', 'TimeoutError'].includes(cause.name))
     return { code: 'timeout', message: 'the pass did not end in time' };

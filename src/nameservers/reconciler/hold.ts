@@ -88,3 +88,25 @@ export function withoutHeld(
     else keys.push(key);
   return { state: { ...state, keys, isHeld: true }, heldIds };
 }
+
+/**
+ * Returns the state to deliver while a change of the name server waits for a confirmation, and the
+ * deliveries that stay as they are: all but those of keys that callers deleted, moved or changed.
+ */
+export function withoutBlocked(
+  state: DesiredState,
+  former: readonly Delivery[],
+): { readonly state: DesiredState; readonly heldIds: ReadonlySet<string> } {
+  const rows = new Map(former.map((row) => [row.keyId, row]));
+  const keys = state.keys.filter(({ id, version }) => {
+    const delivered = rows.get(id)?.deliveredVersion ?? 0;
+    return delivered > 0 && delivered !== version && rows.get(id)?.state !== 'undeliverable';
+  });
+  const changed = new Set(keys.map(({ id }) => id));
+  const heldIds = new Set(
+    former.flatMap(({ keyId, state: of }) =>
+      of === 'removing' || changed.has(keyId) ? [] : keyId,
+    ),
+  );
+  return { state: { ...state, keys, kept: [], isHeld: true }, heldIds };
+}

@@ -13,8 +13,8 @@ import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { nextIfOver } from '../../domain/scheduling/slicer.ts';
 import type { Driver, KeyProblem } from '../driver.ts';
 import { newSlicer } from '../slices.ts';
-import { failureOf, PassError } from './failures.ts';
-import { heldOf, holdReason, nextStamps, rowsToHold, withoutHeld } from './hold.ts';
+import { failureOf } from './failures.ts';
+import { heldOf, holdReason, nextStamps, rowsToHold, withoutBlocked, withoutHeld } from './hold.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
 import { redactor } from './redaction.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
@@ -130,11 +130,10 @@ async function recordFailure(
   // A name server may quote its configuration, which contains secrets.
   const redact = await redactor([...wanted, ...memory.values()].map(({ secret }) => secret));
   const error = { ...failure, message: redact(failure.message) };
-  const state = cause instanceof PassError ? cause.state : 'failed';
   const refused = failure.code === 'refused_by_server' ? refusals + 1 : 0;
   try {
     await store.fail(server.id, holder, fence, {
-      state,
+      state: 'failed',
       error,
       refusals: refused,
       retryMs: (attempts) => retryMs(attempts, refused, failure.code, random),
@@ -143,7 +142,7 @@ async function recordFailure(
     if (lostError instanceof LeaseLostError) return { ...nothing(server), outcome: 'lost' };
     throw lostError;
   }
-  return { ...nothing(server), outcome: 'failed', state, error };
+  return { ...nothing(server), outcome: 'failed', state: 'failed', error };
 }
 
 async function reconcile(
@@ -162,10 +161,11 @@ async function reconcile(
   const slicer = newSlicer();
   let former = await store.deliveries(server.id);
   await nextIfOver(slicer);
-  const gone = goneOf(desired, former);
-  await nextIfOver(slicer);
   const present = former.filter(isOnServer);
-  assertExplained(claim, gone, present.length);
+  const unwanted = goneOf(desired, former);
+  await nextIfOver(slicer);
+  const blocked = blockedBy(claim, unwanted, present.length);
+  const gone = blocked === undefined ? unwanted : unwanted.filter(isExplained);
   const carried = await driver.stamp(signal);
   const isForeign =
     carried !== undefined && !claim.stamps.includes(carried) && claim.isAgent !== true;
@@ -187,11 +187,12 @@ async function reconcile(
       former = [...former.filter(({ keyId }) => !ids.has(keyId)), ...begun];
     }
   }
-  const { state, heldIds } =
+  const unheld =
     held === null ? { state: whole, heldIds: new Set<string>() } : withoutHeld(whole, former);
+  const { state, heldIds } = blocked === undefined ? unheld : withoutBlocked(unheld.state, former);
   // A removed key is verified with its secret. The name server may have another one of a held key.
   for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
-  for (const id of heldIds) memory.delete(id);
+  for (const id of unheld.heldIds) memory.delete(id);
   await nextIfOver(slicer);
   const owned = namesOf(present.filter(({ keyId }) => !heldIds.has(keyId)));
   await nextIfOver(slicer);
@@ -259,7 +260,7 @@ async function reconcile(
   const interval = checkInterval(server, clock(), random);
   const isStillHeld = held !== null;
   if (isStillHeld) held = heldOf(await driver.compare(whole, namesOf(present), signal));
-  const record = heldRecord(settled.record, held, desired, server);
+  const record = partialRecord(settled.record, blocked, held, desired, server);
   const unknownKeys =
     hasApplied && !isStillHeld
       ? undefined
@@ -270,7 +271,8 @@ async function reconcile(
     foundDrift,
     held,
     unknownKeys,
-    appliedHash: held === null ? hash : null,
+    appliedHash: held === null && blocked === undefined ? hash : null,
+    appliedRights: isStillHeld || blocked !== undefined ? undefined : server.rights,
     appliedAt: hasApplied ? clock() : undefined,
     nextCheckMs: record.failed
       ? retryMs(server.attempts + 1, 0, record.error?.code, random)
@@ -281,13 +283,19 @@ async function reconcile(
           : interval,
     nextProbeMs: { all: interval, interrupted: RESUME_MS, none: undefined }[settled.probed],
   });
-  // Keys whose secret is unreadable stay on the name server, which may quote their secrets.
-  const kept = new Set(state.kept?.map(({ id }) => id));
+  const hasDelivered = settled.added.length + settled.removed.length > 0;
+  // Keys that stay on the name server, which may quote their secrets.
+  const kept = new Set(blocked === undefined ? state.kept?.map(({ id }) => id) : heldIds);
   for (const id of memory.keys()) if (!kept.has(id)) memory.delete(id);
   for (const key of state.keys) memory.set(key.id, key);
   return {
     server,
-    outcome: record.failed ? 'failed' : hasApplied ? 'changed' : 'unchanged',
+    outcome:
+      record.failed && !(record.state === 'blocked' && hasDelivered)
+        ? 'failed'
+        : hasApplied
+          ? 'changed'
+          : 'unchanged',
     error: record.error,
     state: record.state,
     added: settled.added,
@@ -300,17 +308,22 @@ async function reconcile(
   };
 }
 
-/** Returns the record of a pass during a hold, which is not a failure. */
-function heldRecord(
+/** Returns the record of a pass that leaves changes blocked, or held, which is not a failure. */
+function partialRecord(
   record: Decided,
+  blocked: Failure | undefined,
   held: NameServer['held'],
   { state }: Desire,
   { name }: NameServer,
 ): Decided {
-  if (held === null) return record;
+  if (blocked === undefined && held === null) return record;
   const keysWanted = state.keys.length;
   if (record.state !== 'live') return { ...record, keysWanted };
-  return { ...record, keysWanted, state: 'held', error: holdReason(held, name) };
+  if (blocked !== undefined) {
+    const verifiedAt = undefined;
+    return { ...record, keysWanted, state: 'blocked', error: blocked, failed: true, verifiedAt };
+  }
+  return { ...record, keysWanted, state: 'held', error: held && holdReason(held, name) };
 }
 
 /** Returns the names of all keys that the database has or had on a name server. */
@@ -326,17 +339,34 @@ export function namesIn(
 }
 
 /**
- * Throws `PassError` if a pass would remove most keys, and the database does not state why. Keys
- * that were deleted or moved are `removing`.
+ * Returns why a pass needs a confirmation: it would remove most keys, or their rights, and the
+ * database does not state why. Keys that callers deleted or moved are `removing`.
  */
-function assertExplained(
-  { server, isConfirmed }: Claim,
-  gone: readonly Delivery[],
+function blockedBy(
+  { server, isConfirmed, appliedRights }: Claim,
+  unwanted: readonly Delivery[],
   present: number,
-): void {
-  const removals = gone.filter(({ state }) => state !== 'removing').length;
-  if (isConfirmed || !isMassRemoval(removals, present)) return;
-  throw new PassError('blocked', 'blocked_removal', removalMessage(removals, present, server));
+): Failure | undefined {
+  if (isConfirmed) return undefined;
+  const gone = unwanted.filter((row) => !isExplained(row)).length;
+  const staying = present - unwanted.length;
+  const lost = appliedRights.filter((right) => !server.rights.includes(right));
+  const lostKeys = lost.length === 0 ? 0 : (staying * lost.length) / appliedRights.length;
+  // Keys that callers delete meanwhile do not confirm the removal of the others.
+  const isStillBlocked = server.state === 'blocked' && gone + lostKeys > 0;
+  if (!isStillBlocked && !isMassRemoval(gone + lostKeys, present)) return undefined;
+  const rights = lost.map((right) => `'${right}'`).join(' and ');
+  const parts = [
+    ...(gone === 0 ? [] : [`${gone} of ${present} keys`]),
+    ...(lostKeys === 0 ? [] : [`the right ${rights} of ${staying} keys`]),
+  ];
+  const message = `The pass would remove ${parts.join(', and ')}. To confirm this, run: tsigil nameserver reconcile ${server.name} --confirm`;
+  return { code: 'blocked_removal', message };
+}
+
+/** Returns whether a caller deleted or moved the key. */
+function isExplained({ state }: Delivery): boolean {
+  return state === 'removing';
 }
 
 /** Returns whether a name server may have a key. */
@@ -357,8 +387,4 @@ function namesTaken(former: readonly Delivery[]): KeyProblem[] {
       ? [{ id: keyId, code: 'name_taken' as const, message: error.message }]
       : [],
   );
-}
-
-function removalMessage(gone: number, present: number, { name }: NameServer): string {
-  return `The pass would remove ${gone} of ${present} keys. To confirm this, run: tsigil nameserver reconcile ${name} --confirm`;
 }

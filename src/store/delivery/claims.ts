@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Claim } from '../../domain/delivery/ports.ts';
-import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { NameServer, Right } from '../../domain/resources/name-server.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 
 /** The minimum time between a failed attempt and an attempt that a new change causes. */
@@ -87,17 +87,28 @@ export async function readClaim(
   id: string,
 ): Promise<Claim | undefined> {
   const row = await sql.one(
-    `SELECT ${table.columns.join(', ')}, fence, applied_hash, confirmed, refusals, stamps,
+    `SELECT ${table.columns.join(', ')}, fence, applied_hash, applied_rights,
+      confirmed, refusals, stamps,
       CASE WHEN probe_at = 0 THEN 'all' WHEN probe_at <= ${now} THEN 'due' ELSE 'none' END AS probes
       FROM nameservers WHERE id = ?`,
     [id],
   );
   if (row === undefined) return undefined;
-  const { fence, applied_hash: hash, confirmed, refusals, stamps, probes, ...rest } = row;
+  const {
+    fence,
+    applied_hash: hash,
+    applied_rights: rights,
+    confirmed,
+    refusals,
+    stamps,
+    probes,
+    ...rest
+  } = row;
   return {
     server: table.decode(rest),
     fence: Number(fence),
     appliedHash: typeof hash === 'string' ? hash : null,
+    appliedRights: typeof rights === 'string' ? (JSON.parse(rights) as Right[]) : [], // `recordServer` writes it
     probes: probes === 'all' || probes === 'due' ? probes : 'none',
     isConfirmed: Number(confirmed) === 1,
     refusals: Number(refusals),

@@ -82,7 +82,7 @@ export function addRows(
  * Returns the SQL conditions that select the affected name servers. If there are too many ids for
  * one statement, the condition matches all name servers.
  */
-function conditions({ pools, zones, servers }: Affected): {
+function conditions({ pools, zones, servers, changedKeys, deletedZones }: Affected): {
   texts: string[];
   parameters: string[];
 } {
@@ -90,6 +90,13 @@ function conditions({ pools, zones, servers }: Affected): {
     ['pool_id IN', pools, ''],
     ['pool_id IN (SELECT pool_id FROM zones WHERE id IN', zones, ')'],
     ['id IN', servers, ''],
+    // A name server that has moved to another pool may still have the keys.
+    [`${HAVE} key_id IN`, changedKeys, ')'],
+    [
+      `${HAVE} key_id IN (SELECT id FROM tsigkeys WHERE scope = 'ZONE' AND resource_id IN`,
+      deletedZones,
+      '))',
+    ],
   ] as const;
   if (named.some(([, ids]) => ids.size > MAX_NAMED)) return { texts: ['1 = 1'], parameters: [] };
   const used = named.filter(([, ids]) => ids.size > 0);
@@ -114,20 +121,22 @@ async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<
     );
 }
 
+const HAVE = 'id IN (SELECT nameserver_id FROM deliveries WHERE';
+
 /** The conditions on deliveries by sets of ids. */
-const MOVED = {
-  movedKeys: (ids: string) => `key_id IN (${ids})`,
+const CHANGED = {
+  changedKeys: (ids: string) => `key_id IN (${ids})`,
   deletedZones: (ids: string) =>
     `key_id IN (SELECT id FROM tsigkeys WHERE scope = 'ZONE' AND resource_id IN (${ids}))`,
 };
 
 /**
- * Sets the deliveries of deleted and moved keys to removing, on the name servers that should not
+ * Sets the deliveries of deleted and changed keys to removing, on the name servers that should not
  * have the keys any more. Removals that the database does not explain need a confirmation.
  */
 async function markRemoved(sql: Sql, affected: Affected): Promise<void> {
-  for (const [set, condition] of Object.entries(MOVED)) {
-    const ids = [...affected[set as keyof typeof MOVED]];
+  for (const [set, condition] of Object.entries(CHANGED)) {
+    const ids = [...affected[set as keyof typeof CHANGED]];
     for (const some of parts(ids, MAX_NAMED)) {
       await sql.run(
         `UPDATE deliveries SET state = 'removing' WHERE ${condition(places(some.length))}

@@ -42,17 +42,20 @@ export async function recordServer(
     `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
       keys_wanted = ?, keys_live = ?, applied_hash = ?, applied_at = coalesce(?, applied_at),
       held = CASE WHEN held IS NULL THEN NULL ELSE ? END,
-      unknown_keys = coalesce(?, unknown_keys),
+      unknown_keys = coalesce(?, unknown_keys), applied_rights = coalesce(?, applied_rights),
       verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
       next_attempt_at = NULL, refusals = 0,
-      retry_at = 0, failed_at = 0, failed_rows = 0, confirmed = 0,
-      check_at = ${now} + ?, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
+      retry_at = 0, failed_at = 0, failed_rows = 0,
+      confirmed = CASE WHEN ? = 'blocked' THEN confirmed ELSE 0 END,
+      check_at = CASE WHEN ? = 'blocked' AND confirmed = 1 THEN 0 ELSE ${now} + ? END, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
       WHERE ${owned}${mayKeep(keepLeaseMs)}`,
     [
       ...[state, error?.code ?? null, error?.message ?? null, keysWanted, keysLive, appliedHash],
       ...[appliedAt ?? null, pass.held ? JSON.stringify(pass.held) : null],
       ...[unknownKeys === undefined ? null : JSON.stringify(unknownKeys)],
-      ...[verifiedAt ?? null, pass.failed ? 1 : 0, pass.nextCheckMs],
+      pass.appliedRights === undefined ? null : JSON.stringify(pass.appliedRights),
+      // An operator may confirm the rest during a pass that leaves it blocked.
+      ...[verifiedAt ?? null, pass.failed ? 1 : 0, state, state, pass.nextCheckMs],
       ...[pass.nextProbeMs ?? -1, pass.nextProbeMs ?? -1],
       ...lease,
     ],

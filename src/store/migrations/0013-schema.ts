@@ -187,6 +187,7 @@ function delivery(text: string): string[] {
       lease_until BIGINT NOT NULL DEFAULT 0,
       fence BIGINT NOT NULL DEFAULT 0,
       applied_hash ${text},
+      applied_rights ${text},
       stamps ${text} NOT NULL DEFAULT '',
       held ${text},
       unknown_keys ${text} NOT NULL DEFAULT '[]',
