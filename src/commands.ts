@@ -1,4 +1,4 @@
-import type { Ask } from './cli/commands/local-commands.ts';
+import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import { configFrom, configReader, forOperator, runAgent } from './command-config.ts';
@@ -6,7 +6,7 @@ import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
 import type { Config } from './config/options.ts';
 import { findLocalService } from './config/local-service.ts';
-import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
+import { withoutPassword } from './domain/text/database-url.ts';
 import { faultOf } from './net/faults.ts';
 import { VERSION } from './version.ts';
 
@@ -65,7 +65,7 @@ process.exitCode = await runCommand(
   },
 );
 
-async function run(configPath: string | undefined): Promise<void> {
+async function run(configPath: string | undefined, again: boolean): Promise<void> {
   // Without a listener, SIGHUP would end the process before the service has read its configuration.
   process.on('SIGHUP', () => undefined);
   await import('./store/open-database.ts');
@@ -74,7 +74,7 @@ async function run(configPath: string | undefined): Promise<void> {
   const { serve } = await import('./serve.ts');
   const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
   const code = await forOperator(() =>
-    serve(configReader(configPath, furtherProblems), ({ url, tokenFile }) => {
+    serve(configReader(configPath, furtherProblems), again, ({ url, tokenFile }) => {
       if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
     }),
   ).catch((error: unknown) => {
@@ -263,77 +263,12 @@ async function migrateDatabase(configPath: string | undefined): Promise<void> {
   });
 }
 
-/**
- * Copies all data from one database to another, and prints the number of resources of each
- * collection.
- */
+/** Copies all data from one database to another, and prints what was copied. */
 async function copyDatabase(
   configPath: string | undefined,
-  from: string,
-  to: string,
-  fromMasterKeyFile: string | undefined,
+  copy: Parameters<LocalCommands['copyDatabase']>[1],
 ): Promise<void> {
-  const config = configFrom(configPath);
-  const { databasePool, encryption } = config;
-  const [
-    { openDatabase },
-    { createClock },
-    { openKeyring, openSourceKeyring, prepareSecrets },
-    { openSource },
-    { copyResources },
-  ] = await Promise.all([
-    import('./store/open-database.ts'),
-    import('./clock.ts'),
-    import('./store/open-keyring.ts'),
-    import('./store/source.ts'),
-    import('./store/copy.ts'),
-  ]);
-  const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
-  if (invalid !== undefined)
-    throw new CommandError(
-      EXIT.usage,
-      `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`,
-    );
-  if (from === to)
-    throw new CommandError(
-      EXIT.usage,
-      `--from and --to are the same database '${withoutPassword(from)}'. Use two different databases.`,
-    );
-  await forOperator(async () => {
-    const sourceKeys = openSourceKeyring(from, config, fromMasterKeyFile);
-    const source = await openSource(from, databasePool, sourceKeys);
-    try {
-      const secrets = openKeyring(to, encryption);
-      const clock = createClock();
-      const opened = await openDatabase(to, databasePool, clock, {
-        keyring: secrets.keyring,
-        prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
-      });
-      const { store: target, report } = opened;
-      try {
-        if (report?.createdMasterKey !== undefined)
-          process.stderr.write(`Created the master key of the target in '${secrets.file}'\n`);
-        if (secrets.keyring.masterKeys.length === 0)
-          process.stderr.write(
-            'Warning: the target stores secrets in clear text, because no master key is configured. Set encryption.masterKeyFile.\n',
-          );
-        else if (!source.hasDataKeys)
-          process.stderr.write(
-            'Warning: the source is not encrypted, so nothing proves that its service stored its tokens. Check them in the target: tsigil token list\n',
-          );
-        const counts = await copyResources(source.reader, target);
-        await opened.copyLostSecrets(source.lostSecrets);
-        await opened.record({
-          action: 'database:copy',
-          detail: { copied: Object.fromEntries(counts) },
-        });
-        for (const [collection, count] of counts)
-          process.stdout.write(`${collection}: ${count} copied and compared\n`);
-      } finally {
-        await target.close();
-      }
-    } finally {
-      await source.close();
-    }
-  });
+  const { copyDatabase: run } = await import('./copy-database.ts');
+  const warn = (text: string) => void process.stderr.write(`${text}\n`);
+  process.stdout.write(await forOperator(() => run(configFrom(configPath), copy, warn)));
 }

@@ -26,12 +26,13 @@ type Message =
  * Serves until SIGTERM or SIGINT, in this process or, depending on the setting `workers`, in
  * several workers. A second signal ends the service immediately. SIGHUP reads the configuration
  * again. Calls `readConfig` in the first process only. Workers receive the configuration and its
- * changes from that process. Calls `started` in each serving process once the process listens. Log
+ * changes from that process. `again` allows a database that was copied to another. Calls `started` in each serving process once the process listens. Log
  * lines go to standard output. Resolves with the exit code. Throws what `readConfig` and
  * `startService` throw.
  */
 export async function serve(
   readConfig: () => Config,
+  again: boolean,
   started: (service: Service) => void,
 ): Promise<number> {
   const stopRequested = stopRequest();
@@ -61,6 +62,7 @@ export async function serve(
   }
   const service = await startService(config, {
     log,
+    again,
     ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}),
   });
   const apply = ({ config: next, certificate }: Change) => {

@@ -19,7 +19,8 @@ import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { liveSettings, type LastingDependencies } from './live-settings.ts';
 import { prepareDelivery } from './nameservers/reconciler/delivery.ts';
-import { parseDatabase } from './store/databases.ts';
+import { assertServable } from './store/copy-marks.ts';
+import { parseDatabase, shownDatabase } from './store/databases.ts';
 import { openDelivery } from './store/delivery/delivery-status.ts';
 import { migrate } from './store/migrate.ts';
 import { openDatabase } from './store/open-database.ts';
@@ -52,6 +53,8 @@ export interface Service {
 /** The dependencies of a service. Tests may replace the optional dependencies. */
 export interface ServiceDependencies {
   readonly log: Log;
+  /** Whether to serve a database that was copied to another. */
+  readonly again?: boolean;
   readonly clock?: Clock;
   readonly newId?: () => string;
   readonly randomBytes?: (size: number) => Buffer;
@@ -123,6 +126,8 @@ export async function startService(config: Config, given: ServiceDependencies): 
       intervalMs: given.encryptionIntervalMs,
     });
     closers.push(() => encryption.close());
+    // A copy looks for connections after it has marked the database, so one of both sees the other.
+    await assertServable(database, shownDatabase(config.database), given.again === true, clock());
     addEncryptionMetrics(metrics, encryption);
     let { audit } = config;
     const auditMetrics = createAuditMetrics(metrics);

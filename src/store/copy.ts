@@ -8,13 +8,11 @@ import { allResources } from './sql/reader.ts';
 
 /**
  * Copies every resource of `from` to `to`, with ids, timestamps and token hashes. Then compares the
- * copies with the originals. `to` may only contain resources of `from`, so an interrupted copy can
- * be repeated. No service may use either database. Returns the number of copied resources of each
- * collection. Throws `bad_request` if `to` contains other resources or the comparison fails. Throws
- * `unavailable` if a database fails.
+ * copies with the originals. No service may use either database. Returns the number of copied
+ * resources of each collection. Throws `bad_request` if the comparison fails, and `unavailable` if
+ * a database fails.
  */
 export async function copyResources(from: Reader, to: Store): Promise<Map<string, number>> {
-  for (const type of RESOURCE_TYPES) await assertNoOtherResources(type, from, to);
   const counts = new Map<string, number>();
   for (const type of RESOURCE_TYPES) {
     let count = 0;
@@ -27,6 +25,14 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
   }
   for (const type of RESOURCE_TYPES) await compare(type, from, to);
   return counts;
+}
+
+/**
+ * Throws `bad_request` if `to` contains resources that `from` lacks. It may contain others, so that
+ * an interrupted copy can be repeated.
+ */
+export async function assertOnlyResourcesOf(from: Reader, to: Reader): Promise<void> {
+  for (const type of RESOURCE_TYPES) await assertNoOtherResources(type, from, to);
 }
 
 async function assertNoOtherResources(type: ResourceType, from: Reader, to: Reader): Promise<void> {

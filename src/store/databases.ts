@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import {
   DATABASE_FORMS,
   parseDatabaseUrl,
+  withoutPassword,
   type DatabaseForm,
   type DatabaseScheme,
 } from '../domain/text/database-url.ts';
@@ -61,4 +62,10 @@ export function parseDatabase(url: string): { kind: DatabaseKind; location: stri
   if (parts === undefined)
     throw new Error('Invalid database URL. Use sqlite:PATH or postgres://USER@HOST/NAME.');
   return { kind: DATABASES[parts.scheme], location: parts.location };
+}
+
+/** Returns a database as messages and marks name it: a file with its whole path, no password. */
+export function shownDatabase(setting: string): string {
+  const { kind, location } = parseDatabase(setting);
+  return kind.shared ? withoutPassword(setting) : `sqlite:${resolve(location)}`;
 }

@@ -30,6 +30,7 @@ export interface CommandSecrets {
 export interface OpenedDatabase {
   readonly store: Store;
   readonly reads: Sql;
+  readonly database: Database;
   /** The schema steps that `openDatabase` applied. */
   readonly steps: readonly number[];
   /** Stores the marks of keys whose secrets were lost in the source of a copy. */
@@ -71,6 +72,7 @@ export async function openDatabase(
     return {
       store: createStore(database),
       reads: database.reads,
+      database,
       steps,
       copyLostSecrets: (marks) => copyLostSecrets(database, marks),
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),

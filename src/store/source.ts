@@ -8,17 +8,16 @@ import { namesInClearText } from './secrets/re-encrypt.ts';
 import { readLostSecrets, type LostSecret } from './secrets/reset.ts';
 import { assertMasterKey, hasContent, type MasterKeySource } from './secrets/start.ts';
 import { readDataKeys } from './sql/data-keys.ts';
-import type { DatabaseSettings, Sql } from './sql/sql.ts';
+import type { DatabaseSettings, Snapshot, Sql } from './sql/sql.ts';
 import { createReader } from './store.ts';
 
 /** A database to copy from. */
-export interface Source {
+export interface Source extends Snapshot {
   readonly reader: Reader;
   /** Whether the secrets and tokens of the database are under data keys. */
   readonly hasDataKeys: boolean;
   /** The marks of keys whose secret was lost. */
   readonly lostSecrets: readonly LostSecret[];
-  close(): Promise<void>;
 }
 
 /**
@@ -43,7 +42,7 @@ export async function openSource(
     if (!hasDataKeys) secrets.keyring.useMasterKeys([]);
     const lostSecrets = await readLostSecrets(snapshot.reads);
     const reader = createReader(snapshot, secrets.keyring);
-    return { reader, hasDataKeys, lostSecrets, close: () => snapshot.close() };
+    return { ...snapshot, reader, hasDataKeys, lostSecrets };
   } catch (error) {
     await snapshot.close();
     throw error;

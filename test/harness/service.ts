@@ -119,6 +119,7 @@ export async function startServiceProcess(
   folder: string,
   variables: Record<string, string> = {},
   limits?: string,
+  flags: readonly string[] = [],
 ): Promise<ServiceProcess> {
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
   const environment = cleanEnvironment({
@@ -127,7 +128,7 @@ export async function startServiceProcess(
     ...encryptionOf(variables),
     ...variables,
   });
-  const serve = [process.execPath, PROGRAM, 'serve'];
+  const serve = [process.execPath, PROGRAM, 'serve', ...flags];
   const [file = '', ...words] =
     limits === undefined ? serve : ['sh', '-c', `ulimit ${limits} && exec "$@"`, 'sh', ...serve];
   const child = spawn(file, words, {

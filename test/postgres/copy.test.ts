@@ -64,11 +64,16 @@ async function withService<T>(
   work: (service: ServiceProcess) => Promise<T>,
   variables: Record<string, string> = {},
 ): Promise<T> {
-  const service = await startServiceProcess(folder, {
-    TSIGIL_DATABASE_URL: database,
-    TSIGIL_ADMIN_TOKEN: TOKEN,
-    ...variables,
-  });
+  const service = await startServiceProcess(
+    folder,
+    {
+      TSIGIL_DATABASE_URL: database,
+      TSIGIL_ADMIN_TOKEN: TOKEN,
+      ...variables,
+    },
+    undefined,
+    ['--again'],
+  );
   try {
     return await work(service);
   } finally {
@@ -95,7 +100,7 @@ function copy(
 ): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)(
     process.execPath,
-    [PROGRAM, 'copy-database', '--from', from, '--to', to],
+    [PROGRAM, 'copy-database', '--again', '--from', from, '--to', to],
     { cwd: folder, env: cleanEnvironment(variables) },
   );
 }
@@ -122,7 +127,10 @@ test('copies everything to PostgreSQL twice, and back to SQLite; tokens are vali
   const original = await everything(sqlite);
   const { stdout } = await copy(sqlite, postgres);
   expect(stdout).toBe(
-    ['tlds: 520', 'tsigkeys: 1', 'pools: 2', 'zones: 1', 'nameservers: 0', 'tokens: 1']
+    [
+      ...['tlds: 520', 'tsigkeys: 1', 'pools: 2', 'zones: 1', 'nameservers: 0', 'tokens: 1'],
+      'deliveries: 0',
+    ]
       .map((line) => `${line} copied and compared\n`)
       .join(''),
   );
@@ -153,6 +161,29 @@ test('refuses a target with different content and does not change it', async () 
   );
 });
 
+test('refuses a PostgreSQL source or target that a service is using, and then a service on the source', async () => {
+  const server = process.env.TEST_POSTGRES_URL ?? '';
+  const [source, target] = [
+    await createDatabase(server, 'copy-used-source'),
+    await createDatabase(server, 'copy-used-target'),
+  ];
+  const used = {
+    code: 1,
+    stderr: expect.stringMatching(
+      /^tsigil: A process on .*. uses the database\. Stop the service and repeat the command\n$/,
+    ) as string,
+  };
+  await withService(source, async (service) => {
+    await service.post('/v2/tlds', { name: 'example' });
+    await expect(copy(source, target)).rejects.toMatchObject(used);
+  });
+  await withService(target, () => expect(copy(source, target)).rejects.toMatchObject(used));
+  await copy(source, target);
+  await expect(
+    startServiceProcess(folder, { TSIGIL_DATABASE_URL: source, TSIGIL_ADMIN_TOKEN: TOKEN }),
+  ).rejects.toThrow(/was copied to '.*copy-used-target.*' at .* run: tsigil serve --again/);
+});
+
 test('refuses a source that a service is using', async () => {
   const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-busy');
   await withService(sqlite, async () => {
@@ -176,6 +207,7 @@ test('needs only read access to the tables of a PostgreSQL source, and creates n
   const copied = await copy(source.replace('postgres@', 'reader_of_copies@'), target);
   expect(copied.stdout).toContain('tlds: 520 copied and compared');
   expect(copied.stderr).toContain('nothing proves that its service stored its tokens');
+  expect(copied.stderr).toContain('the source is not marked as copied');
   await withService(
     target,
     async (service) => expect((await service.with(ownToken).get('/v2/tlds')).status).toBe(200),

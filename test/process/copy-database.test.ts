@@ -1,17 +1,21 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MIGRATIONS, NEWEST_SCHEMA } from '../../src/store/migrate.ts';
+import { auditRecords, queryDatabase } from '../harness/audit.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -51,7 +55,21 @@ async function change(name: string, ...statements: string[]): Promise<void> {
   await program.release();
 }
 
-const LISTED = ['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'nameservers: 0', 'tokens: 1']
+/** Copies the database of the killed service, because a copy marks its source. */
+function sourceOf(killed: string): string {
+  cpSync(killed, join(folder, 'killed'), { recursive: true });
+  return `sqlite:${realpathSync(folder)}/killed/source.db`;
+}
+
+/** Returns the size of a file, or 0 if it does not exist. */
+function sizeOfFile(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+const LISTED = [
+  ...['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'nameservers: 0', 'tokens: 1'],
+  'deliveries: 0',
+]
   .map((line) => `${line} copied and compared\n`)
   .join('');
 
@@ -139,20 +157,93 @@ describe('copy-database', () => {
     );
   });
 
-  test('copies the last writes of a killed service and does not change its files', () => {
-    const source = join(killed, 'source.db');
-    const contents = () =>
-      ['source.db', 'source.db-wal'].map((name) =>
-        readFileSync(join(killed, name)).toString('base64'),
-      );
-    const before = contents();
-    expect(copy(`sqlite:${source}`)).toEqual({
+  test('copies the last writes of a killed service, and marks its database as copied', async () => {
+    const source = sourceOf(killed);
+    expect(copy(source)).toEqual({
       status: 0,
       stdout: LISTED,
       stderr: `Created the master key of the target in '${realpathSync(folder)}/master.key'\n`,
     });
-    expect(contents()).toEqual(before);
-    expect(copy(`sqlite:${source}`)).toEqual({ status: 0, stdout: LISTED, stderr: '' });
+    const target = `sqlite:${realpathSync(folder)}/target.db`;
+    expect(run({ TSIGIL_DATABASE_URL: source }, 'serve')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^tsigil: The database '${source}' was copied to '${target}' at .* run: tsigil serve --again\\n$`,
+        ),
+      ) as string,
+    });
+  });
+
+  test('refuses to copy a copied source without --again, because the source lacks later changes', () => {
+    const source = sourceOf(killed);
+    expect(copy(source).status).toBe(0);
+    expect(copy(source, 'sqlite:other.db')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/was copied to '.*target\.db' at .*, add --again/) as string,
+    });
+    expect(
+      run({}, 'copy-database', '--from', source, '--to', 'sqlite:target.db', '--again'),
+    ).toEqual({
+      ...{ status: 0, stdout: LISTED, stderr: '' },
+    });
+  });
+
+  test('serve --again makes a copied database an ordinary one, and records it', async () => {
+    const source = sourceOf(killed);
+    expect(copy(source).status).toBe(0);
+    const variables = { TSIGIL_DATABASE_URL: source };
+    const again = await startServiceProcess(folder, variables, undefined, ['--again']);
+    expect((await again.get('/v2/tlds')).body.tlds).toHaveLength(1);
+    await again.stop('SIGTERM');
+    const usual = await startServiceProcess(folder, variables);
+    await usual.stop('SIGTERM');
+    const records = await auditRecords(source);
+    expect(records.map(({ action }) => action)).toContain('database:serve-again');
+  });
+
+  test('a service does not start on an unfinished copy; the command in the message finishes the copy', async () => {
+    const source = `sqlite:${join(folder, 'source.db')}`;
+    const full = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: source });
+    const tlds = Array.from({ length: 20_000 }, (_, index) => ({ name: `tld-${index}` }));
+    expect((await full.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
+    await full.stop('SIGTERM');
+    const target = `sqlite:${join(realpathSync(folder), 'target.db')}`;
+    const child = spawn(
+      process.execPath,
+      [PROGRAM, 'copy-database', '--from', source, '--to', target],
+      {
+        cwd: folder,
+        env: cleanEnvironment(),
+        stdio: 'ignore',
+      },
+    );
+    const exited = once(child, 'exit');
+    // The schema is smaller, and the resources are larger.
+    await expect
+      .poll(() => sizeOfFile(join(folder, 'target.db-wal')), { interval: 1, timeout: 30_000 })
+      .toBeGreaterThan(1_000_000);
+    child.kill('SIGKILL');
+    await exited;
+    const { status, stderr } = run({ TSIGIL_DATABASE_URL: target }, 'serve');
+    expect([status, stderr]).toEqual([1, expect.stringContaining('is an unfinished copy')]);
+    const [, command = ''] = /run: tsigil (.*)\n/.exec(stderr) ?? [];
+    expect(run({}, ...command.split(' '))).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('tlds: 20000 copied and compared') as string,
+    });
+    const [sealed] = await queryDatabase(
+      source,
+      'SELECT number, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
+    );
+    const [first] = await auditRecords(target);
+    expect(first).toMatchObject({ action: 'database:copy', detail: { trail: sealed } });
+    expect(sealed).toBeDefined();
+    const served = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: target });
+    expect((await served.get('/v2/tlds?name=tld-19999')).body.tlds).toHaveLength(1);
+    await served.stop('SIGTERM');
   });
 
   test('copies a read-only source, such as a backup, and creates no file beside it', () => {

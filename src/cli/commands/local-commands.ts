@@ -11,7 +11,8 @@ export type Ask = (question: string) => Promise<void>;
  * implements them.
  */
 export interface LocalCommands {
-  serve(config: string | undefined): Promise<void>;
+  /** If `again`, also serves a database that was copied to another. */
+  serve(config: string | undefined, again: boolean): Promise<void>;
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
   /** Runs the agent of a name server. If `isCheck`, only checks the requirements of the agent. */
   agent(config: string, isCheck: boolean): Promise<void>;
@@ -40,9 +41,12 @@ export interface LocalCommands {
   accept(config: string | undefined, ask: Ask): Promise<string>;
   copyDatabase(
     config: string | undefined,
-    from: string,
-    to: string,
-    fromMasterKeyFile: string | undefined,
+    copy: {
+      readonly from: string;
+      readonly to: string;
+      readonly fromMasterKeyFile: string | undefined;
+      readonly again: boolean;
+    },
   ): Promise<void>;
 }
 
@@ -54,7 +58,10 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
     .addOption(config())
-    .action((flags: { config?: string }) => local.serve(flags.config));
+    .option('--again', 'serve a database again that copy-database has copied to another database')
+    .action((flags: { config?: string; again?: true }) =>
+      local.serve(flags.config, flags.again === true),
+    );
   addExamples(serve, ['tsigil serve', 'tsigil serve --config /etc/tsigil/tsigil.yaml']);
   const agent = program
     .command('agent')
@@ -136,12 +143,12 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
   const copy = program
     .command('copy-database')
     .description(
-      'copy all data from one database to another, and compare both databases; stop their services first',
+      'copy all data from one database to another, and compare both databases; stop their services first, and serve only the target afterwards',
     )
     .summary('copy all data from one database to another')
     .requiredOption(
       '--from <database>',
-      'read this database, such as sqlite:var/tsigil.db, without changing it',
+      'read this database, such as sqlite:var/tsigil.db, and mark it as copied',
     )
     .requiredOption(
       '--to <database>',
@@ -151,9 +158,21 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
       '--from-master-key-file <file>',
       'use the master key in this file for the source (default: the file beside the source, or the configured file)',
     )
+    .option('--again', 'copy a database that was copied already, and overwrite what differs')
     .addOption(config())
-    .action((flags: { config?: string; from: string; to: string; fromMasterKeyFile?: string }) =>
-      local.copyDatabase(flags.config, flags.from, flags.to, flags.fromMasterKeyFile),
+    .action(
+      (flags: {
+        config?: string;
+        from: string;
+        to: string;
+        fromMasterKeyFile?: string;
+        again?: true;
+      }) => {
+        const { from, to, fromMasterKeyFile, again } = flags;
+        return local.copyDatabase(flags.config, {
+          ...{ from, to, fromMasterKeyFile, again: again === true },
+        });
+      },
     );
   addExamples(copy, [
     'tsigil copy-database --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil',

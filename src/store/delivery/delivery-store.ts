@@ -1,31 +1,22 @@
 import { desire } from '../../domain/delivery/desire.ts';
-import {
-  LeaseLostError,
-  type Claim,
-  type Delivery,
-  type DeliveryStore,
-} from '../../domain/delivery/ports.ts';
+import { LeaseLostError, type Claim, type DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
-import { newSlicer, pages } from '../sql/reader.ts';
+import { newSlicer } from '../sql/reader.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox } from './claims.ts';
 import { places } from './outbox.ts';
 import {
-  COLUMNS,
-  deliveryOf,
   putDeliveries,
+  readDeliveries,
   recordFailure,
   recordLeftovers,
   recordServer,
   ROWS,
 } from './pass-records.ts';
-
-/** The number of deliveries that one statement reads. */
-const ROWS_PER_PAGE = 1000;
 
 /** Returns the operations on the state of delivery in an open database. */
 export function createDeliveryStore(database: Database, store: Store, clock: Clock): DeliveryStore {
@@ -91,21 +82,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       const candidates = await candidatesOf(database, store, pool, slicer);
       return desire(server, zones, candidates, slicer);
     },
-    async deliveries(id) {
-      const found: Delivery[] = [];
-      const all = pages(
-        ROWS_PER_PAGE,
-        (after) =>
-          database.reads.all(
-            `SELECT ${COLUMNS.join(', ')} FROM deliveries WHERE nameserver_id = ? AND key_id > ?
-              ORDER BY key_id LIMIT ${ROWS_PER_PAGE}`,
-            [id, after],
-          ),
-        (row) => String(row.key_id),
-      );
-      for await (const rows of all) for (const row of rows) found.push(deliveryOf(row));
-      return found;
-    },
+    deliveries: (id) => readDeliveries(database.reads, id),
     record: (id, holder, fence, pass) =>
       database.write(async (sql) => {
         const row = await sql.one(

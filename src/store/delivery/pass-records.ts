@@ -8,7 +8,7 @@ import {
 import type { Clock } from '../../domain/model/ports.ts';
 import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';
-import { newSlicer } from '../sql/reader.ts';
+import { newSlicer, pages } from '../sql/reader.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
 import { OUTBOX_ROWS } from './claims.ts';
 import { addRows, places } from './outbox.ts';
@@ -19,7 +19,7 @@ import { addRows, places } from './outbox.ts';
 export const ROWS = [1, 8, 64];
 
 /** The columns of a delivery. */
-export const COLUMNS = [
+const COLUMNS = [
   ...['nameserver_id', 'key_id', 'key_name', 'state', 'delivered_version', 'applied_at'],
   ...['verified_at', 'error_code', 'error'],
 ];
@@ -176,6 +176,26 @@ export async function putDeliveries(
       ]),
     );
   }
+}
+
+/** The number of deliveries that one statement reads. */
+const ROWS_PER_PAGE = 1000;
+
+/** Returns the deliveries to a name server, in the order of the ids of their keys. */
+export async function readDeliveries(sql: Sql, id: string): Promise<Delivery[]> {
+  const found: Delivery[] = [];
+  const all = pages(
+    ROWS_PER_PAGE,
+    (after) =>
+      sql.all(
+        `SELECT ${COLUMNS.join(', ')} FROM deliveries WHERE nameserver_id = ? AND key_id > ?
+          ORDER BY key_id LIMIT ${ROWS_PER_PAGE}`,
+        [id, after],
+      ),
+    (row) => String(row.key_id),
+  );
+  for await (const rows of all) for (const row of rows) found.push(deliveryOf(row));
+  return found;
 }
 
 /** Returns the delivery in a row of the database. */

@@ -13,7 +13,8 @@ const sortIndexes = (table: string) => [
 
 /**
  * Creates the schema of the first release. Lower numbers belong to development versions. Times of
- * type BIGINT are milliseconds of the database's clock.
+ * type BIGINT are milliseconds of the database's clock. A row of `copies` says that the database is
+ * the source of a finished copy, or the target of an unfinished one.
  */
 export const migration: Migration = {
   number: 13,
@@ -27,6 +28,11 @@ export const migration: Migration = {
       holder ${dialect.text} NOT NULL,
       until BIGINT NOT NULL,
       fence BIGINT NOT NULL
+    )`,
+    `CREATE TABLE copies (
+      role ${dialect.text} NOT NULL PRIMARY KEY,
+      other ${dialect.text} NOT NULL,
+      at ${dialect.text} NOT NULL
     )`,
   ],
 };

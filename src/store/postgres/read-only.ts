@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { DatabaseSettings, Snapshot } from '../sql/sql.ts';
+import type { DatabaseSettings, Snapshot, SqlValue } from '../sql/sql.ts';
 import { connectionOptions } from './connection.ts';
 import { dialect } from './dialect.ts';
 import { translate } from './faults.ts';
@@ -25,5 +25,9 @@ export async function openPostgresSnapshot(
     await client.end();
     throw error;
   }
-  return { dialect, reads, close: () => client.end() };
+  const change = async (statement: string, parameters: readonly SqlValue[]) => {
+    await reads.run('COMMIT', []);
+    await reads.run(statement, parameters);
+  };
+  return { dialect, reads, change, close: () => client.end() };
 }

@@ -145,6 +145,11 @@ export interface ScanSlots {
 export interface Snapshot {
   readonly dialect: Dialect;
   readonly reads: Sql;
+  /**
+   * Ends the snapshot, and runs a statement that changes the database. Does nothing for a file that
+   * no service has opened, such as a backup.
+   */
+  change(statement: string, parameters: readonly SqlValue[]): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
-import type { Snapshot } from '../sql/sql.ts';
+import type { Snapshot, SqlValue } from '../sql/sql.ts';
 import { retrying } from './connection/busy.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/faults.ts';
@@ -50,7 +50,14 @@ export async function readSnapshot(
     const reads = sqlOn(connection, retrying(path));
     // begins the snapshot, and fails if the file is not a database
     await reads.one(dialect.tableExists, ['schema_migrations']);
-    return { dialect, reads, close };
+    const change = async (statement: string, parameters: readonly SqlValue[]) => {
+      if (connections.length === 1) return;
+      connections.pop()?.close();
+      const writer = new DatabaseSync(path);
+      connections.push(writer);
+      await sqlOn(writer, retrying(path)).run(statement, parameters);
+    };
+    return { dialect, reads, change, close };
   } catch (error) {
     await close();
     throw translate(error, path);

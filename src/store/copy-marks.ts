@@ -1,0 +1,58 @@
+import { ServiceError } from '../domain/model/errors.ts';
+import { recordLocally } from './audit/local.ts';
+import type { Database, Sql } from './sql/sql.ts';
+
+/** Whether a database is the source of a finished copy, or the target of an unfinished one. */
+type Role = 'source' | 'target';
+
+/** The mark of `copy-database` in a database. */
+export interface CopyMark {
+  /** The other database of the copy, without its password. */
+  readonly other: string;
+  readonly at: string;
+}
+
+/** Inserts or replaces a mark. Its parameters are the role and the members of the mark. */
+export const WRITE_MARK = `INSERT INTO copies (role, other, at) VALUES (?, ?, ?)
+  ON CONFLICT (role) DO UPDATE SET other = excluded.other, at = excluded.at`;
+
+/** Removes a mark. Its parameter is the role. */
+export const REMOVE_MARK = 'DELETE FROM copies WHERE role = ?';
+
+/** Returns the mark of a database. */
+export async function readMark(sql: Sql, role: Role): Promise<CopyMark | undefined> {
+  const row = await sql.one('SELECT other, at FROM copies WHERE role = ?', [role]);
+  return row === undefined ? undefined : { other: String(row.other), at: String(row.at) };
+}
+
+/**
+ * Throws `unavailable` if a service must not use the database `name`, because it is an unfinished
+ * copy or was copied to another database. With `again`, the latter becomes an ordinary database.
+ */
+export async function assertServable(
+  database: Pick<Database, 'reads' | 'write'>,
+  name: string,
+  again: boolean,
+  at: string,
+): Promise<void> {
+  const unfinished = await readMark(database.reads, 'target');
+  if (unfinished !== undefined)
+    throw new ServiceError(
+      'unavailable',
+      `The database '${name}' is an unfinished copy. To finish it, run: tsigil copy-database --from ${unfinished.other} --to ${name}`,
+    );
+  const copied = await readMark(database.reads, 'source');
+  if (copied === undefined) return;
+  if (!again)
+    throw new ServiceError(
+      'unavailable',
+      `The database '${name}' was copied to '${copied.other}' at ${copied.at}. Two services would deliver different keys to the same name servers. Serve '${copied.other}'. To serve this database again instead, run: tsigil serve --again`,
+    );
+  await database.write(async (sql) => {
+    await sql.run(REMOVE_MARK, ['source']);
+  });
+  await recordLocally(database, {
+    ...{ action: 'database:serve-again', at },
+    detail: { copied_to: copied.other, copied_at: copied.at },
+  });
+}
