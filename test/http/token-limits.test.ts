@@ -49,6 +49,8 @@ const MATRIX: Readonly<Record<string, string>> = {
   'PATCH /v2/nameservers/{id}': '- - - -',
   'DELETE /v2/nameservers/{id}': '- - - -',
   'GET /v2/deliveries': '- - - -',
+  'POST /v2/deliveries/resume': '- - - -',
+  'POST /v2/nameservers/{id}/remove-key': '- - - -',
   'GET /v2/nameservers/{id}/check': '- - - -',
   'POST /v2/nameservers/{id}/reconcile': '- - - -',
   'GET /v2/nameservers/{id}/desired': '- - - w',
