@@ -408,7 +408,8 @@ describe('a pass', () => {
     const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
     await opened.update('tsigkeys', moved, { scope: 'ZONE', resource_id: zone });
     await opened.create('tsigkeys', { ...opened.key('new'), resource_id: other });
-    expect(await pass({ memory })).toMatchObject({ state: 'blocked', removed: ['k1', 'k2'] });
+    const { state, removed } = (await pass({ memory })) ?? {};
+    expect([state, removed?.toSorted()]).toEqual(['blocked', ['k1', 'k2']]);
     expect(Object.keys(folder.keys()).toSorted()).toEqual([
       'k10',
       ...[3, 4, 5, 6, 7, 8, 9].map((index) => `k${index}`),
