@@ -8,6 +8,7 @@ import type { Config } from './config/options.ts';
 import { findLocalService } from './config/local-service.ts';
 import { withoutPassword } from './domain/text/database-url.ts';
 import { faultOf } from './net/faults.ts';
+import type { Service } from './service.ts';
 import { VERSION } from './version.ts';
 
 /** The time after which a process that failed to start exits. */
@@ -74,8 +75,9 @@ async function run(configPath: string | undefined, again: boolean): Promise<void
   const { serve } = await import('./serve.ts');
   const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
   const code = await forOperator(() =>
-    serve(configReader(configPath, furtherProblems), again, ({ url, tokenFile }) => {
-      if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
+    serve(configReader(configPath, furtherProblems), again, (service) => {
+      if (service.tokenFile !== undefined || process.stdout.isTTY)
+        process.stderr.write(welcome(service));
     }),
   ).catch((error: unknown) => {
     // A connection that waits for a password, or the channel to a supervising process, cannot be
@@ -87,18 +89,22 @@ async function run(configPath: string | undefined, again: boolean): Promise<void
 }
 
 /**
- * Returns the message that the service prints after its first start. The message names the file of
- * the token instead of the token, because a log may store the message.
+ * Returns the lines that a person reads after the start. They name the file of the token instead of
+ * the token, because a log may store them.
  */
-function welcome(url: string, tokenFile: string): string {
-  return `
-Created an administrator token in ${tokenFile}
-Try it:
-
-  export TSIGIL_URL=${url} TSIGIL_TOKEN="$(cat '${tokenFile.replaceAll("'", `'\\''`)}')"
-  curl -H "X-Auth-Token: $TSIGIL_TOKEN" $TSIGIL_URL/v2/tlds
-
-`;
+function welcome({ url, tokenFile, masterKeyFile }: Service): string {
+  const files = [
+    ...(tokenFile === undefined ? [] : [`Token: ${tokenFile}`]),
+    ...(masterKeyFile === undefined
+      ? []
+      : [`Master key: ${masterKeyFile} (store a copy, but not with the backups)`]),
+  ];
+  return [
+    `Tsigil listens on ${url}`,
+    ...(files.length === 0 ? [] : [files.join('. ')]),
+    ...(tokenFile === undefined ? [] : ['Create a key: tsigil tsigkey create transfer-key']),
+    '',
+  ].join('\n');
 }
 
 /**

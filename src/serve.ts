@@ -72,7 +72,9 @@ export async function serve(
   if (changes === undefined) hangUps.receive(reloadInto(apply));
   else changes.receive(apply);
   started(service);
-  log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
+  // On a terminal, the main program prints the address.
+  if (!process.stdout.isTTY)
+    log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
   log.info({ reason: await stopRequested }, 'stopping');
   if (!cluster.isWorker) endAtNextSignal();
   await service.close();

@@ -38,6 +38,8 @@ export interface Service {
    * startup.
    */
   readonly tokenFile: string | undefined;
+  /** The file of the master key that the service created at this start. */
+  readonly masterKeyFile: string | undefined;
   /**
    * Applies a changed configuration to later requests, and `certificate` to later connections.
    * Throws Node's error, and changes nothing, if the certificate cannot be used.
@@ -239,7 +241,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
         'Listening at a non-loopback address without TLS: secrets and tokens cross the network in clear text. Set tls.cert and tls.key.',
       );
     }
-    logSecrets(log, secrets, report);
+    logSecrets(process.stdout.isTTY ? { ...log, info: () => undefined } : log, secrets, report);
     await delivery.start(settings.dependencies);
     const link = await kind.linkTo(location);
     if (link !== undefined && !link.encrypted && !isLoopback(link.host)) {
@@ -251,6 +253,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     return {
       url,
       tokenFile: createdToken ? tokenFile : undefined,
+      masterKeyFile: report.createdMasterKey === undefined ? undefined : secrets.file,
       change(next, certificate) {
         if (certificate !== undefined) changeCertificate(app.server, certificate);
         authentication.changeAdminToken(next.adminToken);

@@ -124,7 +124,7 @@ describe('the npm package', () => {
       join(unpacked, 'package/dist/main.js'),
       'serve',
     ]);
-    expect(service).toContain('Created an administrator token');
+    expect(service).toContain('Token: ');
   });
 
   test.runIf(IS_LONG)(
@@ -216,7 +216,7 @@ describe('the packages for Debian', () => {
         const user = `${/^User=(.*)$/m.exec(unit)?.[1]}:tsigil`;
         const enter = [`--userspec=${user}`, target, program, ...parameters];
         const output = await start('chroot', enter, '/');
-        expect(output).toContain('Created an administrator token in /var/lib/tsigil/admin.token');
+        expect(output).toContain('Token: /var/lib/tsigil/admin.token. ');
         expect(modeOf('var/lib/tsigil/admin.token')).toEqual({ mode: '600', uid: serviceUser() });
         expect(modeOf('var/lib/tsigil/tsigil.db').uid).toBe(serviceUser());
       });

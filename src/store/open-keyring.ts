@@ -161,7 +161,7 @@ export function logSecrets(
   if (createdMasterKey !== undefined)
     log.info(
       { file, masterKey: createdMasterKey.id },
-      'Created the master key. This key encrypts the secrets in the database. A backup without this file reveals no secret, but a copy of the whole folder reveals all secrets. Store a copy of the file separately from the backups. Without this file, the secrets are lost.',
+      'Created the master key. Store a copy, but not with the backups: without it, the secrets are lost.',
     );
   if (clear > 0)
     log.warn(

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The rows of the table of zone names in README.md. Each has a name, a status and a reason. */
+/** The rows of the table of zone names in docs/importing-tlds.md. Each has a name, a status and a reason. */
 const ROWS = [
-  ...readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').matchAll(
+  ...readFileSync(join(import.meta.dirname, '../../docs/importing-tlds.md'), 'utf8').matchAll(
     /^\| `(\S+\.)` \| (\d{3})(?: `(\w+)`)? \| (.+) \|$/gm,
   ),
 ].map(([, name = '', status, type, why = '']) => ({ name, status: Number(status), type, why }));
@@ -23,14 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('README.md shows ten names: at least four with 201 and at least three with 400', () => {
+test('docs/importing-tlds.md shows ten names: at least four with 201 and at least three with 400', () => {
   expect(ROWS).toHaveLength(10);
   expect(new Set(ROWS.map(({ name }) => name)).size).toBe(10);
   expect(ROWS.filter(({ status }) => status === 201).length).toBeGreaterThan(3);
   expect(ROWS.filter(({ status }) => status === 400).length).toBeGreaterThan(2);
 });
 
-describe('the zone names of README.md, with the IANA list and co.uk as entries', () => {
+describe('the zone names of docs/importing-tlds.md, with the IANA list and co.uk as entries', () => {
   test.each(ROWS)('$status for $name', async ({ name, status, type, why }) => {
     const response = await service.post('/v2/zones', { name, email: 'hostmaster@example.com' });
     expect({ status: response.status, type: response.body.type }, response.text).toEqual({
@@ -53,7 +53,7 @@ describe('the zone names of README.md, with the IANA list and co.uk as entries',
     ROWS.flatMap(({ name, why }) =>
       [...why.matchAll(/`(\S+)` is an entry/g)].map(([, entry = '']) => ({ name, entry })),
     ),
-  )('$entry is a TLD entry, as README.md states for $name', async ({ entry }) => {
+  )('$entry is a TLD entry, as docs/importing-tlds.md states for $name', async ({ entry }) => {
     const { body } = await service.get(`/v2/tlds?name=${entry}`);
     expect(body.tlds).toHaveLength(1);
   });
