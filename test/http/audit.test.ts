@@ -247,7 +247,7 @@ describe('GET /v2/audit/verify', () => {
     expect([sum('purged'), sum('unchecked')]).toEqual([0, 0]);
     expect([sum('batches') >= 5, sum('records') >= 22]).toEqual([true, true]);
     const head = parts.at(-1)?.head;
-    expect(head).toMatchObject({ number: sum('batches'), events: [] });
+    expect(head).toMatchObject({ number: sum('batches'), events: [{ event: 'key_created' }] });
     expect(parts.filter((part) => part.head !== undefined)).toHaveLength(1);
   });
 });

@@ -56,9 +56,9 @@ export const TRAIL_EVENTS = {
     result: 'unchecked',
     text: 'The key of the trail was lost, so no MAC up to this batch can be checked.',
   },
-  accepted: {
+  key_created: {
     result: 'note',
-    text: 'The operator accepted the trail up to this batch, which no MAC had protected.',
+    text: 'The trail got its key after this batch. No MAC protects the batches up to it.',
   },
   restored: {
     result: 'note',

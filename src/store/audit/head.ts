@@ -145,7 +145,7 @@ export async function adoptKey(
     sql,
     key,
     { ...trustedHead(undefined, undefined), ...stored, first_mac: number + 1 },
-    isLost || number > 0 ? [{ event: isLost ? 'key_lost' : 'accepted', at, batch: number }] : [],
+    isLost || number > 0 ? [{ event: isLost ? 'key_lost' : 'key_created', at, batch: number }] : [],
   );
 }
 

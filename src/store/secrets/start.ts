@@ -89,7 +89,7 @@ export async function startEncryption(
     if (!accept && (await hasContent(database.reads)))
       throw new ServiceError(
         'unavailable',
-        'The database has tokens, TSIG keys or an audit trail, but no key that protects them. If it was used without a master key until now, check and accept what it contains: tsigil encryption accept. Otherwise, another program deleted the keys: restore a backup',
+        'The database has tokens or TSIG keys, but no key that protects them. If it was used without a master key until now, check and accept what it contains: tsigil encryption accept. Otherwise, another program deleted the keys: restore a backup',
       );
     await database.migrate(async (sql) => {
       created = await createFirstKey(sql, keyring, createMasterKey, now);
@@ -150,9 +150,9 @@ async function ensureMacKey(
   if (isNew && key !== undefined) await adoptKey(sql, key, isFirst, now);
 }
 
-/** Returns whether a database holds anything that data keys protect. */
+/** Returns whether a database holds TSIG keys or tokens, which data keys protect. */
 export async function hasContent(sql: Sql): Promise<boolean> {
-  for (const table of ['audit_batches', tsigkey.collection, token.collection])
+  for (const table of [tsigkey.collection, token.collection])
     if ((await sql.one(`SELECT 1 AS found FROM ${table} LIMIT 1`, [])) !== undefined) return true;
   return false;
 }

@@ -22,6 +22,7 @@ export function sharedSnapshot(
       return read();
     } catch (error) {
       end();
+      connection.exec('PRAGMA shrink_memory'); // pages in memory hide what is wrong with the file
       throw error;
     }
   };
