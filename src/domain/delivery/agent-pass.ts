@@ -36,7 +36,8 @@ export function writeDesired(
     fence: claim.fence,
     name_server: claim.server,
     applied_hash: claim.appliedHash,
-    applied_rights: claim.appliedRights,
+    // absent before the first whole delivery
+    ...(claim.appliedRights.length === 0 ? {} : { applied_rights: claim.appliedRights }),
     probes: claim.probes,
     is_confirmed: claim.isConfirmed,
     refusals: claim.refusals,
