@@ -83,6 +83,16 @@ test(
     await client.query('CREATE TABLE clear_keys AS SELECT * FROM tsigkeys');
     createMasterKeyFile(keyFile);
     const withKey = { ...masterKey(), ...clear }; // encrypts in the background
+    const putBack = () =>
+      client.query(
+        'UPDATE tsigkeys k SET secret = c.secret, secret_key = NULL FROM clear_keys c WHERE c.id = k.id',
+      );
+    const accepted = spawnSync(process.execPath, [PROGRAM, 'encryption', 'accept', '--yes'], {
+      cwd: folder,
+      env: cleanEnvironment({ TSIGIL_DATABASE_URL: url, ...withKey }),
+    });
+    expect(accepted.status).toBe(0);
+    await putBack();
     const rounds = sizeOf('killRounds');
     let partial = 0;
     for (let round = 0; round < rounds; round += 1) {
@@ -106,9 +116,7 @@ test(
         await expect.poll(() => value(CLEAR)).toBe(0);
       });
       expect(await withService(withKey, list)).toBe(wanted);
-      await client.query(
-        'UPDATE tsigkeys k SET secret = c.secret, secret_key = NULL FROM clear_keys c WHERE c.id = k.id',
-      );
+      await putBack();
     }
     expect(partial).toBeGreaterThan(0);
   },

@@ -215,8 +215,9 @@ test.runIf(IS_LONG)(
     const file = join(folder, 'own.key');
     createMasterKeyFile(file);
     const variables = { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file };
+    expect((await run(variables, 'encryption', 'accept', '--yes')).status).toBe(0);
     const after = await start(variables);
-    await expect.poll(async () => (await after.get('/v2/encryption')).body.clear_text).toBe(0);
+    expect((await after.get('/v2/encryption')).body.clear_text).toBe(0);
     const encrypted: string[] = [];
     for (let index = 0; index < 100; index += 1) {
       const { body } = await after.post('/v2/tsigkeys', {

@@ -30,7 +30,7 @@ export async function readBatches(
     first === 'oldest'
       ? await sql.all(`${SELECT_BATCHES}number > ? ORDER BY number LIMIT ?`, [from ?? 0, limit])
       : await sql.all(`${SELECT_BATCHES}number < ? ORDER BY number DESC LIMIT ?`, [
-          from ?? MAX_NUMBER + 1,
+          from ?? MAX_NUMBER,
           limit,
         ]);
   return rows.map(storedBatch);
