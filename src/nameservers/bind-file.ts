@@ -15,10 +15,11 @@ export const ZONE_LISTS = ['all', 'transfer', 'keys'] as const;
 
 /**
  * The marker key: a key with a random secret, in no access list. Its name has the stamp of the
- * delivery, so it shows which content BIND has loaded. The name begins with a digit, so that BIND
- * lists it first.
+ * delivery, so it shows which content BIND has loaded. BIND 9.18 lists no keys after the first node of
+ * its tree that is not a key itself, such as `0` if the keys are `x.0` and `y.0`. The hyphen sorts
+ * this name before all nodes.
  */
-export const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
+export const MARKER = /^key "(-tsigil-[0-9a-f]{16})".*\n/m;
 
 /** Returns the line with the marker key of a stamp. */
 export function marker(stamp: string): string {

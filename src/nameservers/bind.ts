@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { RIGHTS } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, keyProblems, type Key } from '../domain/key-formats/key.ts';
-import { OWN_KEYS } from '../domain/key-formats/own-keys.ts';
 import { readBindKeys } from '../domain/key-formats/read-bind.ts';
 import { enumeration, integer } from '../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../domain/model/object.ts';
@@ -84,7 +83,7 @@ export const bind = defineDriver({
       async inspect(signal) {
         const { text } = await run('tsig-list', signal);
         return {
-          // BIND 9.18 lists no keys after the first name in its tree that is not a key itself.
+          // See MARKER.
           names: undefined,
           certain: true,
           has(content) {
@@ -97,7 +96,7 @@ export const bind = defineDriver({
         const output = await checkConfiguration(signal);
         return namesIn(output, /key '([^']+)': already exists/g);
       },
-      isReserved: (name) => name === SESSION_KEY || name.startsWith(OWN_KEYS.bind),
+      isReserved: (name) => name === SESSION_KEY,
       async configured(signal) {
         const output = await checkConfiguration(signal, '-px');
         return namesIn(output, /^\s*(?:key|session-keyname) "([^"]+)"(?: \{|;)$/gm);

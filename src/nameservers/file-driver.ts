@@ -28,7 +28,7 @@ const [INSPECT_MS, LOAD_MS] = [5000, 10_000];
  * The line with the stamp of the last delivery. For BIND, the stamp is the name of a key, so that
  * `rndc tsig-list` shows it.
  */
-const STAMP_LINE = /^(?:# Stamp: |key "0-tsigil-)([0-9a-f]{16})\b.*\n/m;
+const STAMP_LINE = /^(?:# Stamp: |key "-tsigil-)([0-9a-f]{16})\b.*\n/m;
 
 /** The file that `apply` would write. */
 interface Plan {

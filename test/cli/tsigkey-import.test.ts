@@ -532,8 +532,10 @@ describe('keys of a pool', () => {
   });
 
   test('exits with 0, and leaves out and names the keys that Tsigil itself creates on name servers', async () => {
-    const own = ['0-tsigil-46f490a1f0a439fc', 'Tsigil-Stamp-0d6b6b5c.'];
-    const text = [...own, 'transfer'].map((name) => `hmac-sha256:${name}:${SECRET}\n`).join('');
+    const own = ['-tsigil-46f490a1f0a439fc', 'Tsigil-Stamp-0d6b6b5c.'];
+    const text = [...own, 'transfer']
+      .map((name) => `key "${name}" { algorithm hmac-sha256; secret "${SECRET}"; };\n`)
+      .join('');
     const { status, out } = await tsigil(text, {}, 'tsigkey', 'import', '-', ...APPLIES_TO);
     const [first = '', second = ''] = own;
     expect([status, out]).toEqual([

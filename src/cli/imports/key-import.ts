@@ -1,7 +1,7 @@
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
-import { isOwnKey } from '../../domain/key-formats/own-keys.ts';
+import { isOwnKey, OWN_KEY } from '../../domain/key-formats/own-keys.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, type Connection } from '../service/client.ts';
@@ -67,8 +67,6 @@ export async function planImport(
     return { place, ...planKey(connection, key, existing.get(name), wanted) };
   });
 }
-
-const OWN_KEY = 'Tsigil itself creates this key on the name server';
 
 function planKey(
   connection: Connection,

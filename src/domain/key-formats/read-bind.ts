@@ -1,4 +1,5 @@
 import { comparisonForm } from '../text/dns-name.ts';
+import { isOwnKey, OWN_KEY } from './own-keys.ts';
 import {
   entryOf,
   KeyFileError,
@@ -34,7 +35,11 @@ export const bindClauses: KeyReader = {
     const tokens = allTokens(text, include);
     const uses = controlUses(tokens);
     return clausesIn(tokens).map(({ token, name, parts }): Entry => {
-      const use = uses.get(comparisonForm(name)) ?? FILE_USES[fileName(token.file?.path ?? path)];
+      const comparable = comparisonForm(name);
+      const use =
+        uses.get(comparable) ??
+        FILE_USES[fileName(token.file?.path ?? path)] ??
+        (isOwnKey(comparable) ? OWN_KEY : undefined);
       return use === undefined
         ? entryOf(token, parts)
         : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };
