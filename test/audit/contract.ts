@@ -70,13 +70,24 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await claim('one')).toBe(true);
       expect(await claim('two')).toBe(false);
       expect(await claim('one')).toBe(true);
-      expect(await leaseOn(database, 'x', 'two', 1).isHeldElsewhere()).toBe(true);
+      expect(await leaseOn(database, 'x', 'two', 60_000).isHeldElsewhere()).toBe(true);
       await leaseOn(database, 'x', 'one', 1).release();
       expect(await claim('two', -1)).toBe(true);
       expect(await claim('three')).toBe(true);
       expect(await database.reads.one('SELECT fence FROM leases', [])).toMatchObject({
         fence: expect.toSatisfy((fence) => Number(fence) === 3) as number,
       });
+    });
+
+    test('another process can claim a lease that ends later than any claim', async () => {
+      const lease = (holder: string) => leaseOn(database, 'x', holder, 60_000);
+      await database.write((sql) => lease('one').claim(sql));
+      await database.write((sql) =>
+        sql.run('UPDATE leases SET until = until + 9000000000000000', []),
+      );
+      expect(await lease('two').isHeldElsewhere()).toBe(false);
+      expect(await database.write((sql) => lease('two').claim(sql))).toBe(true);
+      expect(await lease('one').isHeldElsewhere()).toBe(true);
     });
 
     test('retention deletes whole batches, 2,000 records at a time, and records each step', async () => {

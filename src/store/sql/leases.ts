@@ -11,27 +11,32 @@ export interface Lease extends JobLease {
   claim(sql: Sql): Promise<boolean>;
 }
 
-/** Returns the lease of a job. A claim lasts for `milliseconds`, unless the holder renews it. */
+/**
+ * Returns the lease of a job. A claim lasts for `milliseconds`, unless the holder renews it. A claim
+ * that ends later was never made here, and does not count: the row was changed, or the clock of the
+ * database was set back.
+ */
 export function leaseOn(
   { dialect: { nowMs }, reads, write }: Pick<Database, 'dialect' | 'reads' | 'write'>,
   name: string,
   holder: string,
   milliseconds: number,
 ): Lease {
+  const isOver = `NOT leases.until BETWEEN ${nowMs} AND ${nowMs} + ${milliseconds}`;
   return {
     async claim(sql) {
       const claimed = await sql.run(
         `INSERT INTO leases (name, holder, until, fence) VALUES (?, ?, ${nowMs} + ${milliseconds}, 1)
           ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until,
             fence = CASE WHEN leases.holder = excluded.holder THEN leases.fence ELSE leases.fence + 1 END
-          WHERE leases.holder = excluded.holder OR leases.until < ${nowMs}`,
+          WHERE leases.holder = excluded.holder OR ${isOver}`,
         [name, holder],
       );
       return claimed > 0;
     },
     async isHeldElsewhere() {
       const row = await reads.one(
-        `SELECT holder FROM leases WHERE name = ? AND holder <> ? AND until >= ${nowMs}`,
+        `SELECT holder FROM leases WHERE name = ? AND holder <> ? AND NOT ${isOver}`,
         [name, holder],
       );
       return row !== undefined;
