@@ -78,7 +78,7 @@ async function startWithLogIn(
   const url = await new Promise<string>((resolve, reject) => {
     stderr?.on('data', (text: string) => {
       complaints += text;
-      const [, found] = /TSIGIL_URL=(http:\S+)/.exec(complaints) ?? [];
+      const [, found] = /Tsigil listens on (http:\S+)/.exec(complaints) ?? [];
       if (found !== undefined) resolve(found);
     });
     void exited.then(([code]) =>
