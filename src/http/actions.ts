@@ -9,7 +9,7 @@ import {
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
-import { JSON_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
+import { JSON_TYPE, LINES_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler } from './request/routes.ts';
@@ -39,6 +39,7 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
   const handler: Handler = async (request, reply) => {
     const stream = async ({ run: begin }: ActionLines) => {
       const input = await readRequest(request, action, settings, newSlicer());
+      if (request.method === 'HEAD') return reply.type(LINES_TYPE).send();
       return settings.sendLines(request, reply, () => begin(input));
     };
     if (!('run' in action)) return stream(action.lines);

@@ -57,7 +57,7 @@ export function scrubDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
     if (clear > 0)
       throw new ServiceError(
         'bad_request',
-        `${clear} secrets are stored in clear text. Configure a master key, start the service, and wait until 'tsigil encryption status' shows 0 secrets in clear text`,
+        `${clear} secrets are stored in clear text. Configure a master key, and check and accept the secrets: tsigil encryption accept`,
       );
     const tables = SECRET_PLACES.map(({ table }) => table);
     await ask(

@@ -250,6 +250,12 @@ describe('GET /v2/audit/verify', () => {
     expect(head).toMatchObject({ number: sum('batches'), events: [{ event: 'key_created' }] });
     expect(parts.filter((part) => part.head !== undefined)).toHaveLength(1);
   });
+
+  test('200 for HEAD without a verification, so that another one can begin', async () => {
+    const head = await service.call('HEAD', '/v2/audit/verify');
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+    expect((await service.get('/v2/audit/verify')).status).toBe(200);
+  });
 });
 
 test('a client that follows the pages gets every record once, even while four writers add records', async () => {

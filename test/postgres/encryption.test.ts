@@ -99,6 +99,19 @@ test('a master key encrypts the secrets that were stored in clear text and signs
   const own = after.with(body.token as string);
   expect((await own.get('/v2/whoami')).status).toBe(200);
   expect(await list(after)).toBe(wanted);
+  // Also without `required`, the service never encrypts what another program may have stored.
+  await after.close();
+  const [{ id } = {}] = await query('SELECT id FROM tsigkeys LIMIT 1');
+  const change = `UPDATE tsigkeys SET secret = 'Rm9yZ2Vk', secret_key = NULL WHERE id = '${String(id)}'`;
+  expect(await query(`${change} RETURNING id`)).toHaveLength(1);
+  services = [];
+  const loose = await start({ ...variables, TSIGIL_ENCRYPTION_REQUIRED: 'false' });
+  await rotate(loose);
+  await expect
+    .poll(async () => ((await loose.get('/v2/encryption')).body.data_keys as unknown[]).length)
+    .toBe(1);
+  expect((await loose.get('/v2/encryption')).body.clear_text).toBe(1);
+  expect((await loose.get(`/v2/tsigkeys/${String(id)}`)).body.secret).not.toBe('Rm9yZ2Vk');
   const secrets = (JSON.parse(wanted) as { tsigkeys: { secret: string }[] }).tsigkeys;
   const stored = JSON.stringify(await query('SELECT secret, secret_key FROM tsigkeys'));
   expect(secrets.filter(({ secret }) => stored.includes(secret))).toEqual([]);

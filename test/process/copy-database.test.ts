@@ -251,6 +251,7 @@ describe('copy-database', () => {
     mkdirSync(join(folder, 'backups'));
     const service = { TSIGIL_DATABASE_URL: `sqlite:${join(killed, 'source.db')}` };
     expect(run(service, 'backup', '--to', source).status).toBe(0);
+    const content = readFileSync(source);
     chmodSync(source, 0o400);
     chmodSync(join(folder, 'backups'), 0o500);
     const flags = ['--from', `sqlite:${source}`, '--to', 'sqlite:target.db'];
@@ -265,6 +266,7 @@ describe('copy-database', () => {
     const key = ['--from-master-key-file', join(killed, 'master.key')];
     expect(run({}, 'copy-database', ...flags, ...key)).toMatchObject({ status: 0, stdout: LISTED });
     expect(readdirSync(join(folder, 'backups'))).toEqual(['backup.db']);
+    expect(readFileSync(source).equals(content)).toBe(true);
     chmodSync(join(folder, 'backups'), 0o700);
   });
 

@@ -148,7 +148,7 @@ function assertEncrypted({ master_keys: keys, clear_text: count }: EncryptionSta
     throw new CommandError(
       EXIT.refused,
       `${count} secrets are stored in clear text`,
-      'Give every process the same master key. The service then encrypts the secrets within a minute.',
+      'Give every process the same master key, stop the service, and check and accept the secrets: tsigil encryption accept',
     );
 }
 

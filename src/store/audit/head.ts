@@ -13,6 +13,7 @@ import type { Sql } from '../sql/sql.ts';
 /** The highest number of a batch. Another program can insert any number. */
 export const MAX_NUMBER = 2 ** 31 - 1;
 
+/** Beyond this number, a head keeps its first events and its newest ones. */
 const MAX_EVENTS = 100;
 
 /** A head as stored: `events` is the JSON that the MAC covers. */
@@ -118,7 +119,9 @@ async function signHead(
   former: HeadFields,
   added: readonly TrailEvent[],
 ): Promise<void> {
-  const events = JSON.stringify([...eventsOf(former), ...added].slice(0, MAX_EVENTS));
+  const all = [...eventsOf(former), ...added];
+  all.splice(MAX_EVENTS / 2, all.length - MAX_EVENTS);
+  const events = JSON.stringify(all);
   const head = { ...former, events };
   const mac = key?.hmac(headText(head, events)) ?? null;
   const values = { ...head, mac, key_number: key?.number ?? null };

@@ -8,7 +8,7 @@ import { putDeliveries, readDeliveries, ROWS } from './pass-records.ts';
  * What a name server's row says about its delivery, besides the members of the resource. The lease
  * and the times of checks are not copied: the next pass of the target begins at once.
  */
-const SERVER_COLUMNS = ['applied_hash', 'stamps', 'held', 'unknown_keys'];
+const SERVER_COLUMNS = ['applied_hash', 'applied_rights', 'stamps', 'held', 'unknown_keys'];
 
 /** What one name server has, and what it waits for. */
 interface ServerState {

@@ -26,8 +26,7 @@ export const migration: Migration = {
     `CREATE TABLE leases (
       name ${dialect.text} NOT NULL PRIMARY KEY,
       holder ${dialect.text} NOT NULL,
-      until BIGINT NOT NULL,
-      fence BIGINT NOT NULL
+      until BIGINT NOT NULL
     )`,
     `CREATE TABLE copies (
       role ${dialect.text} NOT NULL PRIMARY KEY,

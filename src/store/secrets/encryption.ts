@@ -61,7 +61,6 @@ export function runEncryption({
     const newest = keys.at(-1);
     if (newest === undefined) return;
     if (missing.length > 0) assertMasterKeys(all);
-    if (!required && !database.exclusive) await reEncrypt(database, keyring, null, () => closed);
     const age = millisecondsOf(now()) - millisecondsOf(newest.createdAt);
     for (const { number } of keys.slice(0, -1)) {
       await reEncrypt(database, keyring, number, () => closed);

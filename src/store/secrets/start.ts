@@ -28,7 +28,6 @@ export interface MasterKeySource {
 
 /** The parameters of `startEncryption`. */
 export interface EncryptionStart extends MasterKeySource {
-  readonly required: boolean;
   /** Whether the operator has accepted what the database holds without the MAC of any key. */
   readonly accept?: boolean;
   /** Creates a master key in the folder of the database, and returns the key once it is on disk. */
@@ -79,7 +78,7 @@ export async function assertMasterKey(
 export async function startEncryption(
   database: Database,
   keyring: Keyring,
-  { required, accept = false, createMasterKey, now, ...source }: EncryptionStart,
+  { accept = false, createMasterKey, now, ...source }: EncryptionStart,
 ): Promise<EncryptionReport> {
   let created: MasterKey | undefined;
   const keys = await readDataKeys(database.reads);
@@ -99,11 +98,9 @@ export async function startEncryption(
   if (keyring.masterKeys.length > 0 && !keys.some(isMacKey)) {
     await database.migrate((sql) => ensureMacKey(sql, keyring, now, false));
   }
-  const isMandatory = required || database.exclusive;
-  if (isMandatory && !accept) keyring.requireEncryption();
-  const isProtected = keyring.masterKeys.length > 0;
-  const unsigned = isProtected ? await countUnsigned(database.reads) : 0;
-  const clear = isProtected && isMandatory ? await countUnder(database.reads, null) : 0;
+  if (!accept) keyring.requireEncryption();
+  const unsigned = await countUnsigned(database.reads);
+  const clear = await countUnder(database.reads, null);
   return { clear, unsigned, ...(created === undefined ? {} : { createdMasterKey: created }) };
 }
 

@@ -5,8 +5,7 @@ import type { Database, Sql } from './sql.ts';
 export interface Lease extends JobLease {
   /**
    * Claims or renews the lease. Returns false if another process holds it. Until the transaction of
-   * `sql` ends, no other process can claim it. The column `fence` counts how often the holder
-   * changed.
+   * `sql` ends, no other process can claim it.
    */
   claim(sql: Sql): Promise<boolean>;
 }
@@ -26,9 +25,8 @@ export function leaseOn(
   return {
     async claim(sql) {
       const claimed = await sql.run(
-        `INSERT INTO leases (name, holder, until, fence) VALUES (?, ?, ${nowMs} + ${milliseconds}, 1)
-          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until,
-            fence = CASE WHEN leases.holder = excluded.holder THEN leases.fence ELSE leases.fence + 1 END
+        `INSERT INTO leases (name, holder, until) VALUES (?, ?, ${nowMs} + ${milliseconds})
+          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
           WHERE leases.holder = excluded.holder OR ${isOver}`,
         [name, holder],
       );

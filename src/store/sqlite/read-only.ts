@@ -35,6 +35,7 @@ export async function readSnapshot(
   path: string,
   connections: { close(): void }[] = [],
 ): Promise<Snapshot> {
+  const isServed = connections.length > 0;
   const close = async () => {
     for (const connection of connections.splice(0).reverse()) connection.close();
   };
@@ -51,7 +52,7 @@ export async function readSnapshot(
     // begins the snapshot, and fails if the file is not a database
     await reads.one(dialect.tableExists, ['schema_migrations']);
     const change = async (statement: string, parameters: readonly SqlValue[]) => {
-      if (connections.length === 1) return;
+      if (!isServed) return;
       connections.pop()?.close();
       const writer = new DatabaseSync(path);
       connections.push(writer);

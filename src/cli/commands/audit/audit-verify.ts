@@ -178,7 +178,7 @@ function report(
         ? first.problem.replace(/\.$/, '')
         : `The audit trail was changed. The first bad batch is ${first.batch}`,
       first.batch === null
-        ? 'Check the log of the service for errors.'
+        ? 'Compare the trail with an export or a backup. For unsealed records, search the log of the service for errors.'
         : 'Compare the trail with an export or a backup from before the change.',
     );
   if (result.unchecked > 0)
