@@ -8,7 +8,7 @@ const MODULES = {
   brands: 'test/harness/brands/brands.ts',
   server: 'test/harness/driven-server.ts',
   drivers: 'src/nameservers/drivers.ts',
-  probe: 'src/nameservers/probe.ts',
+  probe: 'src/net/probe.ts',
 };
 
 /**

@@ -17,12 +17,10 @@ const ENTRIES = [
   'config/option',
   'config/options',
   'domain/dns/key-check',
-  'domain/dns/message',
-  'domain/key-formats/key',
   'domain/key-formats/readers',
   'domain/resources/policy',
   'net/dns',
-  'net/signed-request',
+  'net/probe',
   'version',
 ];
 

@@ -7,7 +7,7 @@ import { readAgentFile } from '../src/config/agent/agent-file.ts';
 import { readConfig } from '../src/config/config.ts';
 import { EXPORT_FORMATS } from '../src/domain/key-formats/formats.ts';
 import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../src/domain/resources/tsigkey.ts';
+import { ALGORITHMS } from '../src/domain/dns/algorithms.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/resources/policy.ts';
 import { RESOURCE_TYPES } from '../src/domain/resources/resources.ts';
 import { ERROR_CODES } from './harness/errors.ts';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { probeKey } from '../../src/nameservers/probe.ts';
+import { probeKey } from '../../src/net/probe.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
 import { delivering, startDeliveryServer, type DeliveryServer } from '../harness/delivery.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';

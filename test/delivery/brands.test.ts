@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findOpenRights, verifyExpectations } from '../../src/nameservers/probe.ts';
+import { findOpenRights, verifyExpectations } from '../../src/net/probe.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {
   createKey,

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findOpenRights } from '../../src/nameservers/probe.ts';
+import { findOpenRights } from '../../src/net/probe.ts';
 import { bind } from '../harness/brands/bind.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { BRANDS } from '../harness/brands/brands.ts';

@@ -3,7 +3,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findOpenRights } from '../../src/nameservers/probe.ts';
+import { findOpenRights } from '../../src/net/probe.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {
   createKey,

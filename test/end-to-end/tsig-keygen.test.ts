@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ALGORITHMS } from '../../src/domain/resources/tsigkey.ts';
+import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 

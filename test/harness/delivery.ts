@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { probeKey } from '../../src/nameservers/probe.ts';
+import { probeKey } from '../../src/net/probe.ts';
 import type { Brand } from './brands/brand.ts';
 import type { Client } from './client.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from './driven-server.ts';

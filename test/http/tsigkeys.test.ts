@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ALGORITHMS } from '../../src/domain/resources/tsigkey.ts';
+import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import {
   create,
   expectError,

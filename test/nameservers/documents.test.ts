@@ -6,7 +6,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { findOpenRights, verifyExpectations } from '../../src/nameservers/probe.ts';
+import { findOpenRights, verifyExpectations } from '../../src/net/probe.ts';
 import { parse } from 'yaml';
 import { blocksOf, readDocuments } from '../docs/documents.ts';
 import {

@@ -9,7 +9,7 @@ import {
   probeKey,
   verifyExpectations,
   type Expectation,
-} from '../../src/nameservers/probe.ts';
+} from '../../src/net/probe.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { recordSecret } from '../harness/evidence.ts';

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { findOpenRights } from '../../src/nameservers/probe.ts';
+import { findOpenRights } from '../../src/net/probe.ts';
 import { knot, knotc, knotDatabase as database } from '../harness/brands/knot.ts';
 import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
 import { describeDriver, newKey } from './driver-contract.ts';

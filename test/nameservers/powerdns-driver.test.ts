@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { RIGHTS, type DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { findOpenRights } from '../../src/nameservers/probe.ts';
+import { findOpenRights } from '../../src/net/probe.ts';
 import { ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';
 import { call, FOREIGN, powerdns } from '../harness/brands/powerdns.ts';

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { probeKey } from '../../src/nameservers/probe.ts';
+import { probeKey } from '../../src/net/probe.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { newKey } from './driver-contract.ts';

@@ -3,11 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import {
-  findServedZone,
-  verifyExpectations,
-  type Expectation,
-} from '../../src/nameservers/probe.ts';
+import { findServedZone, verifyExpectations, type Expectation } from '../../src/net/probe.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { newKey } from './driver-contract.ts';

@@ -8,7 +8,7 @@ import { comparisonForm } from '../../src/domain/text/dns-name.ts';
 import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/key-formats/formats.ts';
 import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../../src/domain/resources/tsigkey.ts';
+import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import { keysWith } from '../harness/keys.ts';
 import { NAME_SERVERS, run, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';

@@ -6,12 +6,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { checkKey, type KeyCheck } from '../../src/cli/service/key-check.ts';
 import type { Check, Verdict } from '../../src/domain/dns/key-check.ts';
 import { decodeMessage, encodeMessage, FLAGS } from '../../src/domain/dns/message.ts';
 import { signMessage } from '../../src/domain/dns/tsig.ts';
 import { exportKey } from '../../src/domain/key-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
+import { diagnoseKey, type ProbeTarget } from '../../src/net/probe.ts';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
@@ -19,6 +19,15 @@ import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 const ALLOWED: Key = { name: 'allowed.example', algorithm: 'hmac-sha256', secret: SECRET };
 const IDLE: Key = { ...ALLOWED, name: 'idle.example' };
 const TIMEOUTS = { tries: 3, seconds: 2 };
+
+interface KeyCheck extends ProbeTarget {
+  readonly key: Key;
+  readonly check: Check;
+}
+
+function checkKey({ key, check, ...target }: KeyCheck, now: () => number, timeouts = TIMEOUTS) {
+  return diagnoseKey(key, check, target, now, timeouts);
+}
 
 /**
  * Valid and invalid keys. Each case has a key, and may have a clock difference in seconds and a

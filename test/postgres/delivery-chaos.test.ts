@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { findOpenRights } from '../../src/nameservers/probe.ts';
+import { findOpenRights } from '../../src/net/probe.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { verifyExpectations } from '../../src/nameservers/probe.ts';
+import { verifyExpectations } from '../../src/net/probe.ts';
 import { createAgent } from '../harness/agent.ts';
 import { knot } from '../harness/brands/knot.ts';
 import { nsd } from '../harness/brands/nsd.ts';

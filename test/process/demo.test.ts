@@ -86,7 +86,7 @@ describe('npm run demo', () => {
       const out = await text(child.stdout);
       expect((await exited)[0]).toBe(0);
       expect(out).toContain('good (without dig): the server sent the zone (3 records)');
-      expect(out).toContain('The response is REFUSED (without dig).');
+      expect(out).toContain('The server refuses the zone (without dig).');
       expect(out).toContain('unknown key (without dig)');
     },
   );

@@ -1,5 +1,5 @@
 import { DEFAULT_POOL_ID } from '../../domain/resources/pool.ts';
-import type { AlgorithmName } from '../../domain/resources/tsigkey.ts';
+import type { AlgorithmName } from '../../domain/dns/algorithms.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 
 /** The algorithm of a new key if the flags contain none. */

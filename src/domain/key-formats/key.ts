@@ -1,11 +1,41 @@
-import { comparisonForm } from '../text/dns-name.ts';
-import { ALGORITHMS, wireProblems } from '../resources/tsigkey.ts';
+import { ALGORITHM_NAMES, ALGORITHMS } from '../dns/algorithms.ts';
+import type { Problem } from '../model/errors.ts';
+import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 
 /** A TSIG key for exchange with other programs. The secret is in base64. */
 export interface Key {
   readonly name: string;
   readonly algorithm: string;
   readonly secret: string;
+}
+
+const BASE64 =
+  /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
+
+/**
+ * Returns the reasons why no DNS message can contain the given members of a key. The list is empty
+ * for a usable key.
+ */
+export function wireProblems(given: {
+  readonly name?: string | undefined;
+  readonly secret?: string | undefined;
+}): Problem[] {
+  const problems: Problem[] = [];
+  if (given.name !== undefined && !fitsInMessage(withoutFinalDot(given.name))) {
+    problems.push({
+      path: ['name'],
+      message: 'must be a domain name to be used in DNS messages',
+      validator: 'format',
+    });
+  }
+  if (given.secret !== undefined && !BASE64.test(given.secret)) {
+    problems.push({
+      path: ['secret'],
+      message: 'must be base64 (RFC 4648 section 4) to be used in DNS messages',
+      validator: 'format',
+    });
+  }
+  return problems;
 }
 
 /**
@@ -19,7 +49,7 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
     ...(secret === '' ? ['the secret is empty'] : []),
     ...(Object.hasOwn(ALGORITHMS, algorithm)
       ? []
-      : [`the algorithm must be one of ${Object.keys(ALGORITHMS).join(', ')}`]),
+      : [`the algorithm must be one of ${ALGORITHM_NAMES.join(', ')}`]),
   ];
 }
 
@@ -48,7 +78,7 @@ export function isSameKey(one: Key, other: Key): boolean {
 const ALIASES: Readonly<Record<string, string>> = {
   'hmac-md5.sig-alg.reg.int': 'hmac-md5',
   ...Object.fromEntries(
-    Object.keys(ALGORITHMS).map((algorithm) => [algorithm.slice('hmac-'.length), algorithm]),
+    ALGORITHM_NAMES.map((algorithm) => [algorithm.slice('hmac-'.length), algorithm]),
   ),
 };
 

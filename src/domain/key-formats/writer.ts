@@ -1,4 +1,4 @@
-import { ALGORITHMS } from '../resources/tsigkey.ts';
+import { ALGORITHM_NAMES } from '../dns/algorithms.ts';
 import type { Key } from './key.ts';
 
 /** The properties of an export format, and of the program that accepts it. */
@@ -33,7 +33,7 @@ export function holdsSeveral(format: ExportFormat): format is KeyListWriter {
 }
 
 /** All algorithms that the service supports. */
-export const EVERY_ALGORITHM: readonly string[] = Object.keys(ALGORITHMS);
+export const EVERY_ALGORITHM: readonly string[] = ALGORITHM_NAMES;
 
 /** Every algorithm except hmac-md5, which newer libraries do not support. */
 export const WITHOUT_MD5: readonly string[] = EVERY_ALGORITHM.filter(

@@ -1,5 +1,6 @@
-import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
-import type { Problem } from '../model/errors.ts';
+import { ALGORITHM_NAMES, ALGORITHMS, weaknessOf, type AlgorithmName } from '../dns/algorithms.ts';
+import { wireProblems } from '../key-formats/key.ts';
+import { comparisonForm } from '../text/dns-name.ts';
 import { boolean, enumeration, uuid } from '../model/field.ts';
 import { keyVersion, line } from './shared-fields.ts';
 import { pool } from './pool.ts';
@@ -13,41 +14,6 @@ import {
 } from '../model/resource.ts';
 import { zone } from './zone.ts';
 
-/** The properties of a TSIG algorithm. */
-export interface Algorithm {
-  /** The octets of the hash output. Secrets should be at least as long (RFC 2104 section 3). */
-  readonly hashOctets: number;
-  /**
-   * Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent for an algorithm
-   * that is recommended.
-   */
-  readonly weakness?: string;
-}
-
-/** The algorithms by their names in the API. */
-export const ALGORITHMS = {
-  'hmac-md5': { hashOctets: 16, weakness: 'must not be used (RFC 8945 section 6)' },
-  'hmac-sha1': { hashOctets: 20, weakness: 'is not recommended (RFC 8945 section 6)' },
-  'hmac-sha224': { hashOctets: 28 },
-  'hmac-sha256': { hashOctets: 32 },
-  'hmac-sha384': { hashOctets: 48 },
-  'hmac-sha512': { hashOctets: 64 },
-} satisfies Record<string, Algorithm>;
-
-export type AlgorithmName = keyof typeof ALGORITHMS;
-
-/** The names of all algorithms. */
-export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
-
-/**
- * Returns why an algorithm should not be used for new keys. Returns undefined for an unknown
- * algorithm and for an algorithm that may be used.
- */
-export function weaknessOf(algorithm: string): string | undefined {
-  const algorithms: Readonly<Record<string, Algorithm>> = ALGORITHMS;
-  return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
-}
-
 /** Returns a random secret in base64, as long as the hash output of the algorithm. */
 export function generateSecret(
   algorithm: AlgorithmName,
@@ -56,40 +22,11 @@ export function generateSecret(
   return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
 }
 
-const BASE64 =
-  /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
-
-/**
- * Returns the reasons why no DNS message can contain the given members of a key. The list is empty
- * for a usable key.
- */
-export function wireProblems(given: {
-  readonly name?: string | undefined;
-  readonly secret?: string | undefined;
-}): Problem[] {
-  const problems: Problem[] = [];
-  if (given.name !== undefined && !fitsInMessage(withoutFinalDot(given.name))) {
-    problems.push({
-      path: ['name'],
-      message: 'must be a domain name to be used in DNS messages',
-      validator: 'format',
-    });
-  }
-  if (given.secret !== undefined && !BASE64.test(given.secret)) {
-    problems.push({
-      path: ['secret'],
-      message: 'must be base64 (RFC 4648 section 4) to be used in DNS messages',
-      validator: 'format',
-    });
-  }
-  return problems;
-}
-
 /** Returns whether a secret in base64 is shorter than the hash output of the algorithm. */
 function isShort({ algorithm, secret }: { algorithm: AlgorithmName; secret: string }): boolean {
   const padding = secret.length - secret.replace(/=+$/, '').length;
   const octets = (secret.length / 4) * 3 - padding;
-  return BASE64.test(secret) && octets < ALGORITHMS[algorithm].hashOctets;
+  return wireProblems({ secret }).length === 0 && octets < ALGORITHMS[algorithm].hashOctets;
 }
 
 const fields = defineFields({

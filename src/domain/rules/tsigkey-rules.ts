@@ -1,14 +1,9 @@
+import { wireProblems } from '../key-formats/key.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
-import {
-  generateSecret,
-  SCOPES,
-  wireProblems,
-  type Target,
-  type tsigkey,
-} from '../resources/tsigkey.ts';
+import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/tsigkey.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 

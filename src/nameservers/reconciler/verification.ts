@@ -13,7 +13,7 @@ import {
   verifyExpectations,
   type Expectation,
   type Outcome,
-} from '../probe.ts';
+} from '../../net/probe.ts';
 import { PROBES_PER_SECOND } from './schedule.ts';
 
 /** The keys that a name server is expected to accept and to refuse. */

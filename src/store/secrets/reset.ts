@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
-import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resources/tsigkey.ts';
+import type { AlgorithmName } from '../../domain/dns/algorithms.ts';
+import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
 import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import { keyNumberOf } from '../sql/secret-columns.ts';
 import type { Database, Sql } from '../sql/sql.ts';

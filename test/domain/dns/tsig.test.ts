@@ -16,7 +16,7 @@ import {
   type SigningKey,
 } from '../../../src/domain/dns/tsig.ts';
 import { WireError } from '../../../src/domain/dns/wire-name.ts';
-import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
+import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
 import { keyNames } from '../../harness/keys.ts';
 import { VECTORS, type Vector } from './vectors.ts';
 

@@ -11,7 +11,7 @@ import {
 } from '../../../src/domain/key-formats/key.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
 import { holdsSeveral } from '../../../src/domain/key-formats/writer.ts';
-import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
+import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
 import { INJECTIONS, keysWith } from '../../harness/keys.ts';
 
 const KEY: Key = {

@@ -4,7 +4,7 @@ import { exportKey } from '../../../src/domain/key-formats/formats.ts';
 import { canonicalKey } from '../../../src/domain/key-formats/key.ts';
 import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
+import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
 import { keysWith } from '../../harness/keys.ts';
 import { randomCases, sizeOf } from '../../harness/sizes.ts';
 

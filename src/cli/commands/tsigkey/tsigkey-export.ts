@@ -12,7 +12,7 @@ import {
 } from '../../../domain/key-formats/formats.ts';
 import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
 import { holdsSeveral } from '../../../domain/key-formats/writer.ts';
-import { weaknessOf } from '../../../domain/resources/tsigkey.ts';
+import { weaknessOf } from '../../../domain/dns/algorithms.ts';
 import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';

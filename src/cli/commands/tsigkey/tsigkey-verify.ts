@@ -5,7 +5,7 @@ import type { ConnectionFlags } from '../../service/connection.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { checkKey } from '../../service/key-check.ts';
+import { diagnoseKey } from '../../../net/probe.ts';
 import { mapConcurrently } from '../../service/concurrency.ts';
 import { assertOneSelection, selectKeys, type KeySelection } from '../../service/key-requests.ts';
 import { collectServer, readZone, type Server } from '../../flags/name-servers.ts';
@@ -136,8 +136,10 @@ async function verifyOne(target: Target, flags: VerifyFlags, terminal: Terminal)
   if (problems.length > 0)
     throw new CommandError(EXIT.refused, `No name server can use the key: ${problems.join('; ')}`);
   if (zone === undefined) throw new CommandError(EXIT.usage, `${NO_ZONE}. ${SET_ZONE}`);
-  const { verdict, reason, hint } = await checkKey(
-    { key, server, zone, check: checkOf(flags) },
+  const { verdict, reason, hint } = await diagnoseKey(
+    key,
+    checkOf(flags),
+    { server, zone },
     terminal.now,
   );
   const text = plainText(`${verdict}: ${reason}`);
@@ -178,7 +180,7 @@ async function rowResult(
   const problems = keyProblems(key);
   if (problems.length > 0) return { verdict: 'invalid key', reason: problems.join('; ') };
   if (zone === undefined) return { verdict: 'not possible', reason: NO_ZONE, hint: SET_ZONE };
-  return checkKey({ key, server, zone, check }, now);
+  return diagnoseKey(key, check, { server, zone }, now);
 }
 
 function checkOf({ transfer, update }: VerifyFlags): Check {

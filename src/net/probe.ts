@@ -1,0 +1,374 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ALGORITHM_NAMES } from '../domain/dns/algorithms.ts';
+import {
+  changesRequest,
+  checkRequest,
+  explainBy,
+  isResponseTo,
+  judge,
+  serialOf,
+  type Check,
+  type CheckResult,
+  type Verdict,
+} from '../domain/dns/key-check.ts';
+import { decodeMessage, FLAGS, rcodeOf, TYPES } from '../domain/dns/message.ts';
+import {
+  createStreamVerifier,
+  signMessage,
+  verifyMessage,
+  type SigningKey,
+} from '../domain/dns/tsig.ts';
+import { WireError } from '../domain/dns/wire-name.ts';
+import { comparisonForm } from '../domain/text/dns-name.ts';
+import { queryOverTcp, queryOverUdp, type DnsTimeouts, type NameServer } from './dns.ts';
+import { NetError } from './faults.ts';
+
+/** Requests that show which keys a name server accepts. No request changes a zone. */
+
+/** A key with its secret in base64. */
+type ProbedKey = Omit<SigningKey, 'secret'> & { readonly secret: string };
+
+type Right = Exclude<Check, 'query'>;
+
+/** A name server and a zone that it serves. */
+export interface ProbeTarget {
+  readonly server: NameServer;
+  readonly zone: string;
+  /**
+   * The serial numbers of zones that earlier probes have read. With this map, a probe of a transfer
+   * asks for the changes since that number, so that the response is one record. It first queries the
+   * number if the map lacks it. Without the map, the probe transfers the whole zone.
+   */
+  readonly serials?: Map<string, number> | undefined;
+}
+
+/** NSD loses single datagrams while it replaces its processes. */
+const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
+
+/**
+ * Returns whether a name server accepts a key for a request about a zone, and if not, why. Does not
+ * throw if the response is invalid or missing. `now` returns milliseconds since 1970.
+ */
+export async function probeKey(
+  key: ProbedKey,
+  check: Check,
+  { server, zone, serials }: ProbeTarget,
+  now: () => number,
+  timeouts: DnsTimeouts = TIMEOUTS,
+): Promise<CheckResult> {
+  const { algorithm } = key;
+  // PowerDNS compares key names case-sensitively.
+  const name = comparisonForm(key.name);
+  const signingKey = { name, algorithm, secret: Buffer.from(key.secret, 'base64') };
+  const seconds = () => Math.floor(now() / 1000);
+  const send = async (octets: Buffer, kind: Check, transport: 'udp' | 'tcp') => {
+    const signed = signMessage(octets, signingKey, { timeSigned: seconds() });
+    const response = await firstResponse(server, signed.octets, transport, timeouts);
+    const verification = verifyMessage(response, signingKey, signed.mac, seconds());
+    return { result: judge(verification, kind, seconds()), message: verification.message };
+  };
+  const query = () => send(requestFor('query', zone), 'query', 'udp');
+  try {
+    let queried: CheckResult | undefined;
+    if (check === 'transfer' && serials?.has(zone) === false) {
+      const { result, message } = await query();
+      const serial = serialOf(message);
+      if (result.verdict !== 'good') return result;
+      if (serial === undefined) return NO_SOA;
+      serials.set(zone, serial);
+      queried = result;
+    }
+    const serial = serials?.get(zone);
+    const { result } =
+      check !== 'transfer'
+        ? await send(requestFor(check, zone), check, 'udp')
+        : serial === undefined
+          ? { result: await transfer(server, zone, signingKey, seconds, timeouts) }
+          : await send(changesRequest(zone, serial, randomInt(0x1_0000)), check, 'tcp');
+    if (check === 'query' || result.unsignedRcode === undefined) return result;
+    return explainBy(queried ?? (await query()).result, result, check);
+  } catch (error) {
+    if (error instanceof NetError)
+      return {
+        verdict: 'no response',
+        reason: error.message,
+        hint: 'Check the address and the port, and that the server listens there.',
+      };
+    if (!(error instanceof WireError)) throw error;
+    const reason = `the response is not a valid DNS message: ${error.message}`;
+    return { verdict: 'untrusted response', reason };
+  }
+}
+
+const NO_SOA: CheckResult = {
+  verdict: 'not possible',
+  reason: 'the server accepts the key, but returned no SOA record of the zone',
+  hint: 'Check that the server serves the zone.',
+};
+
+/**
+ * Probes a key like `probeKey`, and finds out whether only its algorithm is wrong. For a wrong
+ * algorithm, a server may report that the key is unknown, rejected or (NSD) not authorised, so the
+ * function then tries each other algorithm.
+ */
+export async function diagnoseKey(
+  key: ProbedKey,
+  check: Check,
+  target: ProbeTarget,
+  now: () => number,
+  timeouts: DnsTimeouts = { tries: 3, seconds: 3 },
+): Promise<CheckResult> {
+  const result = await probeKey(key, check, target, now, timeouts);
+  if (!['unknown key', 'rejected', 'not authorised'].includes(result.verdict)) return result;
+  const signs: readonly Verdict[] =
+    result.verdict === 'unknown key'
+      ? ['good', 'wrong secret', 'not authorised', 'clock skew']
+      : ['good'];
+  for (const algorithm of ALGORITHM_NAMES.filter((each) => each !== key.algorithm)) {
+    const other = await probeKey({ ...key, algorithm }, check, target, now, timeouts);
+    if (other.verdict === 'no response') return other;
+    if (signs.includes(other.verdict))
+      return {
+        verdict: 'wrong algorithm',
+        reason: `the key has algorithm '${algorithm}' on the server, and '${key.algorithm}' in Tsigil`,
+        hint: 'Set the same algorithm on the server and in Tsigil.',
+      };
+  }
+  return result;
+}
+
+/**
+ * Reads a whole zone transfer (RFC 5936 section 2.2) and checks each message. The zone's SOA record
+ * begins and ends the transfer.
+ */
+async function transfer(
+  server: NameServer,
+  zone: string,
+  key: SigningKey,
+  seconds: () => number,
+  timeouts: DnsTimeouts,
+): Promise<CheckResult> {
+  const request = requestFor('transfer', zone);
+  const signed = signMessage(request, key, { timeSigned: seconds() });
+  const verify = createStreamVerifier(key, signed.mac);
+  let records = 0;
+  let starts = 0;
+  for await (const octets of queryOverTcp(server, signed.octets, timeouts)) {
+    const verification = verify(octets, seconds());
+    const { message, outcome, tsig } = verification;
+    if (!isResponseTo(request.readUInt16BE(0), message))
+      throw new WireError('the message id belongs to another request');
+    const isBetween =
+      starts > 0 && outcome === 'unsigned' && tsig === undefined && rcodeOf(message) === 'NOERROR';
+    const result = isBetween ? undefined : judge(verification, 'transfer', seconds());
+    if (result !== undefined && result.verdict !== 'good') return result;
+    starts += message.answers.filter(({ type }) => type === TYPES.soa).length;
+    records += message.answers.length;
+    if (starts === 0)
+      return {
+        verdict: 'not possible',
+        reason: 'the zone transfer does not begin with an SOA record',
+      };
+    if (starts > 1 && !isBetween)
+      return {
+        verdict: 'good',
+        reason: `the server sent the zone (${records - 1} records), signed with the key`,
+      };
+    if (starts > 1)
+      return {
+        verdict: 'untrusted response',
+        reason: 'the last message of the zone transfer is not signed',
+      };
+  }
+  throw new NetError({
+    reason:
+      starts === 0
+        ? NOTHING_SENT
+        : 'the server closed the connection before the end of the zone transfer',
+  });
+}
+
+const NOTHING_SENT = 'the server closed the connection without a response';
+
+/** Sends a request and returns the first message of the response. Throws `NetError`. */
+async function firstResponse(
+  server: NameServer,
+  request: Buffer,
+  transport: 'udp' | 'tcp',
+  timeouts: DnsTimeouts,
+): Promise<Buffer> {
+  const id = request.readUInt16BE(0);
+  if (transport === 'udp') {
+    const isResponse = (octets: Buffer) => {
+      try {
+        return isResponseTo(id, decodeMessage(octets));
+      } catch (error) {
+        if (error instanceof WireError) return false; // any host can send a datagram to this port
+        throw error;
+      }
+    };
+    const response = await queryOverUdp(server, request, isResponse, timeouts);
+    if ((decodeMessage(response).flags & FLAGS.truncated) === 0) return response;
+  }
+  for await (const whole of queryOverTcp(server, request, timeouts)) return whole;
+  throw new NetError({ reason: NOTHING_SENT });
+}
+
+function requestFor(check: Check, zone: string): Buffer {
+  const label = `tsigil-${randomBytes(12).toString('hex')}`;
+  return checkRequest(check, zone, randomInt(0x1_0000), label);
+}
+
+/** The expected behaviour of a name server for a key. */
+export interface Expectation {
+  readonly key: ProbedKey & { readonly id: string };
+  readonly right: Right;
+  readonly zone: string;
+  /** True if the server must accept the key for the right, false if it must refuse the key. */
+  readonly accepted: boolean;
+}
+
+/** The result of checking an expectation. */
+export interface Outcome {
+  readonly expectation: Expectation;
+  readonly met: boolean;
+  /** The last response. Its verdict is `clock skew` if the clocks differ. */
+  readonly result: CheckResult;
+}
+
+/** The pauses between two requests for the same expectation, in milliseconds. */
+const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
+const CONCURRENCY = 8;
+
+/** The verdicts that show that a server refuses a key. */
+const REFUSALS: readonly Verdict[] = [
+  'unknown key',
+  'wrong secret',
+  'wrong algorithm',
+  'not authorised',
+  'rejected',
+  'not possible',
+];
+
+/**
+ * Checks each expectation, and repeats the check of an unmet expectation for about 1 s. NSD accepts
+ * new keys a few milliseconds after it reports them. After the first expectation that stays unmet,
+ * checks the remaining expectations once. Ends early when `signal` aborts. `now` returns
+ * milliseconds since 1970.
+ */
+export async function verifyExpectations(
+  server: NameServer,
+  expectations: readonly Expectation[],
+  now: () => number,
+  signal: AbortSignal,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const waiting = expectations.entries();
+  const serials = new Map<string, number>();
+  /** The number of responses so far, and the results without a response. */
+  let responses = 0;
+  const silent: CheckResult[] = [];
+  /** Whether the server has had time to accept or refuse all keys. */
+  let hadTime = false;
+  const verifyOne = async (expectation: Expectation): Promise<Outcome> => {
+    const { key, right, zone, accepted } = expectation;
+    for (let attempt = 0; ; attempt += 1) {
+      // The query for the serial number already shows that a server refuses a key.
+      const target = { server, zone, serials: accepted ? serials : new Map<string, number>() };
+      const result = await probeKey(key, right, target, now);
+      const { verdict } = result;
+      const met = accepted ? verdict === 'good' : REFUSALS.includes(verdict);
+      const wait = PAUSES_MS[attempt];
+      // NSD resets some connections while it replaces its processes, but not twice in a row.
+      const isFinal = verdict === 'clock skew' || (verdict === 'no response' && attempt > 0);
+      if (met || isFinal || wait === undefined || signal.aborted || hadTime)
+        return { expectation, met, result };
+      await pause(wait, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const work = async () => {
+    for (const [index, expectation] of waiting) {
+      // Otherwise a server that is down would take a second for each of a thousand keys.
+      const [result] = responses === 0 && silent.length >= CONCURRENCY ? silent : [];
+      const outcome =
+        result === undefined ? await verifyOne(expectation) : { expectation, met: false, result };
+      outcomes[index] = outcome;
+      if (!outcome.met) hadTime = true;
+      if (outcome.result.verdict === 'no response') silent.push(outcome.result);
+      else responses += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return outcomes;
+}
+
+/** The maximum number of zones that `findServedZone` queries. */
+const ZONES_SEARCHED = 10;
+
+/**
+ * Returns a zone that a name server serves: the first of `zones`, or one of nine random zones. The
+ * name server may not yet serve a zone that a project has created. Returns the first zone if the
+ * name server serves none of these zones, and undefined if `zones` is empty.
+ */
+export async function findServedZone(
+  server: NameServer,
+  zones: readonly string[],
+): Promise<string | undefined> {
+  const left = [...zones];
+  for (let tried = 0; tried < Math.min(zones.length, ZONES_SEARCHED); tried += 1) {
+    const [zone = ''] = left.splice(tried === 0 ? 0 : randomInt(left.length), 1);
+    try {
+      if (await answers(server, 'query', zone, TIMEOUTS)) return zone;
+    } catch (error) {
+      if (error instanceof NetError) break; // the server does not respond
+      throw error;
+    }
+  }
+  return zones[0];
+}
+
+/** The pause before a request without a response is sent again, in milliseconds. */
+const RESET_PAUSE_MS = 100;
+
+/**
+ * Returns the rights that a name server grants to unsigned requests about a zone. A name server
+ * that is configured correctly grants none. Throws `NetError` if the server does not respond.
+ */
+export async function findOpenRights(
+  { server, zone }: ProbeTarget,
+  timeouts = TIMEOUTS,
+): Promise<readonly Right[]> {
+  const open: Right[] = [];
+  for (const right of ['transfer', 'update'] as const) {
+    const isAccepted = () => answers(server, right, zone, timeouts);
+    const isOpen = await isAccepted().catch(async (error: unknown) => {
+      if (!(error instanceof NetError)) throw error;
+      await pause(RESET_PAUSE_MS); // NSD resets some connections while it replaces its processes
+      return isAccepted();
+    });
+    if (isOpen) open.push(right);
+  }
+  return open;
+}
+
+/**
+ * Returns whether a name server performs an unsigned request about a zone. A server may also close
+ * the connection of a transfer that it refuses. Throws `NetError` if it does not respond.
+ */
+async function answers(
+  server: NameServer,
+  check: Check,
+  zone: string,
+  timeouts: DnsTimeouts,
+): Promise<boolean> {
+  const transport = check === 'transfer' ? 'tcp' : 'udp';
+  try {
+    const request = requestFor(check, zone);
+    const message = decodeMessage(await firstResponse(server, request, transport, timeouts));
+    return rcodeOf(message) === 'NOERROR' && (check === 'update' || message.answers.length > 0);
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
+  }
+}
