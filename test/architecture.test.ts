@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { BRAND_NAMES } from '../src/domain/brands/brands.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -61,6 +62,8 @@ const ROOMS: Record<string, string[]> = {
     'scheduling',
     'dns',
     'key-formats',
+    'brands',
+    'export-formats',
     'resources',
     'delivery',
     'rules',
@@ -116,6 +119,18 @@ describe('imports', () => {
       expect(upward).toEqual([]);
     },
   );
+
+  test('a driver imports no other driver, no reconciler and no agent', () => {
+    const roomOf = (path: string) => /^nameservers\/([a-z]+)\//.exec(path)?.[1];
+    const drivers = FILES.filter(({ path }) => BRAND_NAMES.some((name) => name === roomOf(path)));
+    expect(new Set(drivers.map(({ path }) => roomOf(path))).size).toBe(BRAND_NAMES.length);
+    const strays = drivers.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => ![roomOf(path), undefined].includes(roomOf(target)))
+        .map((target) => `${path} -> ${target}`),
+    );
+    expect(strays).toEqual([]);
+  });
 
   test('the scan finds source files and imports', () => {
     expect(FILES.length).toBeGreaterThan(30);

@@ -5,7 +5,7 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readAgentFile } from '../src/config/agent/agent-file.ts';
 import { readConfig } from '../src/config/config.ts';
-import { EXPORT_FORMATS } from '../src/domain/key-formats/formats.ts';
+import { EXPORT_FORMATS } from '../src/domain/export-formats/formats.ts';
 import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../src/domain/dns/algorithms.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/resources/policy.ts';

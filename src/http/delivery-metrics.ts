@@ -1,4 +1,5 @@
 import { Counter, Histogram } from 'prom-client';
+import { REPORTING_UNKNOWN_KEYS } from '../domain/brands/brands.ts';
 import type { DeliveryStatus } from '../domain/delivery/ports.ts';
 import { withStatus } from '../domain/delivery/status.ts';
 import type { Store } from '../domain/model/ports.ts';
@@ -124,7 +125,7 @@ function addStatusMetrics(
     ),
     gauge(
       'tsigil_delivery_unknown_keys',
-      'Keys on the name server that the database lacks. PowerDNS only.',
+      `Keys on the name server that the database lacks. ${REPORTING_UNKNOWN_KEYS} only.`,
       (server) => server.unknown_keys.length,
     ),
     {

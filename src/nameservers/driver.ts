@@ -1,5 +1,6 @@
+import type { Brand } from '../domain/brands/brand.ts';
 import type { Kind } from '../domain/model/field.ts';
-import type { DesiredKey, DesiredState, Right } from '../domain/delivery/desired-state.ts';
+import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
 
 /**
  * The interface of drivers. A driver gives one running name server exactly the keys of a desired
@@ -69,6 +70,12 @@ export interface KeyProblem {
   readonly message: string;
 }
 
+/** Returns the problem of a key whose name another key on the server has. */
+export function nameTaken({ title }: Brand, { id, name }: DesiredKey): KeyProblem {
+  const message = `${title} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
+  return { id, code: 'name_taken', message };
+}
+
 /** A difference between a server and a desired state. */
 export interface Difference {
   /**
@@ -91,6 +98,30 @@ export interface Requirement {
   readonly problem?: string;
   /** What to do next, as a sentence. */
   readonly hint?: string;
+}
+
+/** Returns a requirement that is not met, for the reason in `message`. */
+export function unmet(
+  requirement: string,
+  { message: problem, hint }: Pick<DriverError, 'message' | 'hint'>,
+): Requirement {
+  return { requirement, ok: false, problem, ...(hint === undefined ? {} : { hint }) };
+}
+
+/**
+ * Returns a requirement as met, and then the requirements that `work` returns. Returns it as unmet
+ * if `work` throws `DriverError`.
+ */
+export async function requirements(
+  requirement: string,
+  work: () => Promise<readonly Requirement[]>,
+): Promise<readonly Requirement[]> {
+  try {
+    return [{ requirement, ok: true }, ...(await work())];
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error;
+    return [unmet(requirement, error)];
+  }
 }
 
 /** The reason why `apply` or `compare` failed. */
@@ -132,12 +163,10 @@ export class DriverError extends Error {
  */
 export class DuplicateKeyError extends DriverError {}
 
-/** A kind of name server: its options, and how to create its driver. */
+/** The options of the driver of a brand, and how to create it. */
 export interface DriverDefinition {
   /** The options that are local to a host: control channel, credentials, files. */
   readonly options: Kind;
-  /** The rights that the name server supports. */
-  readonly rights: readonly Right[];
   /**
    * Creates the driver of one name server with `options`, which `options.parse` accepts. `id` is
    * the id of the name server's resource. The driver writes this id into its files, and refuses
@@ -149,13 +178,11 @@ export interface DriverDefinition {
 /** Returns the definition of a driver whose options are of the kind `options`. */
 export function defineDriver<Options>(definition: {
   readonly options: Kind<Options>;
-  readonly rights: readonly Right[];
   create(options: Options, id: string): Driver;
 }): DriverDefinition {
-  const { options, rights, create } = definition;
+  const { options, create } = definition;
   return {
     options,
-    rights,
     create(given, id) {
       const parsed = options.parse(given);
       if ('problem' in parsed) throw new TypeError(`The options of a driver ${parsed.problem}`);

@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { rightsOf } from '../domain/brands/brand.ts';
 import {
   byMember,
+  grantsOf,
   isSameSet,
   withKept,
   type DesiredKey,
@@ -13,22 +15,30 @@ import { signalWithin } from '../net/deadline.ts';
 import {
   DriverError,
   DuplicateKeyError,
+  nameTaken,
+  requirements,
+  unmet,
   type Difference,
   type Driver,
   type Requirement,
 } from './driver.ts';
-import { readKeysOf, withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
+import {
+  readKeysOf,
+  withoutSecrets,
+  type FileServer,
+  type Loaded,
+  type StampForm,
+} from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
 import { newSlicer } from './slices.ts';
 
 /** The time limits for a server to show what it has loaded, and to load its configuration. */
 const [INSPECT_MS, LOAD_MS] = [5000, 10_000];
 
-/**
- * The line with the stamp of the last delivery. For BIND, the stamp is the name of a key, so that
- * `rndc tsig-list` shows it.
- */
-const STAMP_LINE = /^(?:# Stamp: |key "-tsigil-)([0-9a-f]{16})\b.*\n/m;
+const COMMENT: StampForm = {
+  pattern: /^# Stamp: ([0-9a-f]{16})\n/m,
+  write: (stamp) => `# Stamp: ${stamp}\n`,
+};
 
 /** The file that `apply` would write. */
 interface Plan {
@@ -51,7 +61,8 @@ interface Plan {
  */
 export function createFileDriver(given: FileServer, options: FileOptions, id: string): Driver {
   const server = withTimeLimits(given);
-  const { program } = server;
+  const { brand, stamp: stampForm = COMMENT } = server;
+  const { title: program } = brand;
   const file = createIncludeFile(options, id);
   /** The digest of the content that the server has loaded, as this process last checked it. */
   let digest: string | undefined;
@@ -120,17 +131,24 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     slicer: Slicer,
   ): Promise<string> => {
     const parts: string[] = [];
-    const rendered = server.render(state, others, server.lists(former));
+    const lists = grantsOf(state, {
+      rights: rightsOf(brand),
+      zoneRights: server.zoneRights ?? rightsOf(brand),
+      lists: server.lists(former),
+      others: new Set(others.map(({ name }) => name)),
+    });
+    await nextIfOver(slicer);
+    const rendered = server.render([...state.keys, ...others], lists);
     await eachInSlices(slicer, rendered, (part) => parts.push(part));
     await nextIfOver(slicer);
     const content = parts.join('');
     await nextIfOver(slicer);
     const { stamps = [] } = state;
-    const [line = '', carried] = STAMP_LINE.exec(former) ?? [];
+    const [line = '', carried] = stampForm.pattern.exec(former) ?? [];
     const isKnown = carried !== undefined && (stamps.includes(carried) || stamps[0] === undefined);
     if (isKnown && former === `${file.header}\n${line}${content}`) return former;
     const stamp = stamps[0] ?? randomBytes(8).toString('hex');
-    return `${file.header}\n${server.stampLine?.(stamp) ?? `# Stamp: ${stamp}\n`}${content}`;
+    return `${file.header}\n${stampForm.write(stamp)}${content}`;
   };
 
   const isLoaded = ({ former, content, loaded, ours }: Plan) =>
@@ -220,7 +238,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       await recheckRefused(signal, new Set());
       for (let isFirst = true; ; isFirst = false) {
         const planned = await plan(state, owned, signal);
-        const problems = planned.taken.map(nameTaken);
+        const problems = planned.taken.map((key) => nameTaken(brand, key));
         if (isLoaded(planned)) return { changed: false, problems };
         if (isFirst) await intend?.(planned.keys);
         const names = await replace(planned, state, signal);
@@ -265,22 +283,18 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     },
 
     async stamp() {
-      return STAMP_LINE.exec((await file.read()) ?? '')?.[1];
+      return stampForm.pattern.exec((await file.read()) ?? '')?.[1];
     },
 
     async check(signal) {
       const replaceable = await file.check();
       const requirement = `The control channel of ${program} accepts commands.`;
-      try {
+      const others = await requirements(requirement, async () => {
         const loaded = await server.inspect(signal);
         const more = (await server.check?.(signal)) ?? [];
-        return [replaceable, { requirement, ok: true }, ...(await checkInclude(loaded)), ...more];
-      } catch (error) {
-        if (!(error instanceof DriverError)) throw error;
-        const { message: problem, hint } = error;
-        const unmet = { requirement, ok: false, problem };
-        return [replaceable, { ...unmet, ...(hint === undefined ? {} : { hint }) }];
-      }
+        return [...(await checkInclude(loaded)), ...more];
+      });
+      return [replaceable, ...others];
     },
   };
 
@@ -313,14 +327,9 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const keys = await keysIn(content, newSlicer());
     if (keys.size === 0) return [];
     const requirement = `${program} has loaded '${options.file}'.`;
-    if (loaded.has(content, keys)) return [{ requirement, ok: true }];
-    const { message: problem, hint = '' } = notIncluded();
-    return [{ requirement, ok: false, problem, hint }];
-  }
-
-  function nameTaken({ id: key, name }: DesiredKey) {
-    const message = `${program} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
-    return { id: key, code: 'name_taken' as const, message };
+    return [
+      loaded.has(content, keys) ? { requirement, ok: true } : unmet(requirement, notIncluded()),
+    ];
   }
 }
 

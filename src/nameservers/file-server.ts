@@ -1,4 +1,5 @@
-import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
+import type { Brand, Right } from '../domain/brands/brand.ts';
+import type { AccessLists, DesiredKey } from '../domain/delivery/desired-state.ts';
 import type { Key } from '../domain/key-formats/key.ts';
 import { KeyFileError, type Entry } from '../domain/key-formats/reader.ts';
 import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
@@ -6,24 +7,24 @@ import { DriverError, type Requirement } from './driver.ts';
 
 /** A name server that reads its keys from a file that its configuration includes. */
 export interface FileServer {
-  /** The name of the program, for messages. */
-  readonly program: string;
+  readonly brand: Brand;
+  /**
+   * The rights for which each zone has an access list in the file, even without keys. The default is
+   * all rights of the brand.
+   */
+  readonly zoneRights?: readonly Right[];
   /** The text with which each key begins in the content that `render` returns. */
   readonly keyStart: string;
   /**
    * Reads the keys of the file, or of a part that begins with `keyStart`. May throw `KeyFileError`.
    */
   readKeys(content: string): readonly Entry[];
-  /**
-   * Returns the new content of the file after the stamp, in many parts. `others` are further keys.
-   * `lists` are the access lists of the current content. The new content must define all of them,
-   * because the configuration may refer to them, with those of `others` that they have.
-   */
-  render(state: DesiredState, others: readonly Key[], lists: AccessLists): Iterable<string>;
-  /** Returns the access lists in the content, with the names of their keys in comparison form. */
+  /** Returns the content of the file after the stamp, in many parts. */
+  render(keys: readonly Key[], lists: AccessLists): Iterable<string>;
+  /** Returns the access lists in the content. */
   lists(content: string): AccessLists;
-  /** Returns the line with the stamp. By default, the line is a comment. */
-  stampLine?(stamp: string): string;
+  /** The form of the stamp in the file. By default, it is a comment. */
+  readonly stamp?: StampForm;
   /**
    * Makes the server read its configuration again. Throws `DriverError`, and `DuplicateKeyError` if
    * the server keeps its former configuration.
@@ -47,8 +48,12 @@ export interface FileServer {
   check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
 
-/** The access lists of a server, with the names of their keys in comparison form. */
-export type AccessLists = ReadonlyMap<string, readonly string[]>;
+/** A text with a stamp of 16 hexadecimal digits. */
+export interface StampForm {
+  /** Matches the text, and captures the stamp. */
+  readonly pattern: RegExp;
+  write(stamp: string): string;
+}
 
 /** What a running server has loaded. */
 export interface Loaded {

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { enumeration, text } from '../domain/model/field.ts';
 import { described, optional, withDefault } from '../domain/model/object.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
-import { DriverError, type Requirement } from './driver.ts';
+import { DriverError, unmet, type Requirement } from './driver.ts';
 
 /** The members of a driver's options for the file that it writes. */
 export const FILE_MEMBERS = {
@@ -117,13 +117,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
         await ownerOf(options);
         return { requirement, ok: true };
       } catch (cause) {
-        const { message, hint } = cause instanceof DriverError ? cause : notWritable(cause);
-        return {
-          requirement,
-          ok: false,
-          problem: message,
-          ...(hint === undefined ? {} : { hint }),
-        };
+        return unmet(requirement, cause instanceof DriverError ? cause : notWritable(cause));
       }
     },
   };

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BRAND_NAMES } from '../../src/domain/brands/brands.ts';
 import { readAgentFile } from '../../src/config/agent/agent-file.ts';
 import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
@@ -18,7 +19,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test.each(['bind', 'knot', 'nsd', 'powerdns'])(
+test.each(BRAND_NAMES)(
   'onboard prints the files and commands for an agent with the driver %s',
   async (driver) => {
     const name = `ns-${driver}`;

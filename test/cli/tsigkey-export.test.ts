@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/key-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
 import { holdsSeveral } from '../../src/domain/key-formats/writer.ts';
 import { SECRET, TSIGKEYS, UNKNOWN_ID, create, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { exportKey } from '../../src/domain/key-formats/formats.ts';
+import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
 import { endOfTurn } from '../harness/client.ts';
 import { NAME_SERVERS } from '../harness/name-servers.ts';

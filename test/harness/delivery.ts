@@ -1,6 +1,7 @@
 import { expect, vi } from 'vitest';
+import { rightsOf } from '../../src/domain/brands/brand.ts';
+import { BRANDS } from '../../src/domain/brands/brands.ts';
 import type { DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
-import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { probeKey } from '../../src/net/probe.ts';
 import type { Brand } from './brands/brand.ts';
 import type { Client } from './client.ts';
@@ -20,7 +21,7 @@ export interface DeliveryServer extends DrivenServer {
 /** Starts a name server to which a service can deliver keys. */
 export async function startDeliveryServer(brand: Brand, name = 'ns1'): Promise<DeliveryServer> {
   const server = await startDrivenServer(brand);
-  const rights = DRIVERS[brand.driver]?.rights ?? [];
+  const rights = rightsOf(BRANDS[brand.driver]);
   return {
     ...server,
     name,

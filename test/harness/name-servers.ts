@@ -9,7 +9,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { queryOverUdp } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
-import { exportKey } from '../../src/domain/key-formats/formats.ts';
+import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
 import { recordSecret } from './evidence.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './tools.ts';

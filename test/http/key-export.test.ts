@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { ResponseObject } from '../../src/http/openapi/document.ts';
 import { keyExport } from '../../src/domain/actions/key-export.ts';
 import { actionPaths } from '../../src/http/openapi/actions.ts';

@@ -5,6 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { rightsOf, type Brand } from '../../src/domain/brands/brand.ts';
+import { BRAND_NAMES, BRANDS, findBrand } from '../../src/domain/brands/brands.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights, verifyExpectations } from '../../src/net/probe.ts';
 import { parse } from 'yaml';
@@ -312,6 +314,18 @@ function readPage(name: string): string {
   return page?.text ?? '';
 }
 
+test('docs/delivery.md lists each brand with its page, and what it supports', () => {
+  const page = readDocuments().find(({ path }) => path === 'docs/delivery.md')?.text ?? '';
+  const rows = Object.entries(BRANDS).map(([name, { title, supports }]: [string, Brand]) => {
+    const cells = [supports.transfer, supports.update, supports.unknownKeys].map((answer) =>
+      answer === true ? 'Yes.' : `No. ${answer}.`,
+    );
+    return `| [${title}](nameservers/${name}.md) | \`${name}\` | ${cells.join(' | ')} |`;
+  });
+  expect(page.split('\n').filter((line) => line.startsWith('| ['))).toEqual(rows);
+  expect(Object.keys(CASES)).toEqual(expect.arrayContaining(BRAND_NAMES));
+});
+
 describe('docs/nameservers', () => {
   for (const [name, recipe] of Object.entries(CASES)) {
     test.runIf(recipe.isInstalled())(
@@ -326,7 +340,8 @@ describe('docs/nameservers', () => {
         });
         onTestFinished(() => server.remove());
         const definition = DRIVERS[recipe.page ?? name];
-        const rights = definition?.rights ?? [];
+        const brand = findBrand(recipe.page ?? name);
+        const rights = brand === undefined ? [] : rightsOf(brand);
         const driver = definition?.create(recipe.options(server), 'id');
         const signal = AbortSignal.timeout(20_000);
         const keys = [newKey({ rights }), newKey({ rights, zones: [ZONE] })];

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rightsOf } from '../../src/domain/brands/brand.ts';
+import { BRANDS } from '../../src/domain/brands/brands.ts';
 import type { DesiredKey, DesiredState, Right } from '../../src/domain/delivery/desired-state.ts';
 import { RIGHTS } from '../../src/domain/delivery/desired-state.ts';
 import type { Difference, Driver } from '../../src/nameservers/driver.ts';
@@ -68,7 +70,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
   describe.runIf(recipe.isInstalled())(`the driver for ${recipe.name}`, () => {
     const definition = DRIVERS[recipe.driver];
     if (definition === undefined) throw new Error(`There is no driver ${recipe.driver}`);
-    const { rights } = definition;
+    const rights = rightsOf(BRANDS[recipe.driver]);
     let current: Session | undefined;
     const session = () => {
       if (current === undefined) throw new Error('The server has not started');

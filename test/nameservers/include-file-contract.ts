@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { rightsOf } from '../../src/domain/brands/brand.ts';
+import { BRANDS } from '../../src/domain/brands/brands.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { contentOf, ZONES } from '../harness/driven-server.ts';
@@ -15,7 +17,7 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
   if (definition === undefined || recipe.include === undefined)
     throw new Error(`There is no driver ${recipe.driver} with a file`);
   const { file, main, withoutInclude } = recipe.include;
-  const { rights } = definition;
+  const rights = rightsOf(BRANDS[recipe.driver]);
   const soon = () => AbortSignal.timeout(10_000);
   const pathOf = () => join(session().server.folder, file);
   const create = (more: object = {}, id?: string) =>

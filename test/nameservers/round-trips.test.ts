@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparisonForm } from '../../src/domain/text/dns-name.ts';
-import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/key-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
 import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Check, Verdict } from '../../src/domain/dns/key-check.ts';
 import { decodeMessage, encodeMessage, FLAGS } from '../../src/domain/dns/message.ts';
 import { signMessage } from '../../src/domain/dns/tsig.ts';
-import { exportKey } from '../../src/domain/key-formats/formats.ts';
+import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
 import { diagnoseKey, type ProbeTarget } from '../../src/net/probe.ts';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exportKey } from '../../src/domain/key-formats/formats.ts';
+import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import { createAgent, type TestAgent } from '../harness/agent.ts';
 import { bind } from '../harness/brands/bind.ts';
 import {

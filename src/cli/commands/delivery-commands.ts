@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { REPORTING_UNKNOWN_KEYS } from '../../domain/brands/brands.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { NAME_SERVER_CHECK, RESUMED } from '../../domain/delivery/responses.ts';
@@ -99,12 +100,11 @@ export function addReconcile(parent: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Adds the command that removes a key of a PowerDNS server that the database lacks. */
 export function addKeyRemoval(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('remove-key')
     .description(
-      'remove a key from a PowerDNS server that the database lacks: one of unknown_keys of the nameserver',
+      `remove a key from a ${REPORTING_UNKNOWN_KEYS} server that the database lacks: one of unknown_keys of the nameserver`,
     )
     .argument('<nameserver>', 'id or name of the nameserver')
     .argument('<key>', 'name of the key')

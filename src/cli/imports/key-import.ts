@@ -1,7 +1,8 @@
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
-import { isOwnKey, OWN_KEY } from '../../domain/key-formats/own-keys.ts';
+import { isOwnKey } from '../../domain/brands/brands.ts';
+import { OWN_KEY } from '../../domain/key-formats/read-bind.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, type Connection } from '../service/client.ts';

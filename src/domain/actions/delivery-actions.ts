@@ -1,3 +1,4 @@
+import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
 import { DESIRED_EXAMPLE, OBSERVED_EXAMPLE } from '../delivery/agent-examples.ts';
 import { DESIRED, OBSERVED, RENEWAL } from '../delivery/agent-protocol.ts';
 import {
@@ -196,8 +197,7 @@ export const DELIVERY_ACTIONS = [
     right: `${nameServer.collection}:update`,
     operationId: 'remove_nameserver_key',
     summary: 'Remove an unknown key from a name server',
-    description:
-      'Removes one of the keys in `unknown_keys` from a PowerDNS server, with its rights in all zones. The database does not have this key.',
+    description: `Removes one of the keys in \`unknown_keys\` from a ${REPORTING_UNKNOWN_KEYS} server, with its rights in all zones. The database does not have this key.`,
     type: nameServer,
     errors: ['bad_request'],
     body: {

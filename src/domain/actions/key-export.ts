@@ -1,6 +1,6 @@
 import { defineAction } from './action.ts';
 import { getResource } from '../operations/collection.ts';
-import { EXPORT_FORMATS, exportKey } from '../key-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey } from '../export-formats/formats.ts';
 import { enumeration } from '../model/field.ts';
 import { requireReveal } from '../resources/policy.ts';
 import { tsigkey } from '../resources/tsigkey.ts';

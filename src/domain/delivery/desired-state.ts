@@ -1,7 +1,7 @@
+import { listName, type Right } from '../brands/brand.ts';
 import { keyProblems } from '../key-formats/key.ts';
-import type { Right } from '../resources/name-server.ts';
 
-export { RIGHTS, type Right } from '../resources/name-server.ts';
+export { RIGHTS, type Right } from '../brands/brand.ts';
 
 /** A key that a name server should accept. */
 export interface DesiredKey {
@@ -53,10 +53,49 @@ export interface DesiredState {
   readonly isHeld?: boolean;
 }
 
+/** The access lists of a name server, with the names of their keys in comparison form. */
+export type AccessLists = ReadonlyMap<string, readonly string[]>;
+
 /** Returns the names of the access lists that contain a key on a name server. */
-export function listsOf({ rights, zones }: Pick<DesiredKey, 'rights' | 'zones'>): string[] {
-  const ends = zones === 'all' ? [''] : zones.map((zone) => `-${zone}`);
-  return rights.flatMap((right) => ends.map((end) => `tsigil-${right}${end}`));
+function listsOf({ rights, zones }: Pick<DesiredKey, 'rights' | 'zones'>): string[] {
+  return rights.flatMap((right) =>
+    zones === 'all' ? [listName(right)] : zones.map((zone) => listName(right, zone)),
+  );
+}
+
+/** What a name server has besides the keys of a state. */
+interface Present {
+  /** The rights that keys can have on the name server. */
+  readonly rights: readonly Right[];
+  /** The rights for which each zone has a list, even without keys. The default is all rights. */
+  readonly zoneRights?: readonly Right[];
+  /** The lists that the name server has. They stay, because its configuration may refer to them. */
+  readonly lists?: AccessLists;
+  /** The names of further keys, which stay in these lists. */
+  readonly others?: ReadonlySet<string>;
+}
+
+/** Returns the access lists that a name server should have. */
+export function grantsOf(
+  { zones, keys }: Pick<DesiredState, 'zones' | 'keys'>,
+  { rights, zoneRights = rights, lists = new Map(), others = EMPTY }: Present,
+): AccessLists {
+  const granted = new Map<string, string[]>();
+  const membersOf = (list: string): string[] => {
+    const members = granted.get(list) ?? [];
+    granted.set(list, members);
+    return members;
+  };
+  const named = [...zones, ...keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones))];
+  for (const list of listsOf({ rights, zones: 'all' })) membersOf(list);
+  for (const list of listsOf({ rights: zoneRights, zones: named })) membersOf(list);
+  for (const key of keys) {
+    const own = key.rights.filter((right) => rights.includes(right));
+    for (const list of listsOf({ rights: own, zones: key.zones })) membersOf(list).push(key.name);
+  }
+  for (const [list, members] of lists)
+    membersOf(list).push(...members.filter((member) => others.has(member)));
+  return granted;
 }
 
 /** Returns the lists in which `lists` has each member. */

@@ -1,6 +1,7 @@
 import type { AuditEntry } from '../audit/record.ts';
 import type { FoundState } from '../resources/name-server-status.ts';
-import type { NameServer, Right } from '../resources/name-server.ts';
+import type { Right } from '../brands/brand.ts';
+import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { RemovingKeys, ShownRequirement } from './responses.ts';

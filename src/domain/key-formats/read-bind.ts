@@ -1,5 +1,4 @@
 import { comparisonForm } from '../text/dns-name.ts';
-import { isOwnKey, OWN_KEY } from './own-keys.ts';
 import {
   entryOf,
   KeyFileError,
@@ -10,6 +9,15 @@ import {
   type Parts,
   type ReadIncluded,
 } from './reader.ts';
+
+/**
+ * The beginning of the name of the key by which the driver recognises what BIND has loaded. Its
+ * hyphen makes BIND list this key before all others, because no host name begins with one.
+ */
+export const MARKER_START = '-tsigil-';
+
+/** Why an import leaves out a key that a driver creates. */
+export const OWN_KEY = 'Tsigil itself creates this key on the name server';
 
 interface Token extends Origin {
   readonly kind: 'word' | 'quoted' | '{' | '}' | ';';
@@ -39,7 +47,7 @@ export const bindClauses: KeyReader = {
       const use =
         uses.get(comparable) ??
         FILE_USES[fileName(token.file?.path ?? path)] ??
-        (isOwnKey(comparable) ? OWN_KEY : undefined);
+        (comparable.startsWith(MARKER_START) ? OWN_KEY : undefined);
       return use === undefined
         ? entryOf(token, parts)
         : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };

@@ -1,3 +1,4 @@
+import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
 import { anyText, enumeration, integer, list, nullable, text } from '../model/field.ts';
 import { described, responseObject } from '../model/object.ts';
 import { defineFields } from '../model/resource.ts';
@@ -73,7 +74,7 @@ export const statusFields = defineFields({
   unknown_keys: serviceField(
     NAMES,
     [],
-    'The names of keys on a PowerDNS server that the database lacks, at most 1,000.',
+    `The names of keys on a ${REPORTING_UNKNOWN_KEYS} server that the database lacks, at most 1,000.`,
     ['former-key'],
   ),
   error_code: serviceField(

@@ -1,3 +1,5 @@
+import { BRAND_NAMES, BRANDS } from '../brands/brands.ts';
+import { RIGHTS, rightsOf, type Brand } from '../brands/brand.ts';
 import { boolean, enumeration, list, text, uuid } from '../model/field.ts';
 import { defineFields, defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
 import { dnsAddressProblem } from '../text/dns-address.ts';
@@ -6,14 +8,10 @@ import { statusFields } from './name-server-status.ts';
 import { DEFAULT_POOL_ID, pool } from './pool.ts';
 import { hostName, note, optionalField } from './shared-fields.ts';
 
-/** The programs whose keys the service can manage. */
-export const DRIVERS = ['bind', 'knot', 'nsd', 'powerdns'] as const;
-
-/** The rights that keys can have on a name server: transfers and dynamic updates (RFC 2136). */
-export const RIGHTS = ['transfer', 'update'] as const;
-
-/** A right that keys have on a name server. */
-export type Right = (typeof RIGHTS)[number];
+/** Why some programs do not support a right. */
+const REASONS = Object.values(BRANDS).flatMap(({ supports }: Brand) =>
+  RIGHTS.map((right) => supports[right]).filter((reason) => reason !== true),
+);
 
 const fields = defineFields({
   name: {
@@ -31,7 +29,7 @@ const fields = defineFields({
     onCreate: 'required',
   },
   driver: {
-    ...enumeration(DRIVERS),
+    ...enumeration(BRAND_NAMES),
     description: 'The program that the name server runs.',
     example: 'bind',
     onCreate: 'required',
@@ -45,8 +43,12 @@ const fields = defineFields({
   },
   rights: {
     ...list(enumeration(RIGHTS), 1, 2),
-    description:
-      'The rights of the keys on this name server: `transfer`, `update` or both. NSD does not support updates.',
+    description: [
+      'The rights of the keys on this name server: `transfer`, `update` or both',
+      ...REASONS,
+    ]
+      .map((sentence) => `${sentence}.`)
+      .join(' '),
     example: ['transfer'],
     onCreate: { default: ['transfer'] },
   },
@@ -98,15 +100,14 @@ export const nameServer = defineResource({
   refusals: { create: ['no_valid_pool_found'], update: ['no_valid_pool_found'] },
   problems(given, _settings, current) {
     const driver = current?.driver ?? given.driver;
-    const rights = given.rights ?? current?.rights ?? [];
-    return driver === 'nsd' && rights.includes('update')
-      ? [
-          {
-            path: ['rights'],
-            message: 'must be only transfer, because NSD does not support dynamic updates',
-            validator: 'not_allowed',
-          },
-        ]
-      : [];
+    if (driver === undefined) return [];
+    const brand: Brand = BRANDS[driver];
+    return (given.rights ?? current?.rights ?? [])
+      .filter((right) => brand.supports[right] !== true)
+      .map((right) => ({
+        path: ['rights'],
+        message: `must be only ${rightsOf(brand).join(' or ')}, because ${brand.supports[right]}`,
+        validator: 'not_allowed',
+      }));
   },
 });

@@ -1,3 +1,4 @@
+import { BRANDS } from '../../domain/brands/brands.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { ApiDocument, Paths } from './document.ts';
@@ -27,7 +28,11 @@ const GUIDES: Readonly<Record<string, readonly [file: string, title: string]>> =
   audit: ['audit.md', 'Audit trail'],
 };
 
-const DESCRIPTION = `Tsigil keeps the TSIG keys of an organisation in one place, and delivers them: a key that you create for a pool or a zone works on its name servers within about a second, and a key that you delete is refused there just as soon. BIND, Knot, NSD and PowerDNS can receive keys.
+const RECEIVERS = new Intl.ListFormat('en-GB').format(
+  Object.values(BRANDS).map(({ title }) => title),
+);
+
+const DESCRIPTION = `Tsigil keeps the TSIG keys of an organisation in one place, and delivers them: a key that you create for a pool or a zone works on its name servers within about a second, and a key that you delete is refused there just as soon. ${RECEIVERS} can receive keys.
 
 Besides keys, Tsigil stores the name servers, the pools that they form, the zones that they serve, and the top-level domains under which zones can be created.
 

@@ -1,20 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { knot as brand, NO_ADDRESS } from '../../domain/brands/knot.ts';
 import {
   byMember,
+  grantsOf,
   isSameSet,
-  listsOf,
   RIGHTS,
   withKept,
   type DesiredKey,
   type DesiredState,
-  type Right,
 } from '../../domain/delivery/desired-state.ts';
 import type { Key } from '../../domain/key-formats/key.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { DriverError, type Difference, type Driver } from '../driver.ts';
+import {
+  DriverError,
+  nameTaken,
+  requirements,
+  unmet,
+  type Difference,
+  type Driver,
+} from '../driver.ts';
 import { withoutSecrets } from '../file-server.ts';
 import { knotControl, knotErrors, type KnotConnection, type KnotUnit } from './knot-control.ts';
-import { keysOf, NO_ADDRESS } from './knot-file.ts';
+import { keysOf } from './knot-file.ts';
 
 /** How long a transaction of another client may stay open before it counts as abandoned. */
 const TRANSACTION_MS = 2000;
@@ -90,7 +97,7 @@ export function createKnotDatabase(controlSocket: string): Driver {
   return {
     async apply(state, owned, signal, intend) {
       const { keys, taken, commands } = await plan(state, owned, signal);
-      const problems = taken.map(nameTaken);
+      const problems = taken.map((key) => nameTaken(brand, key));
       if (commands.length === 0 && !abandoned) return { changed: false, problems };
       await intend?.(keys);
       const end = Date.now() + TRANSACTION_MS;
@@ -114,25 +121,19 @@ export function createKnotDatabase(controlSocket: string): Driver {
 
     async check(signal) {
       const requirement = 'The control channel of Knot DNS accepts commands.';
-      try {
+      return requirements(requirement, async () => {
         const used = await connected(signal, async (connection) => {
           const read = (section: string) =>
             connection.run({ command: 'conf-read', section, item: 'acl' });
           return [...(await read('template')), ...(await read('zone'))];
         });
-        const named = used.some(({ data }) => data === 'tsigil-transfer');
         const rule = "A template or a zone names the rule 'tsigil-transfer'.";
-        const problem = "No template and no zone names the rule 'tsigil-transfer'.";
+        if (used.some(({ data }) => data === 'tsigil-transfer'))
+          return [{ requirement: rule, ok: true }];
+        const message = "No template and no zone names the rule 'tsigil-transfer'.";
         const hint = "Run 'knotc conf-set' for the item `acl` of the template or of each zone.";
-        return [
-          { requirement, ok: true },
-          named ? { requirement: rule, ok: true } : { requirement: rule, ok: false, problem, hint },
-        ];
-      } catch (error) {
-        if (!(error instanceof DriverError)) throw error;
-        const { message: problem, hint = '' } = error;
-        return [{ requirement, ok: false, problem, hint }];
-      }
+        return [unmet(rule, { message, hint })];
+      });
     },
   };
 }
@@ -154,16 +155,17 @@ function planOf(
   const others = new Set(
     state.isHeld ? [...ours].filter((name) => !owned.has(name) && !names.has(name)) : [],
   );
-  const wanted = wantedRules(keys, rules, others);
-  const [before, after] = [rules, wanted].map((each) =>
-    byMember(new Map([...each].map(([id, { keys: members }]) => [id, members]))),
-  );
+  const listed = new Map([...rules].map(([id, { keys: members }]) => [id, [...members]]));
+  const lists = new Map([...listed].filter(([id]) => /^tsigil-(?:transfer|update)\b/.test(id)));
+  const granted = { zones: [], keys };
+  const wanted = grantsOf(granted, { rights: RIGHTS, zoneRights: [], lists, others });
+  const [before, after] = [byMember(listed), byMember(wanted)];
   const differences: Difference[] = [];
   const first: KnotUnit[] = [];
   for (const key of keys) {
     const { kind = 'changed', commands } = keyChange(key, present.get(key.name));
     first.push(...commands);
-    if (commands.length > 0 || !isSameSet(before?.get(key.name), after?.get(key.name)))
+    if (commands.length > 0 || !isSameSet(before.get(key.name), after.get(key.name)))
       differences.push({ kind, key: key.name, message: MESSAGES[kind] });
   }
   const extra = [...present.keys()].filter(
@@ -171,8 +173,8 @@ function planOf(
   );
   for (const key of extra) differences.push({ kind: 'extra', key, message: MESSAGES.extra });
   const changes: KnotUnit[] = [];
-  for (const [id, { right, keys: members }] of wanted) {
-    const commands = ruleCommands(id, right, members, rules.get(id));
+  for (const [id, members] of wanted) {
+    const commands = ruleCommands(id, new Set(members), rules.get(id));
     changes.push(...commands);
     if (commands.length > 0)
       differences.push({
@@ -218,42 +220,12 @@ function keyChange(
 }
 
 /**
- * Returns the rules with their keys: the rules that keys need, and the rules that exist. Keys in
- * `others` stay in their rules.
- */
-function wantedRules(
-  keys: readonly DesiredKey[],
-  rules: ReadonlyMap<string, Rule>,
-  others: ReadonlySet<string>,
-) {
-  const wanted = new Map<string, { readonly right: Right; readonly keys: Set<string> }>();
-  const ruleOf = (id: string) => {
-    const right: Right = id.startsWith('tsigil-update') ? 'update' : 'transfer';
-    const rule = wanted.get(id) ?? { right, keys: new Set<string>() };
-    wanted.set(id, rule);
-    return rule;
-  };
-  for (const id of listsOf({ rights: RIGHTS, zones: 'all' })) ruleOf(id);
-  for (const [id, { keys: members }] of rules) {
-    if (!/^tsigil-(?:transfer|update)\b/.test(id)) continue;
-    const rule = ruleOf(id); // an existing rule stays, because a zone may refer to it
-    for (const name of members) if (others.has(name)) rule.keys.add(name);
-  }
-  for (const key of keys) for (const id of listsOf(key)) ruleOf(id).keys.add(key.name);
-  return wanted;
-}
-
-/**
  * Returns the commands that change a rule. In Knot, a rule without keys matches every unsigned
  * request. Without keys, a rule of Tsigil therefore denies only an address from which no request
  * comes.
  */
-function ruleCommands(
-  id: string,
-  right: Right,
-  wanted: ReadonlySet<string>,
-  rule: Rule | undefined,
-): KnotUnit[] {
+function ruleCommands(id: string, wanted: ReadonlySet<string>, rule: Rule | undefined): KnotUnit[] {
+  const right = id.startsWith('tsigil-update') ? 'update' : 'transfer';
   const of = (command: string, item?: string, data?: string): KnotUnit => ({
     command,
     section: 'acl',
@@ -324,9 +296,4 @@ function refused(error: string, { command = '', section, item, id }: KnotUnit): 
     `Knot DNS refused '${command}'${place}: ${error}.`,
     "Run 'knotc conf-read' on the server, and read the log of Knot DNS.",
   );
-}
-
-function nameTaken({ id, name }: DesiredKey) {
-  const message = `Knot DNS already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
-  return { id, code: 'name_taken' as const, message };
 }

@@ -1,14 +1,10 @@
-import {
-  listsOf,
-  RIGHTS,
-  type DesiredState,
-  type Right,
-} from '../../domain/delivery/desired-state.ts';
+import { knot as brand, knotKey, knotRule } from '../../domain/brands/knot.ts';
+import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { knotSections } from '../../domain/key-formats/read-knot.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
-import { hasKeys, type AccessLists, type FileServer } from '../file-server.ts';
+import { hasKeys, type FileServer } from '../file-server.ts';
 import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
 
 /** The beginning of a key or of an access rule in the file. */
@@ -26,7 +22,7 @@ export function knotFile(controlSocket: string): FileServer {
       knotControl({ path: controlSocket }, signal, (connection) => connection.run(command)),
     );
   return {
-    program: 'Knot DNS',
+    brand,
     keyStart: KEY_START,
     readKeys: (content) =>
       knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content),
@@ -65,14 +61,6 @@ export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
   return new Map(keys.map((key) => [key.name, key]));
 }
 
-/**
- * The address in a rule without keys. No request comes from this address. In Knot, a rule without
- * keys matches every unsigned request. A rule with only `deny: on` matches every request, so later
- * rules would have no effect.
- */
-export const NO_ADDRESS = '0.0.0.0/32';
-const EMPTY = `address: ${NO_ADDRESS}\n    deny: on`;
-
 /** Returns the rules in the content of a file. */
 function listsIn(content: string): AccessLists {
   const rules = content.matchAll(/^ {2}- id: "(tsigil-[a-z0-9._-]+)"\n {4}action: .*\n {4}(.*)$/gm);
@@ -86,34 +74,9 @@ function listsIn(content: string): AccessLists {
   );
 }
 
-/**
- * Returns the keys and rules. A rule stays in the file when its zone is deleted, because a zone may
- * still refer to it.
- */
-function* render(
-  { zones, keys }: DesiredState,
-  others: readonly Key[],
-  present: AccessLists,
-): Iterable<string> {
-  const rules = new Map<string, string[]>();
-  const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
-  for (const scope of ['all', ...[...zones, ...named].map((zone) => [zone])] as const)
-    for (const name of listsOf({ rights: RIGHTS, zones: scope })) rules.set(name, []);
-  const kept = new Set(others.map(({ name }) => name));
-  for (const [name, members] of present)
-    rules.set(
-      name,
-      members.filter((member) => kept.has(member)),
-    );
-  for (const key of keys) for (const name of listsOf(key)) rules.get(name)?.push(key.name);
-  if (keys.length + others.length > 0) yield 'key:\n';
-  for (const { name, algorithm, secret } of [...keys, ...others])
-    yield `  - id: "${name}."\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`;
+function* render(keys: readonly Key[], lists: AccessLists): Iterable<string> {
+  if (keys.length > 0) yield 'key:\n';
+  for (const key of keys) yield knotKey(key);
   yield 'acl:\n';
-  for (const [name, members] of rules) {
-    const right: Right = name.startsWith('tsigil-update') ? 'update' : 'transfer';
-    const access =
-      members.length === 0 ? EMPTY : `key: [${members.map((key) => `"${key}."`).join(', ')}]`;
-    yield `  - id: "${name}"\n    action: ${right}\n    ${access}\n`;
-  }
+  for (const [name, members] of lists) yield knotRule(name, members);
 }

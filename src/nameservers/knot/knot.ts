@@ -1,8 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { RIGHTS } from '../../domain/delivery/desired-state.ts';
 import { described, object, optional, withDefault } from '../../domain/model/object.ts';
-import { defineDriver, DriverError, type Driver } from '../driver.ts';
+import { defineDriver, DriverError, unmet, type Driver } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
 import { createKnotDatabase } from './knot-database.ts';
@@ -31,7 +30,6 @@ const DEFAULT_DATABASE = '/var/lib/knot/confdb';
  */
 export const knot = defineDriver({
   options,
-  rights: RIGHTS,
   create({ controlSocket, file, ...others }, id) {
     const database = createKnotDatabase(controlSocket);
     const text =
@@ -62,8 +60,7 @@ export const knot = defineDriver({
         } catch (error) {
           if (!(error instanceof DriverError)) throw error;
           const requirement = 'The options fit the configuration of Knot DNS.';
-          const { message: problem, hint = '' } = error;
-          return [{ requirement, ok: false, problem, hint }];
+          return [unmet(requirement, error)];
         }
       },
     };

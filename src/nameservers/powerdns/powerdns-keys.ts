@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
-import { OWN_KEYS } from '../../domain/key-formats/own-keys.ts';
+import { powerdns } from '../../domain/brands/powerdns.ts';
 import { DriverError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
 
@@ -33,7 +33,7 @@ const STAMP_OCTETS = 24;
 export function stampKey(id: string, stamp: string) {
   const secret = Buffer.concat([randomBytes(STAMP_OCTETS), Buffer.from(stamp, 'hex')]);
   return {
-    name: `${OWN_KEYS.powerdns}${id}`,
+    name: `${powerdns.ownKeys}${id}`,
     algorithm: 'hmac-sha256',
     secret: secret.toString('base64'),
   };
@@ -41,7 +41,7 @@ export function stampKey(id: string, stamp: string) {
 
 /** Reads the stamp of the name server with this id. Throws `DriverError`. */
 export async function readStamp(api: PowerdnsApi, id: string): Promise<string | undefined> {
-  const found = await api.key(`${OWN_KEYS.powerdns}${id}`);
+  const found = await api.key(`${powerdns.ownKeys}${id}`);
   return found && Buffer.from(found.secret, 'base64').subarray(STAMP_OCTETS).toString('hex');
 }
 

@@ -1,8 +1,8 @@
+import { listName, RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import {
-  RIGHTS,
+  grantsOf,
   type DesiredKey,
   type DesiredState,
-  type Right,
 } from '../../domain/delivery/desired-state.ts';
 import type { Difference } from '../driver.ts';
 import { withUpdateKeys, type Grants } from './powerdns-grants.ts';
@@ -32,22 +32,12 @@ export interface Plan {
 /** Returns a function that returns the names of the keys that a zone must accept. */
 export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): Plan['wanted'] {
   const managed = new Set(state.zones);
-  const select = (right: Right) => {
-    const own = keys.filter(({ rights }) => rights.includes(right));
-    const shared = own.filter(({ zones }) => zones === 'all').map(({ name }) => name);
-    const local = new Map<string, string[]>();
-    for (const { name, zones } of own)
-      if (zones !== 'all')
-        for (const zone of zones) {
-          const names = local.get(zone) ?? [];
-          local.set(zone, names);
-          names.push(name);
-        }
-    return (zone: string) =>
-      managed.has(zone) ? [...shared, ...(local.get(zone) ?? [])] : (local.get(zone) ?? []);
-  };
-  const [transfer, update] = [select('transfer'), select('update')];
-  return (zone) => ({ transfer: transfer(zone), update: update(zone) });
+  const lists = grantsOf({ zones: [], keys }, { rights: RIGHTS, zoneRights: [] });
+  const names = (right: Right, zone: string) => [
+    ...((managed.has(zone) ? lists.get(listName(right)) : undefined) ?? []),
+    ...(lists.get(listName(right, zone)) ?? []),
+  ];
+  return (zone) => ({ transfer: names('transfer', zone), update: names('update', zone) });
 }
 
 type Wanted = ReturnType<Plan['wanted']>;

@@ -1,16 +1,18 @@
+import { powerdns as brand } from '../../domain/brands/powerdns.ts';
 import {
-  RIGHTS,
   withKept,
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
-import { OWN_KEYS } from '../../domain/key-formats/own-keys.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, withDefault } from '../../domain/model/object.ts';
 import {
   defineDriver,
   DriverError,
   DuplicateKeyError,
+  nameTaken,
+  requirements,
+  unmet,
   type Driver,
   type Requirement,
 } from '../driver.ts';
@@ -60,7 +62,6 @@ const options = object({
  */
 export const powerdns = defineDriver({
   options,
-  rights: RIGHTS,
   create(given, id): Driver {
     const open = createPowerdnsApi(given);
     const { requests, zoneChanges } = given;
@@ -171,7 +172,7 @@ export const powerdns = defineDriver({
         await inParallel(removed, requests, (name) => api.deleteKey(name));
         const [refusal] = refusals;
         if (refusal !== undefined) throw refusal;
-        return { changed: changes > 0, problems: taken.map(nameTaken) };
+        return { changed: changes > 0, problems: taken.map((key) => nameTaken(brand, key)) };
       },
 
       async compare(state, owned, signal) {
@@ -208,31 +209,21 @@ async function checkServer(
   open: (signal: AbortSignal) => Promise<PowerdnsApi>,
   signal: AbortSignal,
 ): Promise<readonly Requirement[]> {
-  const requirement = 'The API of PowerDNS accepts the API key.';
-  try {
+  return requirements('The API of PowerDNS accepts the API key.', async () => {
     const settings = await (await open(signal)).settings();
-    const closed = ['allow-axfr-ips', 'allow-dnsupdate-from'].map((name): Requirement => {
+    return ['allow-axfr-ips', 'allow-dnsupdate-from'].map((name): Requirement => {
       const value = settings.get(name) ?? '';
-      const condition = `The setting \`${name}\` of PowerDNS is empty.`;
-      if (value === '') return { requirement: condition, ok: true };
-      const problem = `PowerDNS accepts requests without a key from ${value}.`;
-      const hint = `Set \`${name}=\` in the configuration of PowerDNS, and restart it.`;
-      return { requirement: condition, ok: false, problem, hint };
+      const requirement = `The setting \`${name}\` of PowerDNS is empty.`;
+      if (value === '') return { requirement, ok: true };
+      return unmet(requirement, {
+        message: `PowerDNS accepts requests without a key from ${value}.`,
+        hint: `Set \`${name}=\` in the configuration of PowerDNS, and restart it.`,
+      });
     });
-    return [{ requirement, ok: true }, ...closed];
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    const { message: problem, hint } = error;
-    return [{ requirement, ok: false, problem, ...(hint === undefined ? {} : { hint }) }];
-  }
+  });
 }
 
 /** Returns whether a key has the stamp of a name server. */
 function isStamp(name: string): boolean {
-  return name.startsWith(OWN_KEYS.powerdns);
-}
-
-function nameTaken({ id, name }: DesiredKey) {
-  const message = `PowerDNS already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
-  return { id, code: 'name_taken' as const, message };
+  return name.startsWith(brand.ownKeys);
 }

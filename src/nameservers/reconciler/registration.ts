@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { findBrand } from '../../domain/brands/brands.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
 import { change } from '../../domain/operations/change.ts';
 import { ServiceError, type Problem } from '../../domain/model/errors.ts';
@@ -74,14 +75,9 @@ const CONFIGURATION: Caller = {
   allProjects: true,
 };
 
-/**
- * The shortest time between two passes that change a BIND server, because a reload delays queries.
- */
-const BIND_INTERVAL_MS = 200;
-
 /** Returns the shortest time between two passes that change a name server, in milliseconds. */
 export function minimumIntervalOf(driver: string): number {
-  return driver === 'bind' ? BIND_INTERVAL_MS : 0;
+  return findBrand(driver)?.minimumIntervalMs ?? 0;
 }
 
 /**

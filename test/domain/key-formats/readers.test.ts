@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exportKey } from '../../../src/domain/key-formats/formats.ts';
+import { exportKey } from '../../../src/domain/export-formats/formats.ts';
 import { canonicalKey } from '../../../src/domain/key-formats/key.ts';
 import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';

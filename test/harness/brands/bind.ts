@@ -61,8 +61,8 @@ ${zones
   edit: ({ folder }, removed, changed) =>
     editFile(join(folder, 'keys', 'tsigil.conf'), (text) =>
       text
-        .replace(new RegExp(`^key "${removed}".*\n`, 'm'), '')
-        .replace(new RegExp(`(key "${changed}".*secret ")[^"]*`), `$1${'A'.repeat(44)}`)
+        .replace(new RegExp(`^key "${removed}" \\{\n(?:\t.*\n)*\\};\n`, 'm'), '')
+        .replace(new RegExp(`(key "${changed}" \\{\n.*\n\tsecret ")[^"]*`), `$1${'A'.repeat(44)}`)
         .replaceAll(`key "${removed}";`, ''),
     ),
   include: {

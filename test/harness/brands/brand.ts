@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { BrandName } from '../../../src/domain/brands/brands.ts';
 import type { DrivenServer, ServerRecipe } from '../driven-server.ts';
 
 /** A name server program, with the options of its driver. */
 export interface Brand extends ServerRecipe {
   /** The name of the driver. */
-  readonly driver: string;
+  readonly driver: BrandName;
   /** Returns whether the program is installed, as `hasProgram` does. */
   isInstalled(): boolean;
   /** Returns the driver's options for a server. */

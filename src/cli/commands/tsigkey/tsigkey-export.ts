@@ -9,7 +9,7 @@ import {
   exportProblems,
   findFormat,
   type KeyFile,
-} from '../../../domain/key-formats/formats.ts';
+} from '../../../domain/export-formats/formats.ts';
 import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
 import { holdsSeveral } from '../../../domain/key-formats/writer.ts';
 import { weaknessOf } from '../../../domain/dns/algorithms.ts';

@@ -1,18 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
-import { listsOf, type DesiredState } from '../domain/delivery/desired-state.ts';
-import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
-import { nsdSections } from '../domain/key-formats/read-nsd.ts';
-import { integer } from '../domain/model/field.ts';
-import { described, object, optional, withDefault } from '../domain/model/object.ts';
-import { comparisonForm } from '../domain/text/dns-name.ts';
-import { withConnection, type Endpoint } from '../net/connection.ts';
-import { describeFault, NetError } from '../net/faults.ts';
-import { driverErrors } from './control.ts';
-import { defineDriver, DriverError, type Requirement } from './driver.ts';
-import { createFileDriver } from './file-driver.ts';
-import { hasKeys, type AccessLists, type FileServer } from './file-server.ts';
-import { FILE_MEMBERS, line } from './include-file.ts';
+import { nsd as brand, nsdKey, nsdPattern } from '../../domain/brands/nsd.ts';
+import type { AccessLists } from '../../domain/delivery/desired-state.ts';
+import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
+import { nsdSections } from '../../domain/key-formats/read-nsd.ts';
+import { integer } from '../../domain/model/field.ts';
+import { described, object, optional, withDefault } from '../../domain/model/object.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { withConnection, type Endpoint } from '../../net/connection.ts';
+import { describeFault, NetError } from '../../net/faults.ts';
+import { driverErrors } from '../control.ts';
+import { defineDriver, DriverError, unmet, type Requirement } from '../driver.ts';
+import { createFileDriver } from '../file-driver.ts';
+import { hasKeys, type FileServer } from '../file-server.ts';
+import { FILE_MEMBERS, line } from '../include-file.ts';
 
 const CONTROL_PORT = 8952;
 
@@ -48,7 +49,6 @@ const options = object({
  */
 export const nsd = defineDriver({
   options,
-  rights: ['transfer'],
   create(given, id) {
     const { controlHost: host, controlPort: port, controlSocket: path } = given;
     const place = `The control channel of NSD at ${host === undefined ? `'${path}'` : `${host} port ${port}`}`;
@@ -61,7 +61,7 @@ export const nsd = defineDriver({
         ),
       );
     const server: FileServer = {
-      program: 'NSD',
+      brand,
       keyStart: 'key:',
       readKeys: (content) => nsdSections.read(content),
       render,
@@ -150,9 +150,10 @@ async function checkPlainPort(
     },
   );
   if (!isOpen) return { requirement, ok: true };
-  const problem = 'Anyone who can connect to the port can read the secrets of all keys.';
-  const hint = 'Remove the IP addresses or the Unix socket from `control-interface`.';
-  return { requirement, ok: false, problem, hint };
+  return unmet(requirement, {
+    message: 'Anyone who can connect to the port can read the secrets of all keys.',
+    hint: 'Remove the IP addresses or the Unix socket from `control-interface`.',
+  });
 }
 
 /** Returns the patterns in the content of a file. */
@@ -166,30 +167,7 @@ function listsIn(content: string): AccessLists {
   return new Map([...lists].map(([list, keys]) => [list, [...new Set(keys)]]));
 }
 
-/** A pattern stays in the file when its zone is deleted, because a zone may still refer to it. */
-function* render(
-  { zones, keys }: DesiredState,
-  others: readonly Key[],
-  present: AccessLists,
-): Iterable<string> {
-  const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
-  const rights = ['transfer'] as const;
-  const patterns = new Map<string, string[]>();
-  for (const scope of ['all', [...zones, ...named]] as const)
-    for (const name of listsOf({ rights, zones: scope })) patterns.set(name, []);
-  const kept = new Set(others.map(({ name }) => name));
-  for (const [name, members] of present)
-    patterns.set(
-      name,
-      members.filter((member) => kept.has(member)),
-    );
-  for (const key of keys) for (const name of listsOf(key)) patterns.get(name)?.push(key.name);
-  for (const { name, algorithm, secret } of [...keys, ...others])
-    yield `key:\n    name: "${name}"\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`;
-  for (const [name, members] of patterns) {
-    const grants = members.flatMap((key) =>
-      ['0.0.0.0/0', '::/0'].map((network) => `    provide-xfr: ${network} "${key}"\n`),
-    );
-    yield `pattern:\n    name: "${name}"\n${grants.join('')}`;
-  }
+function* render(keys: readonly Key[], lists: AccessLists): Iterable<string> {
+  for (const key of keys) yield nsdKey(key);
+  for (const [name, members] of lists) yield nsdPattern(name, members);
 }

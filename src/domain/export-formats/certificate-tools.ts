@@ -1,4 +1,4 @@
-import { bindClause } from './name-servers.ts';
+import { bindClause } from '../brands/bind.ts';
 import {
   comments,
   environmentFile,
@@ -7,7 +7,7 @@ import {
   quoted,
   WITHOUT_MD5,
   type KeyWriter,
-} from './writer.ts';
+} from '../key-formats/writer.ts';
 
 /** A Secret for cert-manager. Its comments show the part of an Issuer that refers to the Secret. */
 export const certManagerSecret: KeyWriter = {

@@ -1,8 +1,8 @@
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
-import type { Key } from '../domain/key-formats/key.ts';
-import { withConnection, type Endpoint, type Connection } from '../net/connection.ts';
-import { NetError } from '../net/faults.ts';
-import { DriverError } from './driver.ts';
+import type { Key } from '../../domain/key-formats/key.ts';
+import { withConnection, type Endpoint, type Connection } from '../../net/connection.ts';
+import { NetError } from '../../net/faults.ts';
+import { DriverError } from '../driver.ts';
 
 /**
  * A client for the control channel of BIND. Messages are tables of names and values, signed with an

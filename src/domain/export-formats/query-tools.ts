@@ -1,6 +1,12 @@
-import type { Key } from './key.ts';
-import { bindClause } from './name-servers.ts';
-import { EVERY_ALGORITHM, lines, quoted, type KeyListWriter, type KeyWriter } from './writer.ts';
+import { bindClause } from '../brands/bind.ts';
+import type { Key } from '../key-formats/key.ts';
+import {
+  EVERY_ALGORITHM,
+  lines,
+  quoted,
+  type KeyListWriter,
+  type KeyWriter,
+} from '../key-formats/writer.ts';
 
 /** The key file for `-k` of BIND's tools. */
 export const nsupdate: KeyWriter = {

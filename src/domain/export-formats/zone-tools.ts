@@ -1,3 +1,4 @@
+import { bindClause } from '../brands/bind.ts';
 import {
   environmentFile,
   EVERY_ALGORITHM,
@@ -6,7 +7,7 @@ import {
   WITHOUT_MD5,
   type KeyListWriter,
   type KeyWriter,
-} from './writer.ts';
+} from '../key-formats/writer.ts';
 
 /**
  * Environment variables of external-dns. The variables replace flags, so the secret is not on the
@@ -96,4 +97,16 @@ export const kea: KeyListWriter = {
         2,
       ),
     ),
+};
+
+/**
+ * The key file for the property `secrets` of CoreDNS's `tsig` plugin. The file has no comments,
+ * because the plugin rejects them.
+ */
+export const coredns: KeyListWriter = {
+  consumer: 'CoreDNS (`secrets` of its plugin `tsig`)',
+  mediaType: 'text/plain',
+  extension: 'conf',
+  algorithms: WITHOUT_MD5,
+  writeAll: (keys) => keys.map(bindClause).join(''),
 };

@@ -2,7 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ServiceError } from '../../../src/domain/model/errors.ts';
-import { EXPORT_FORMATS, exportKey, exportKeys } from '../../../src/domain/key-formats/formats.ts';
+import {
+  EXPORT_FORMATS,
+  exportKey,
+  exportKeys,
+} from '../../../src/domain/export-formats/formats.ts';
 import {
   canonicalKey,
   isSameKey,

@@ -1,17 +1,14 @@
+import { BRANDS } from '../brands/brands.ts';
+import { canonicalKey, keyProblems, type Key } from '../key-formats/key.ts';
+import { holdsSeveral, type ExportFormat } from '../key-formats/writer.ts';
 import { ServiceError } from '../model/errors.ts';
 import { acmeSh, caddy, certbot, certManagerSecret, lego } from './certificate-tools.ts';
-import { canonicalKey, keyProblems, type Key } from './key.ts';
-import { bind, coredns, knot, nsd, powerdns } from './name-servers.ts';
 import { dnspython, knsupdate, nsupdate } from './query-tools.ts';
-import { holdsSeveral, type ExportFormat } from './writer.ts';
-import { dnscontrol, externalDns, kea, octodns, terraform } from './zone-tools.ts';
+import { coredns, dnscontrol, externalDns, kea, octodns, terraform } from './zone-tools.ts';
 
-/** Every export format, by name. */
+/** Every export format, by name. Each brand of name server has a format with its name. */
 export const EXPORT_FORMATS: Readonly<Record<string, ExportFormat>> = {
-  bind,
-  knot,
-  nsd,
-  powerdns,
+  ...Object.fromEntries(Object.entries(BRANDS).map(([name, { exports }]) => [name, exports])),
   coredns,
   nsupdate,
   knsupdate,

@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { RIGHTS } from '../domain/delivery/desired-state.ts';
-import { canonicalKey, keyProblems, type Key } from '../domain/key-formats/key.ts';
-import { readBindKeys } from '../domain/key-formats/read-bind.ts';
-import { enumeration, integer } from '../domain/model/field.ts';
-import { described, object, optional, withDefault } from '../domain/model/object.ts';
-import { comparisonForm } from '../domain/text/dns-name.ts';
-import { describeFault } from '../net/faults.ts';
-import { listsIn, MARKER, marker, render, ZONE_LISTS } from './bind-file.ts';
-import { driverErrors } from './control.ts';
-import { defineDriver, DriverError, DuplicateKeyError } from './driver.ts';
-import { createFileDriver } from './file-driver.ts';
-import type { FileServer } from './file-server.ts';
-import { FILE_MEMBERS, line } from './include-file.ts';
+import { bind as brand } from '../../domain/brands/bind.ts';
+import { canonicalKey, keyProblems, type Key } from '../../domain/key-formats/key.ts';
+import { readBindKeys } from '../../domain/key-formats/read-bind.ts';
+import { enumeration, integer } from '../../domain/model/field.ts';
+import { described, object, optional, withDefault } from '../../domain/model/object.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { describeFault } from '../../net/faults.ts';
+import { driverErrors } from '../control.ts';
+import { defineDriver, DriverError, DuplicateKeyError } from '../driver.ts';
+import { createFileDriver } from '../file-driver.ts';
+import type { FileServer } from '../file-server.ts';
+import { FILE_MEMBERS, line } from '../include-file.ts';
+import { listsIn, MARKER, render, ZONE_LISTS } from './bind-file.ts';
 import { rndc } from './rndc.ts';
 
 /**
@@ -40,7 +40,7 @@ const options = object({
   ),
   zoneLists: withDefault(
     described(
-      enumeration(ZONE_LISTS),
+      enumeration(Object.keys(ZONE_LISTS) as (keyof typeof ZONE_LISTS)[]),
       'Which access lists for single zones the file contains: all, only lists for transfers, or only lists with keys.',
     ),
     'all',
@@ -54,7 +54,6 @@ const options = object({
  */
 export const bind = defineDriver({
   options,
-  rights: RIGHTS,
   create(given, id) {
     const endpoint = { host: given.controlHost, port: given.controlPort };
     const place = `The control channel of BIND at ${given.controlHost} port ${given.controlPort}`;
@@ -64,12 +63,13 @@ export const bind = defineDriver({
         return rndc(endpoint, key, command, Date.now, signal);
       });
     const server: FileServer = {
-      program: 'BIND',
+      brand,
+      zoneRights: ZONE_LISTS[given.zoneLists],
       keyStart: 'key "',
-      readKeys: (content) => readBindKeys(content.replace(MARKER, '')),
-      render: (state, others, lists) => render(state, others, lists, given.zoneLists),
+      readKeys: (content) => readBindKeys(content.replace(MARKER.pattern, '')),
+      render,
       lists: listsIn,
-      stampLine: marker,
+      stamp: MARKER,
       async load(signal) {
         const { code, text } = await run('reconfig', signal);
         if (code === 0) return;
@@ -87,8 +87,8 @@ export const bind = defineDriver({
           names: undefined,
           certain: true,
           has(content) {
-            const [, marker] = MARKER.exec(content) ?? [];
-            return marker !== undefined && text.includes(`"${marker}"`);
+            const [, stamp] = MARKER.pattern.exec(content) ?? [];
+            return stamp !== undefined && text.includes(`"${brand.ownKeys}${stamp}"`);
           },
         };
       },

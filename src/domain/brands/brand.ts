@@ -1,0 +1,72 @@
+import type { ExportFormat } from '../key-formats/writer.ts';
+
+/** The rights that keys can have on a name server: transfers and dynamic updates (RFC 2136). */
+export const RIGHTS = ['transfer', 'update'] as const;
+
+export type Right = (typeof RIGHTS)[number];
+
+/** What the service knows of a name server program, besides its driver of the same name. */
+export interface Brand {
+  /** The name of the program, for messages. */
+  readonly title: string;
+  /**
+   * What keys and drivers can do on the program: true, or why not, as a sentence without its full
+   * stop. `unknownKeys` means that the driver reports keys that the database lacks.
+   */
+  readonly supports: Readonly<Record<Right | 'unknownKeys', true | string>>;
+  /** The shortest time between two passes that change a server, in milliseconds. */
+  readonly minimumIntervalMs: number;
+  /**
+   * The beginning of the names of keys that the driver itself creates on a server, in comparison
+   * form. Imports leave out these keys.
+   */
+  readonly ownKeys?: string;
+  /** The form in which the program accepts keys from an operator. */
+  readonly exports: ExportFormat;
+  readonly recipe: Recipe;
+}
+
+/** The setup of a server and its agent on Debian. The texts are without a newline at their end. */
+export interface Recipe {
+  /** The group whose members can use the control channel. */
+  readonly group: string;
+  /** Returns the commands that create the files of the driver. */
+  files(zone: string): string;
+  /** The configuration file of the server, to which operators add `lines`. */
+  readonly configuration: string;
+  lines(zone: string): string;
+  /** The options of the driver. */
+  readonly local: Readonly<Record<string, string>>;
+  /** The systemd unit to restart. */
+  readonly restart: string;
+}
+
+/** Returns the rights that keys can have on a program. */
+export function rightsOf({ supports }: Pick<Brand, 'supports'>): Right[] {
+  return RIGHTS.filter((right) => supports[right] === true);
+}
+
+/** Returns the name of the access list for a right in one zone, or in all zones. */
+export function listName(right: Right, zone?: string): string {
+  return zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
+}
+
+/**
+ * Returns the commands that create the file `keys.conf` in a folder, with an empty access list for
+ * each right in all zones and in one zone. `listOf` returns the text of such a list.
+ */
+export function keyFileCommands(
+  group: string,
+  folder: string,
+  zone: string,
+  rights: readonly Right[],
+  listOf: (name: string) => string,
+  start = '',
+): string {
+  const names = rights.flatMap((right) => [listName(right), listName(right, zone)]);
+  return `install -d -m 2750 -o tsigil-agent -g ${group} ${folder}
+# Repeat the entries for '${zone}' for each of your zones.
+cat > ${folder}/keys.conf <<'END'
+${start}${names.map((name) => listOf(name)).join('')}END
+chown tsigil-agent:${group} ${folder}/keys.conf`;
+}

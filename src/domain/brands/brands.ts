@@ -1,0 +1,28 @@
+import { bind } from './bind.ts';
+import type { Brand } from './brand.ts';
+import { knot } from './knot.ts';
+import { nsd } from './nsd.ts';
+import { powerdns } from './powerdns.ts';
+
+/** The name server programs to which the service can deliver keys, by their names in the API. */
+export const BRANDS = { bind, knot, nsd, powerdns } satisfies Record<string, Brand>;
+
+export type BrandName = keyof typeof BRANDS;
+
+export const BRAND_NAMES = Object.keys(BRANDS) as BrandName[];
+
+const ALL: readonly Brand[] = Object.values(BRANDS);
+
+export function findBrand(name: string): Brand | undefined {
+  return Object.hasOwn(BRANDS, name) ? BRANDS[name as BrandName] : undefined;
+}
+
+/** The programs whose drivers report keys that the database lacks: "PowerDNS". */
+export const REPORTING_UNKNOWN_KEYS = ALL.filter(({ supports }) => supports.unknownKeys === true)
+  .map(({ title }) => title)
+  .join(' or ');
+
+/** Returns whether a name, in comparison form, is one that drivers create on name servers. */
+export function isOwnKey(name: string): boolean {
+  return ALL.some(({ ownKeys }) => ownKeys !== undefined && name.startsWith(ownKeys));
+}

@@ -1,0 +1,72 @@
+import type { Key } from '../key-formats/key.ts';
+import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
+import { keyFileCommands, RIGHTS, type Brand } from './brand.ts';
+
+/** Returns an entry of the section `key`. */
+export function knotKey({ name, algorithm, secret }: Key): string {
+  return lines(
+    `  - id: ${quoted(`${name}.`)}`,
+    `    algorithm: ${algorithm}`,
+    `    secret: ${quoted(secret)}`,
+  );
+}
+
+/**
+ * The address in a rule without keys. No request comes from this address. In Knot, a rule without
+ * keys matches every unsigned request. A rule with only `deny: on` matches every request, so later
+ * rules would have no effect.
+ */
+export const NO_ADDRESS = '0.0.0.0/32';
+
+/** Returns an entry of the section `acl`: the rule with this name. */
+export function knotRule(name: string, keys: readonly string[] = []): string {
+  const access =
+    keys.length === 0
+      ? `address: ${NO_ADDRESS}\n    deny: on`
+      : `key: [${keys.map((key) => quoted(`${key}.`)).join(', ')}]`;
+  const right = name.startsWith('tsigil-update') ? 'update' : 'transfer';
+  return lines(`  - id: ${quoted(name)}`, `    action: ${right}`, `    ${access}`);
+}
+
+const FOLDER = '/etc/knot/tsigil';
+
+export const knot = {
+  title: 'Knot DNS',
+  supports: {
+    transfer: true,
+    update: true,
+    unknownKeys: 'Its rules show which keys are from Tsigil',
+  },
+  minimumIntervalMs: 0,
+  exports: {
+    consumer: 'Knot DNS',
+    mediaType: 'text/plain',
+    extension: 'conf',
+    algorithms: EVERY_ALGORITHM,
+    writeAll: (keys) =>
+      lines('key:') +
+      keys.map(knotKey).join('') +
+      comments(
+        'To permit transfers and updates, add an access rule, and add the id of the rule to a zone:',
+        'acl:',
+        '  - id: "tsig"',
+        `    key: [${keys.map(({ name }) => quoted(`${name}.`)).join(', ')}]`,
+        '    action: [transfer, update]',
+        'zone:',
+        '  - domain: "example.org"',
+        '    acl: "tsig"',
+      ),
+  },
+  recipe: {
+    group: 'knot',
+    files: (zone) => keyFileCommands('knot', FOLDER, zone, RIGHTS, knotRule, 'acl:\n'),
+    configuration: '/etc/knot/knot.conf',
+    lines: (zone) => `include: "${FOLDER}/keys.conf"
+# In server:
+#   automatic-acl: off
+# In each zone, with the name of the zone:
+#   acl: [tsigil-transfer, tsigil-update, tsigil-transfer-${zone}, tsigil-update-${zone}]`,
+    local: { file: `${FOLDER}/keys.conf`, controlSocket: '/run/knot/knot.sock' },
+    restart: 'knot',
+  },
+} satisfies Brand;

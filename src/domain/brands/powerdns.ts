@@ -1,0 +1,54 @@
+import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
+import type { Brand } from './brand.ts';
+
+const API_KEY_FILE = '/etc/tsigil-agent/powerdns-api-key';
+
+export const powerdns = {
+  title: 'PowerDNS',
+  supports: { transfer: true, update: true, unknownKeys: true },
+  minimumIntervalMs: 0,
+  ownKeys: 'tsigil-stamp-', // the secret of this key is the stamp of the last delivery
+  // JSON has no comments, so the commands are in a member that PowerDNS ignores.
+  exports: {
+    consumer: 'PowerDNS (the body of a request to its API)',
+    mediaType: 'application/json',
+    extension: 'json',
+    algorithms: EVERY_ALGORITHM,
+    write: ({ name, algorithm, secret }) =>
+      lines(
+        JSON.stringify(
+          {
+            name: `${name}.`,
+            algorithm,
+            key: secret,
+            comment: [
+              'To permit transfers, create the key and run:',
+              `pdnsutil activate-tsig-key example.org ${name} primary`,
+              'To permit updates, run these commands in this order. The second command alone permits unsigned updates.',
+              `pdnsutil add-meta example.org TSIG-ALLOW-DNSUPDATE ${name}`,
+              'pdnsutil set-meta example.org ALLOW-DNSUPDATE-FROM 0.0.0.0/0 ::/0',
+            ],
+          },
+          null,
+          2,
+        ),
+      ),
+  },
+  recipe: {
+    group: 'pdns',
+    files: () => `install -m 0600 -o tsigil-agent /dev/null ${API_KEY_FILE}
+openssl rand -hex 32 > ${API_KEY_FILE}`,
+    configuration: '/etc/powerdns/pdns.d/tsigil.conf',
+    lines: () => `api=yes
+# Replace API-KEY with the content of ${API_KEY_FILE}:
+api-key=API-KEY
+webserver=yes
+webserver-address=127.0.0.1
+webserver-port=8081
+allow-axfr-ips=
+dnsupdate=yes
+allow-dnsupdate-from=`,
+    local: { apiKeyFile: API_KEY_FILE },
+    restart: 'pdns',
+  },
+} satisfies Brand;
