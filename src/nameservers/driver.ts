@@ -54,7 +54,6 @@ export interface Driver {
  */
 export type Intend = (keys: readonly DesiredKey[]) => Promise<void>;
 
-/** The result of `apply`. */
 export interface Applied {
   /** False if the server already held the state. */
   readonly changed: boolean;
@@ -62,9 +61,7 @@ export interface Applied {
   readonly problems: readonly KeyProblem[];
 }
 
-/** The reason why a driver left out one key. */
 export interface KeyProblem {
-  /** The id of the key. */
   readonly id: string;
   readonly code: 'name_taken' | 'undeliverable_key';
   readonly message: string;
@@ -76,7 +73,6 @@ export function nameTaken({ title }: Brand, { id, name }: DesiredKey): KeyProble
   return { id, code: 'name_taken', message };
 }
 
-/** A difference between a server and a desired state. */
 export interface Difference {
   /**
    * Tsigil would add, change or remove something. `other` is a difference that concerns no single
@@ -100,7 +96,6 @@ export interface Requirement {
   readonly hint?: string;
 }
 
-/** Returns a requirement that is not met, for the reason in `message`. */
 export function unmet(
   requirement: string,
   { message: problem, hint }: Pick<DriverError, 'message' | 'hint'>,
@@ -124,7 +119,6 @@ export async function requirements(
   }
 }
 
-/** The reason why `apply` or `compare` failed. */
 export type DriverErrorCode =
   /** Nothing listens at the address of the control channel or API. */
   | 'unreachable'
@@ -163,7 +157,6 @@ export class DriverError extends Error {
  */
 export class DuplicateKeyError extends DriverError {}
 
-/** The options of the driver of a brand, and how to create it. */
 export interface DriverDefinition {
   /** The options that are local to a host: control channel, credentials, files. */
   readonly options: Kind;

@@ -5,7 +5,6 @@ import { knot } from './knot/knot.ts';
 import { nsd } from './nsd/nsd.ts';
 import { powerdns } from './powerdns/powerdns.ts';
 
-/** The drivers of the brands. */
 export const DRIVERS: Readonly<Record<string, DriverDefinition>> = {
   bind,
   knot,

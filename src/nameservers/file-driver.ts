@@ -40,7 +40,6 @@ const COMMENT: StampForm = {
   write: (stamp) => `# Stamp: ${stamp}\n`,
 };
 
-/** The file that `apply` would write. */
 interface Plan {
   readonly former: string | undefined;
   readonly content: string;
@@ -50,7 +49,6 @@ interface Plan {
   /** Keys that were left out, because other keys on the server have their names. */
   readonly taken: readonly DesiredKey[];
   readonly loaded: Loaded;
-  /** The keys of the current file, by name. */
   readonly ours: ReadonlyMap<string, Key>;
 }
 
@@ -342,7 +340,6 @@ function withTimeLimits(server: FileServer): FileServer {
   };
 }
 
-/** Returns keys in their canonical form by name. */
 function byName(keys: readonly Key[]): ReadonlyMap<string, Key> {
   return new Map(keys.map((key) => canonicalKey(key)).map((key) => [key.name, key]));
 }

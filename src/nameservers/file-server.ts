@@ -21,9 +21,7 @@ export interface FileServer {
   readKeys(content: string): readonly Entry[];
   /** Returns the content of the file after the stamp, in many parts. */
   render(keys: readonly Key[], lists: AccessLists): Iterable<string>;
-  /** Returns the access lists in the content. */
   lists(content: string): AccessLists;
-  /** The form of the stamp in the file. By default, it is a comment. */
   readonly stamp?: StampForm;
   /**
    * Makes the server read its configuration again. Throws `DriverError`, and `DuplicateKeyError` if
@@ -55,7 +53,6 @@ export interface StampForm {
   write(stamp: string): string;
 }
 
-/** What a running server has loaded. */
 export interface Loaded {
   /** The names of all keys in comparison form, or undefined if the server does not list them. */
   readonly names: ReadonlySet<string> | undefined;

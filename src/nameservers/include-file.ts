@@ -7,7 +7,6 @@ import { described, optional, withDefault } from '../domain/model/object.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
 import { DriverError, unmet, type Requirement } from './driver.ts';
 
-/** The members of a driver's options for the file that it writes. */
 export const FILE_MEMBERS = {
   file: described(line(), 'The file that Tsigil writes. The name server must include it.'),
   mode: withDefault(
@@ -37,7 +36,6 @@ export interface FileOptions {
 
 /** The file of one name server, which the configuration of the name server includes. */
 export interface IncludeFile {
-  /** The first line of its content. */
   readonly header: string;
   /**
    * Returns the content, or undefined if there is no file. Throws `DriverError` for a file with
@@ -49,11 +47,9 @@ export interface IncludeFile {
    * `DriverError`.
    */
   replace(content: string | undefined): Promise<void>;
-  /** Checks that the file can be read and replaced. */
   check(): Promise<Requirement>;
 }
 
-/** Returns the file of the name server with this id. */
 export function createIncludeFile(options: FileOptions, id: string): IncludeFile {
   const { file } = options;
   const folder = dirname(file);

@@ -11,9 +11,7 @@ export type Endpoint =
   | { readonly path: string }
   | { readonly host: string; readonly port: number; readonly tls?: ConnectionOptions };
 
-/** An open connection to an endpoint. */
 export interface Connection {
-  /** Sends octets. */
   send(octets: Buffer): void;
   /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends earlier. */
   read(size: number): Promise<Buffer>;

@@ -37,7 +37,6 @@ export function signalWithin(ms: number, ...signals: readonly AbortSignal[]): Ab
   return signal;
 }
 
-/** Returns the error for a deadline that has passed. */
 export function tooLate({ seconds }: Deadline): NetError {
   return new NetError({ reason: `no response within ${seconds} seconds` });
 }

@@ -4,13 +4,11 @@ import { once } from 'node:events';
 import { connect, isIP, isIPv6 } from 'node:net';
 import { faultOf, NetError } from './faults.ts';
 
-/** The address of a name server. */
 export interface NameServer {
   readonly host: string;
   readonly port: number;
 }
 
-/** The limits of a query. */
 export interface DnsTimeouts {
   /** The maximum number of times that a request is sent over UDP. */
   readonly tries: number;

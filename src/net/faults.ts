@@ -40,7 +40,6 @@ const CLOSED: Fault = {
   hint: 'Check the scheme of the URL: a server with TLS needs https. Then check the log of the server.',
 };
 
-/** The fault for each error code of Node.js, the operating system and OpenSSL. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   EACCES: { reason: 'permission denied', hint: ACCESS_HINT },
   EPERM: { reason: 'permission denied', hint: ACCESS_HINT },
@@ -124,7 +123,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** The faults for all codes with a common prefix. */
 const FAMILIES: readonly (readonly [codes: RegExp, fault: Fault])[] = [
   [/^CERT_/, { reason: "the server's certificate is not valid" }],
   [/^ERR_SSL_/, { reason: 'the TLS handshake failed', hint: URL_HINT }],
@@ -173,7 +171,6 @@ const FAILURES: Readonly<Record<string, (place: string) => string>> = {
   open: (place) => `${place} cannot be opened`,
 };
 
-/** The description of an operating system error. */
 export interface SystemFault {
   /** The path or address that failed, with the reason. */
   readonly sentence: string;

@@ -9,7 +9,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { within, type Deadline } from './deadline.ts';
 import { faultOf, NetError } from './faults.ts';
 
-/** The settings for validating certificates. */
 export interface Trust {
   /** PEM certificates of the trusted CAs. These certificates replace the CAs of Node.js. */
   readonly ca?: string | undefined;
@@ -19,7 +18,6 @@ export interface Trust {
 
 export interface HttpSettings {
   readonly trust: Trust;
-  /** The maximum size of a response body. */
   readonly maxResponseBytes: number;
   /** The maximum number of times that the client sends a repeatable request. */
   readonly attempts: number;
@@ -30,7 +28,6 @@ export interface HttpSettings {
   readonly maxConnections?: number;
 }
 
-/** A request with its whole body. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -43,7 +40,6 @@ export interface HttpRequest {
   readonly repeatable?: boolean;
 }
 
-/** A response with its whole body. */
 export interface HttpResponse {
   readonly status: number;
   readonly statusText: string;
@@ -54,7 +50,6 @@ export interface HttpResponse {
 
 /** A response whose body the caller reads line by line. */
 export interface OpenResponse extends Omit<HttpResponse, 'text'> {
-  /** Reads the whole body. */
   text(): Promise<string>;
   /**
    * Yields the lines of the body in parts, however long it is. Throws `NetError` if the body stops
@@ -63,7 +58,6 @@ export interface OpenResponse extends Omit<HttpResponse, 'text'> {
   lines(): AsyncGenerator<readonly string[]>;
 }
 
-/** An HTTP client for any number of servers. */
 export interface HttpClient {
   /**
    * Sends a request and reads the whole response. Does not follow redirects, because another server

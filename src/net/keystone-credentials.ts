@@ -1,4 +1,3 @@
-/** The kinds of credentials with which a client requests a Keystone token. */
 export type CredentialKind = 'password' | 'application_credential' | 'token';
 
 /**
@@ -6,7 +5,6 @@ export type CredentialKind = 'password' | 'application_credential' | 'token';
  */
 export type Credentials = Readonly<Record<string, string | undefined>>;
 
-/** An error for credentials that lack a required member. */
 export class MissingCredentialError extends Error {
   readonly member: string;
 

@@ -4,7 +4,6 @@ import { createHttpClient, parseJson, type HttpRequest, type Trust } from './htt
 
 export interface KeystoneResponse {
   readonly status: number;
-  /** The token that Keystone issued. */
   readonly subjectToken: string | undefined;
   /** The parsed body; undefined if the body is not JSON. */
   readonly body: unknown;
@@ -15,13 +14,11 @@ export interface KeystoneResponse {
  * within the deadline.
  */
 export interface KeystoneApi {
-  /** The URL of the API, for messages. */
   readonly url: string;
   /** Requests a token. `auth` is what `authOf` returns. */
   issueToken(auth: object, deadline: Deadline): Promise<KeystoneResponse>;
   /** Validates `token`, with the rights of the token `authority`. */
   describeToken(token: string, authority: string, deadline: Deadline): Promise<KeystoneResponse>;
-  /** Closes the connections. */
   close(): void;
 }
 

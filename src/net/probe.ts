@@ -229,7 +229,6 @@ export interface Expectation {
   readonly accepted: boolean;
 }
 
-/** The result of checking an expectation. */
 export interface Outcome {
   readonly expectation: Expectation;
   readonly met: boolean;
@@ -237,11 +236,9 @@ export interface Outcome {
   readonly result: CheckResult;
 }
 
-/** The pauses between two requests for the same expectation, in milliseconds. */
 const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
 const CONCURRENCY = 8;
 
-/** The verdicts that show that a server refuses a key. */
 const REFUSALS: readonly Verdict[] = [
   'unknown key',
   'wrong secret',
@@ -303,7 +300,6 @@ export async function verifyExpectations(
   return outcomes;
 }
 
-/** The maximum number of zones that `findServedZone` queries. */
 const ZONES_SEARCHED = 10;
 
 /**
@@ -328,7 +324,6 @@ export async function findServedZone(
   return zones[0];
 }
 
-/** The pause before a request without a response is sent again, in milliseconds. */
 const RESET_PAUSE_MS = 100;
 
 /**

@@ -34,7 +34,6 @@ export const MARKER: StampForm = {
     }),
 };
 
-/** Returns the access lists in the content of a file. */
 export function listsIn(content: string): AccessLists {
   const lists = content.matchAll(/^acl "(tsigil-[a-z0-9._-]+)" \{(.*)\};$/gm);
   return new Map(

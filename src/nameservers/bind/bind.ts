@@ -151,7 +151,6 @@ async function outputOf(
   return output;
 }
 
-/** Reads the key of the control channel. Throws `DriverError`. */
 async function readControlKey(file: string, name: string | undefined): Promise<Key> {
   const hint = 'Set `controlKeyFile` to the file with the key of the `controls` statement.';
   let text: string;

@@ -23,15 +23,12 @@ const DATA = 1;
 const TABLE = 2;
 /** The length of a signature: a digest in base64, padded with zeros. */
 const SIGNATURE_OCTETS = 88;
-/** How long a command is valid, in seconds. */
 const LIFETIME_SECONDS = 60;
 
-/** A table of a message. */
 interface Table {
   readonly [name: string]: Buffer | Table;
 }
 
-/** The result of a command. */
 export interface RndcResult {
   /** 0 for success, otherwise an error code of BIND. */
   readonly code: number;

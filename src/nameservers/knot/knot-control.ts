@@ -8,10 +8,8 @@ import { driverErrors } from '../control.ts';
  * length, and the octets of its value.
  */
 
-/** The items of a unit, by their numbers. */
 const ITEMS = ['command', 'flags', 'error', 'section', 'item', 'id', 'zone'] as const;
 const DATA_ITEM = 10;
-/** The types of units. */
 const [END, , , BLOCK] = [0, 1, 2, 3];
 const DATA_UNIT = 1;
 const FIRST_ITEM = 16;

@@ -27,7 +27,6 @@ import { keysOf } from './knot-file.ts';
 const TRANSACTION_MS = 2000;
 const RETRY_MS = 100;
 
-/** An access rule in the database. */
 interface Rule {
   readonly right: string;
   /** The names of its keys in comparison form. */
@@ -138,7 +137,6 @@ export function createKnotDatabase(controlSocket: string): Driver {
   };
 }
 
-/** Returns the changes of keys and rules that give the server a desired state. */
 function planOf(
   state: DesiredState,
   owned: ReadonlySet<string>,

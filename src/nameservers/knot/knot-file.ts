@@ -61,7 +61,6 @@ export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
   return new Map(keys.map((key) => [key.name, key]));
 }
 
-/** Returns the rules in the content of a file. */
 function listsIn(content: string): AccessLists {
   const rules = content.matchAll(/^ {2}- id: "(tsigil-[a-z0-9._-]+)"\n {4}action: .*\n {4}(.*)$/gm);
   return new Map(

@@ -96,7 +96,6 @@ async function send(endpoint: Endpoint, command: string, signal: AbortSignal): P
   });
 }
 
-/** Reads the certificates of the control channel. Throws `DriverError`. */
 async function readTls(given: {
   readonly controlKeyFile: string;
   readonly controlCertificateFile: string;
@@ -156,7 +155,6 @@ async function checkPlainPort(
   });
 }
 
-/** Returns the patterns in the content of a file. */
 function listsIn(content: string): AccessLists {
   const lists = new Map<string, string[]>();
   let members: string[] = [];

@@ -9,11 +9,8 @@ import { createRequests, type PowerdnsOptions, type Send } from './powerdns-requ
  * `DriverError`.
  */
 export interface PowerdnsApi {
-  /** Returns the names of all zones. */
   zones(): Promise<readonly string[]>;
-  /** Returns the names of all keys. */
   keys(): Promise<readonly string[]>;
-  /** Returns a key, or undefined if there is none. */
   key(name: string): Promise<{ readonly algorithm: string; readonly secret: string } | undefined>;
   createKey(key: {
     readonly name: string;
@@ -28,7 +25,6 @@ export interface PowerdnsApi {
   setTransferKeys(zone: string, names: readonly string[]): Promise<void>;
   /** Sets one kind of metadata of a zone. Does nothing if there is no zone. */
   setMetadata(zone: string, kind: string, values: readonly string[]): Promise<void>;
-  /** Returns the settings of the server by name. */
   settings(): Promise<ReadonlyMap<string, string>>;
 }
 

@@ -54,7 +54,6 @@ export function withUpdateKeys(
   return { ...grants, update, updateFrom: addsNetworks ? EVERYWHERE : [] };
 }
 
-/** Returns whether two grants permit the same keys and networks. */
 function isSame(one: Grants, other: Grants): boolean {
   return (['transfer', 'update', 'updateFrom'] as const).every((list) =>
     isEqual(one[list], other[list]),

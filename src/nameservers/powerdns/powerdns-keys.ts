@@ -6,7 +6,6 @@ import type { PowerdnsApi } from './powerdns-api.ts';
 
 export type ServerKey = Pick<DesiredKey, 'algorithm' | 'secret'>;
 
-/** Returns whether the server has a key with the desired algorithm and secret. */
 export function isSameKey(key: DesiredKey, found: ServerKey | undefined): boolean {
   return found?.algorithm === key.algorithm && found.secret === key.secret;
 }
@@ -39,7 +38,6 @@ export function stampKey(id: string, stamp: string) {
   };
 }
 
-/** Reads the stamp of the name server with this id. Throws `DriverError`. */
 export async function readStamp(api: PowerdnsApi, id: string): Promise<string | undefined> {
   const found = await api.key(`${powerdns.ownKeys}${id}`);
   return found && Buffer.from(found.secret, 'base64').subarray(STAMP_OCTETS).toString('hex');

@@ -14,13 +14,10 @@ export interface Known {
   readonly grants: Map<string, Grants>;
 }
 
-/** The present and the desired keys and grants of a server. */
 export interface Plan {
   readonly known: Known;
   readonly zones: readonly string[];
-  /** The names of all keys of the server. */
   readonly present: ReadonlySet<string>;
-  /** The keys to deliver. */
   readonly keys: readonly DesiredKey[];
   readonly taken: readonly DesiredKey[];
   /** The names of keys that Tsigil may change and remove. */
@@ -29,7 +26,6 @@ export interface Plan {
   readonly wanted: (zone: string) => Readonly<Record<Right, readonly string[]>>;
 }
 
-/** Returns a function that returns the names of the keys that a zone must accept. */
 export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): Plan['wanted'] {
   const managed = new Set(state.zones);
   const lists = grantsOf({ zones: [], keys }, { rights: RIGHTS, zoneRights: [] });
@@ -58,7 +54,6 @@ export function grown(grants: Grants, wanted: Wanted): Grants {
   return withUpdateKeys({ ...grants, transfer: add('transfer') }, add('update'), needsNetworks);
 }
 
-/** Returns the differences between a server and its plan. */
 export function differencesOf({
   known,
   zones,
