@@ -1,10 +1,7 @@
 // Prints docs/configuration.md from the built table of settings.
 // `npm run docs` writes the page, and a test compares the page with this output.
-import { formatYaml } from '../dist/cli/output/yaml.js';
-import { describeConfig, readConfig } from '../dist/config/config.js';
 import { fileVariableOf, variableOf } from '../dist/config/option.js';
 import { OPTIONS } from '../dist/config/options.js';
-import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../dist/domain/resources/policy.js';
 
 const variablesOf = (option) =>
   [variableOf(option), fileVariableOf(option)]
@@ -20,51 +17,31 @@ process.stdout.write(`# Configuration
 
 <!-- Generated from src/config/options.ts by \`npm run docs\`. Edit that table, not this page. -->
 
-This reference lists all settings of the service for operators, with their defaults and environment variables.
+All settings of the service, with their defaults and environment variables.
 
 - [How settings are read](#how-settings-are-read)
 - [Settings](#settings)
 - [Example configuration](#example-configuration)
-- [Rights and default roles](#rights-and-default-roles)
-- [Default configuration](#default-configuration)
 - [Other environment variables](#other-environment-variables)
 
 ## How settings are read
 
-Every setting has a key in the configuration file and an environment variable.
+Every setting has a key in the YAML file that \`--config\` or \`TSIGIL_CONFIG\` names, and an environment variable.
 A variable overrides the file, and the file overrides the default.
 An empty variable counts as unset.
-The file is YAML.
-Set the path of the file with \`--config\` or \`TSIGIL_CONFIG\`.
-By default, the service reads no file.
 
-The service does not start with:
+The service does not start with an unknown key, an unknown variable that begins with \`TSIGIL_\`, an invalid value, or a file that it cannot read: it lists all problems.
+\`tsigil check-config\` makes the same checks and prints the effective configuration, without secrets; without any settings, these are the defaults.
 
-- an unknown key
-- an unknown variable that begins with \`TSIGIL_\`
-- an invalid value
-- a file that it cannot read or use
-
-In these cases, the service lists all problems and exits with 2.
-\`tsigil check-config\` makes the same checks and prints the effective configuration.
-The output hides secrets, and the password in a database URL.
-
-The service reads its configuration at startup, and again at SIGHUP.
-The column Reload below shows the effect of SIGHUP on a changed setting:
+The column Reload shows what happens to a changed setting at [SIGHUP](install.md#change-the-configuration-without-a-restart):
 
 | Reload | Effect of SIGHUP |
 | --- | --- |
-| yes | The service applies the new value to later requests. |
-| while set | The service applies the new value to later requests if the setting had a value before. If you add or remove the value, the change needs a restart. |
+| yes | Later requests use the new value. |
+| while set | The same, but to add or remove the value needs a restart. |
 | no | The change needs a restart. The service logs the name of the setting. |
 
-[Install and configure](install.md#change-the-configuration-without-a-restart) shows the steps.
-
-A secret can also be in a file.
-Set the variable that ends in \`_FILE\` to the path of the file.
-The secret is the content of the file without the final newline.
-If the variables with and without \`_FILE\` are both set, the service does not start.
-[Install and configure](install.md#give-the-service-its-secrets) shows how to use systemd credentials.
+A variable that ends in \`_FILE\` names [a file with the secret](install.md#give-the-service-its-secrets).
 
 ## Settings
 
@@ -80,9 +57,7 @@ In a variable, write numbers, booleans, lists and maps as YAML:
 
 ## Example configuration
 
-This service accepts requests from other machines over TLS, and uses PostgreSQL.
-The service runs four worker processes.
-Callers with the role \`reader\` can list and read TLDs:
+This service accepts requests from other machines over TLS, runs four processes on PostgreSQL, and lets callers with the role \`reader\` list and read TLDs ([rights and roles](api.md#who-may-do-what)):
 
 \`\`\`yaml
 listen: 0.0.0.0:9001
@@ -97,32 +72,6 @@ policy:
   tlds:get: [admin, reader]
 rateLimit:
   requestsPerSecond: 50
-\`\`\`
-
-## Rights and default roles
-
-The setting \`policy\` changes the roles that have these rights:
-
-| Rights | Default roles |
-| --- | --- |
-${[...new Set(CONFIGURABLE_RIGHTS.map(groupOf))].map(rightsOf).join('\n')}
-
-An entry in \`policy\` replaces the default roles of a right.
-If the entry omits \`admin\`, administrators do not have the right.
-Roles are case-insensitive.
-
-A right without a colon, such as \`use_sudo\`, permits a request context header.
-The [API reference](api.md#request-context-headers) lists the right that each header needs.
-
-\`policy\` cannot grant rights on tokens, because a caller who can create tokens can get every right.
-
-## Default configuration
-
-This is the output of \`tsigil check-config\` without any settings.
-Settings without a default are absent.
-
-\`\`\`yaml
-${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 \`\`\`
 
 ## Other environment variables
@@ -147,21 +96,6 @@ function valuesOf({ description, type, enum: values, minimum, maximum, items, an
   if (anyOf !== undefined) return `${valuesOf(anyOf[0])}, or a list of these`;
   if (type === 'array') return `a list, each item ${valuesOf(items)}`;
   return type === 'integer' ? `an integer from ${minimum} to ${maximum}` : 'true or false';
-}
-
-/** Returns the group of a right: its collection, if any, and its default roles. */
-function groupOf(right) {
-  return `${right.split(':').slice(0, -1).join()} ${DEFAULT_POLICY[right].join()}`;
-}
-
-/** Returns the table row of one group. */
-function rightsOf(group) {
-  const rights = CONFIGURABLE_RIGHTS.filter((right) => groupOf(right) === group);
-  return `| ${inCode(rights)} | ${inCode(DEFAULT_POLICY[rights[0]])} |`;
-}
-
-function inCode(words) {
-  return words.map((word) => `\`${word}\``).join(', ');
 }
 
 function defaultOf(option) {

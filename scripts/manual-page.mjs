@@ -1,5 +1,6 @@
 // Prints docs/tsigil.1 from the commands of the built program.
 // `npm run docs` writes the page, and a test compares the page with this output.
+import { readFileSync } from 'node:fs';
 import { examplesOf, optionsOf } from '../dist/cli/flags/help.js';
 import { createProgram } from '../dist/cli/program.js';
 import { VERSION } from '../dist/version.js';
@@ -47,14 +48,12 @@ const FILES = [
   ],
 ];
 
+/** The exit codes and their meanings, from their only table. */
 const EXIT_CODES = [
-  ['0', 'The command succeeded.'],
-  ['1', 'The service refused the request, or a check found a fault.'],
-  ['2', 'The arguments or the configuration are invalid.'],
-  ['3', 'The service is unreachable or unavailable, or does not accept the token.'],
-  ['4', 'The token is valid, but lacks the required right.'],
-  ['130', 'Ctrl-C stopped the command. Standard error lists what the command has done.'],
-];
+  ...readFileSync(new URL('../docs/command-line.md', import.meta.url), 'utf8').matchAll(
+    /^\| (\d+) \| (.+) \|$/gm,
+  ),
+].map(([, code, meaning]) => [code, meaning.replaceAll('`', '')]);
 
 /** Returns the program's manual page in the format of man(7), generated from its commands. */
 function manualPage(program, version) {

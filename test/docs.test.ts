@@ -311,16 +311,17 @@ describe('names in documents', () => {
     const read = Object.entries(IMPORT_FORMATS).map(
       ([name, { source }]) => `| \`${name}\` | ${source} |`,
     );
-    expect(
-      page
-        .split('\n')
-        .filter((line) => /^\| `[a-z][a-z-]*` \|/.test(line) && !/\| [013] \|$/.test(line)),
-    ).toEqual([...written, ...read]);
+    expect(page.split('\n').filter((line) => /^\| `[a-z][a-z-]*` \|/.test(line))).toEqual([
+      ...written,
+      ...read,
+    ]);
   });
 
   test('docs/api.md lists every error with its status', () => {
-    const rows = [...documentAt('docs/api.md').text.matchAll(/^\| (\d{3}) \| `(\w+)`/gm)].map(
-      ([, status, type]) => `${status} ${type}`,
+    const rows = [
+      ...documentAt('docs/api.md').text.matchAll(/^\| (\d{3}) \| (`\w+`(?:, `\w+`)*) \|/gm),
+    ].flatMap(([, status, types = '']) =>
+      types.split(', ').map((type) => `${status} ${type.slice(1, -1)}`),
     );
     const nouns = RESOURCE_TYPES.map(({ noun }) => noun);
     const types = ERROR_CODES.map((code) => `${ERRORS[code].status} ${typeOf(code)}`)
