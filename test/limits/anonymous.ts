@@ -27,7 +27,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open connections and send nothing',
     bound:
-      'At most half of all connections come from one address. The service closes a connection whose first request does not arrive in 30 s.',
+      'At most half of all connections come from one address. One whose first request does not arrive in 30 s is closed.',
     settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
@@ -46,7 +46,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Begin TLS handshakes and do not finish them',
     bound:
-      'At most half of all connections come from one address. The service closes a connection whose handshake takes longer than 10 s.',
+      'At most half of all connections come from one address. One whose handshake takes longer than 10 s is closed.',
     settings: ['api.maxConnectionsPerAddress', 'tls.handshakeTimeoutSeconds'],
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
@@ -74,8 +74,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Pipeline 57 KB of requests on one connection',
-    bound:
-      'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
+    bound: 'A connection runs one request at a time, and is closed when more than 64 wait.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request.',
     attack: () => ({
@@ -90,8 +89,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Pipeline 57 KB of requests on 20 connections',
-    bound:
-      'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
+    bound: 'A connection runs one request at a time, and is closed when more than 64 wait.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request for each connection.',
     attack: () => ({
@@ -127,7 +125,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Send requests at one byte per second',
-    bound: 'The service closes a connection whose request does not arrive in full in 30 s.',
+    bound: 'A connection whose request does not arrive in full in 30 s is closed.',
     settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
     cost: 'One open file for each connection.',
     attack: () => ({
@@ -143,7 +141,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Read /docs slowly',
     bound:
-      'The service closes a connection if the client reads nothing of a response for 30 s. It holds one response for each connection in memory.',
+      'A connection on which the client reads nothing for 30 s is closed. It has one response in memory.',
     settings: ['api.responseTimeoutSeconds', 'api.maxConnectionsPerAddress'],
     cost: 'About 0.1 MB of memory for each connection.',
     attack: () => ({
@@ -159,7 +157,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Guess tokens',
     bound:
-      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429. A token has 256 random bits.',
+      'An address gets 429 above 50 requests per second without a valid token. A token has 256 random bits.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: '50 database queries per second.',
     attack: () => ({
@@ -177,8 +175,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Guess Keystone tokens',
-    bound:
-      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
+    bound: 'An address gets 429 above 50 requests per second without a valid token.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: '50 requests to Keystone per second.',
     async prepare() {
@@ -211,8 +208,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Send requests without a token',
-    bound:
-      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
+    bound: 'An address gets 429 above 50 requests per second without a valid token.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.1 ms of CPU time for each request.',
     attack: () => ({
@@ -243,8 +239,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Open a connection for each request',
-    bound:
-      'Each address may send 50 requests per second without a valid token. The service refuses further requests with 429.',
+    bound: 'An address gets 429 above 50 requests per second without a valid token.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.5 ms of CPU time for each request.',
     attack: () => ({

@@ -78,7 +78,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Pipeline 64 KB of lists of 1000 zones on 50 connections without reading responses',
     bound:
-      'Callers take turns. Unread responses of one caller take at most 16 MB. The service refuses further requests with 503.',
+      'Callers take turns. Unread responses of one caller take at most 16 MB. Further requests get 503.',
     settings: ['api.maxUnsentBytes', 'api.responseTimeoutSeconds'],
     cost: 'The time of two lists for each request.',
     prepare: manyZones,
@@ -103,7 +103,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Pipeline 64 KB of requests on 200 connections',
     bound:
-      'Callers take turns. The service closes a connection with more than 64 waiting requests. It discards the remaining input of closing connections, one connection at a time.',
+      'Callers take turns. A connection is closed when more than 64 requests wait. The remaining input of closing connections is discarded, one at a time.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'The time to parse the requests of one event loop turn.',
     attack: (target) =>
@@ -133,8 +133,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Filter 100,000 zones by patterns',
-    bound:
-      'Such lists run in a separate thread, at most two per caller at a time. Each list runs for at most 10 s.',
+    bound: 'Such lists run in a separate thread, two per caller, for at most 10 s each.',
     settings: ['api.scanTimeoutSeconds'],
     cost: 'CPU time on another core.',
     prepare: manyZones,
@@ -150,8 +149,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Filter and sort 100,000 zones by columns without an index',
-    bound:
-      'Such lists run in a separate thread, at most two per caller at a time. Each list runs for at most 10 s.',
+    bound: 'Such lists run in a separate thread, two per caller, for at most 10 s each.',
     settings: ['api.scanTimeoutSeconds'],
     cost: 'CPU time on another core.',
     prepare: manyZones,
@@ -178,7 +176,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'List the zones outside the TLD list, among 100,000 zones',
     bound:
-      'The service evaluates the filter on one batch of rows at a time, and serves other requests between two batches.',
+      'The filter is evaluated on one batch of rows at a time, with other requests between two batches.',
     settings: [],
     cost: 'The time of one batch.',
     prepare: manyZones,
@@ -193,8 +191,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Dry-run 1.8 MB of TLD entries on 40 connections',
-    bound:
-      'The service processes at most one such request per caller at a time, and two in total. It works in slices of 5 to 15 ms.',
+    bound: 'One such request runs per caller, two in total, in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     heapMb: 256,
@@ -217,7 +214,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send the bodies of 300 large requests at one byte per second',
     bound:
-      'The large request bodies of one caller take at most a quarter of 32 MB. Further requests wait, or the service refuses them with 503.',
+      'The large bodies of one caller take at most a quarter of 32 MB. Further requests wait, or get 503.',
     settings: ['api.maxBodyBytesInFlight', 'api.requestTimeoutSeconds'],
     cost: 'Nothing: three quarters of this memory stay free.',
     async attack(target) {
@@ -238,8 +235,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Create TLD entries, 20,000 with each request',
-    bound:
-      'The service processes at most one such request per caller at a time, and two in total. It works in slices of 5 to 15 ms.',
+    bound: 'One such request runs per caller, two in total, in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     writes: true,
@@ -255,7 +251,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send 2 MB of nested arrays',
     bound:
-      'The service refuses a long body with more than 50,000 arrays and objects, or 50,000 members. It does not parse such a body.',
+      'A long body with more than 50,000 arrays and objects, or 50,000 members, is refused unparsed.',
     settings: [],
     cost: 'About 5 ms of CPU time for each request.',
     attack: (target) =>
@@ -271,7 +267,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send 2 MB of objects whose members all have different names',
     bound:
-      'The service refuses a long body with more than 50,000 arrays and objects, or 50,000 members. It does not parse such a body.',
+      'A long body with more than 50,000 arrays and objects, or 50,000 members, is refused unparsed.',
     settings: [],
     cost: 'About 5 ms of CPU time for each request.',
     attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', differentNames(), {}),
@@ -279,8 +275,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Export keys',
-    bound:
-      'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
+    bound: 'A connection runs one request at a time, and is closed when more than 64 wait.',
     settings: [],
     cost: 'The time of one request for each connection.',
     async attack(target) {
@@ -301,8 +296,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Import TLD entries, 600 with each request',
-    bound:
-      'The service processes at most one such request per caller at a time, and two in total. It works in slices of 5 to 15 ms.',
+    bound: 'One such request runs per caller, two in total, in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for every other request.',
     writes: true,
@@ -328,7 +322,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Stream and list an audit trail of 200,000 records on 20 connections',
     bound:
-      'A stream pauses after each part, so that other requests run. The service runs one stream per caller and two in total, and refuses further streams with 429.',
+      'A stream pauses after each part. One runs per caller and two in total; further ones get 429.',
     settings: ['api.maxPageBytes'],
     cost: 'The time of one part for each stream, and of one list.',
     prepare: longTrail,

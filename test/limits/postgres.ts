@@ -86,7 +86,7 @@ const SCENARIOS: readonly Scenario[] = [
   {
     name: 'List with the same filters in every order, on PostgreSQL',
     bound:
-      'The service puts the conditions of filters in a fixed order. It never prepares a statement that depends on a request.',
+      'The conditions of filters have a fixed order. No prepared statement depends on a request.',
     settings: [],
     cost: 'The time of one query for each request.',
     prepare: async (folder) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
@@ -135,7 +135,7 @@ const SCENARIOS: readonly Scenario[] = [
   {
     name: 'Stream and list an audit trail of 200,000 records on 20 connections, on PostgreSQL',
     bound:
-      'A stream pauses after each part, so that other requests run. The service runs one stream per caller and two in total, and refuses further streams with 429.',
+      'A stream pauses after each part. One runs per caller and two in total; further ones get 429.',
     settings: ['api.maxPageBytes'],
     cost: 'The time of one part for each stream, and of one list.',
     prepare: longTrailOnPostgres,

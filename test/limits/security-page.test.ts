@@ -6,11 +6,22 @@ import { DELIVERY } from './delivery.ts';
 import { POSTGRES } from './postgres.ts';
 import type { Scenario } from './scenario.ts';
 
-/** Returns the table of attacks as Markdown. */
+const ON_POSTGRES = ', on PostgreSQL';
+
+/** Returns an attack as a row of the table, without its name. */
+function effectOf({ bound, settings, cost }: Scenario): string {
+  const keys = settings.map((key) => `\`${key}\``).join(', ');
+  return `| ${bound} | ${keys} | ${cost} |`.replaceAll('|  |', '| |');
+}
+
+/** Returns the table of attacks as Markdown. An attack with the same effect on both is one row. */
 function attackTable(scenarios: readonly Scenario[]): string[] {
-  const rows = scenarios.map(({ name, bound, settings, cost }) => {
-    const keys = settings.map((key) => `\`${key}\``).join(', ');
-    return `| ${name} | ${bound} | ${keys} | ${cost} |`.replaceAll('|  |', '| |');
+  const named = new Map(scenarios.map((scenario) => [scenario.name, effectOf(scenario)]));
+  const rows = [...named].flatMap(([name, effect]) => {
+    const sqlite = name.endsWith(ON_POSTGRES) ? name.slice(0, -ON_POSTGRES.length) : undefined;
+    if (sqlite !== undefined && named.get(sqlite) === effect) return [];
+    const isOnBoth = named.get(`${name}${ON_POSTGRES}`) === effect;
+    return [`| ${name}${isOnBoth ? ', on SQLite and PostgreSQL' : ''} ${effect}`];
   });
   return [
     '| Attack | What limits the attack | Settings | Maximum cost for other callers |',
