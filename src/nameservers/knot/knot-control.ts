@@ -1,4 +1,4 @@
-import { withConnection, type Endpoint, type Connection } from '../../net/connection.ts';
+import { withConnection, type Connection } from '../../net/connection.ts';
 import { NetError } from '../../net/faults.ts';
 import { driverErrors } from '../control.ts';
 
@@ -34,32 +34,26 @@ export interface KnotConnection {
 }
 
 /**
- * Runs work with the control socket at a path. Throws `DriverError` if the socket cannot be used.
+ * Connects to the control socket at a path and runs `work`. Throws what `work` throws, and
+ * `DriverError` if the socket cannot be used.
  */
-export function knotErrors<T>(
+export function knotControl<T>(
   path: string,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> {
-  return driverErrors(`The control socket '${path}' of Knot DNS`, signal, work);
-}
-
-/** Connects to Knot and runs `work`. Throws what `work` throws, and `NetError`. */
-export async function knotControl<T>(
-  endpoint: Endpoint,
   signal: AbortSignal,
   work: (connection: KnotConnection) => Promise<T>,
 ): Promise<T> {
-  return withConnection(endpoint, signal, async (connection) => {
-    const result = await work({
-      async run(command) {
-        connection.send(encode(command));
-        return readBlock(connection);
-      },
-    });
-    connection.send(Buffer.of(END));
-    return result;
-  });
+  return driverErrors(`The control socket '${path}' of Knot DNS`, signal, () =>
+    withConnection({ path }, signal, async (connection) => {
+      const result = await work({
+        async run(command) {
+          connection.send(encode(command));
+          return readBlock(connection);
+        },
+      });
+      connection.send(Buffer.of(END));
+      return result;
+    }),
+  );
 }
 
 function encode(unit: KnotUnit): Buffer {

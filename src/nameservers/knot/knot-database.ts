@@ -20,7 +20,7 @@ import {
   type Driver,
 } from '../driver.ts';
 import { withoutSecrets } from '../file-server.ts';
-import { knotControl, knotErrors, type KnotConnection, type KnotUnit } from './knot-control.ts';
+import { knotControl, type KnotUnit } from './knot-control.ts';
 import { keysOf } from './knot-file.ts';
 
 /** How long a transaction of another client may stay open before it counts as abandoned. */
@@ -57,14 +57,8 @@ export function createKnotDatabase(controlSocket: string): Driver {
   /** Whether a transaction of this process may be open, because its connection failed. */
   let abandoned = false;
 
-  const connected = <T>(
-    signal: AbortSignal,
-    work: (connection: KnotConnection) => Promise<T>,
-  ): Promise<T> =>
-    knotErrors(controlSocket, signal, () => knotControl({ path: controlSocket }, signal, work));
-
   const plan = (state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal) =>
-    connected(signal, async (connection) => {
+    knotControl(controlSocket, signal, async (connection) => {
       const keys = keysOf(await connection.run({ command: 'conf-read', section: 'key' }));
       const rules = rulesOf(await connection.run({ command: 'conf-read', section: 'acl' }));
       return planOf(state, owned, keys, rules);
@@ -75,7 +69,7 @@ export function createKnotDatabase(controlSocket: string): Driver {
    * transaction.
    */
   const transact = (commands: readonly KnotUnit[], isLast: boolean, signal: AbortSignal) =>
-    connected(signal, async (connection) => {
+    knotControl(controlSocket, signal, async (connection) => {
       const abort = () => connection.run({ command: 'conf-abort' });
       if (abandoned || isLast) await abort();
       const begun = errorOf(await connection.run({ command: 'conf-begin' }));
@@ -112,7 +106,7 @@ export function createKnotDatabase(controlSocket: string): Driver {
     compare: async (state, owned, signal) => (await plan(state, owned, signal)).differences,
 
     stamp: (signal) =>
-      connected(signal, async (connection) => {
+      knotControl(controlSocket, signal, async (connection) => {
         const unit = { command: 'conf-read', section: 'acl', id: STAMPED, item: 'comment' };
         const [found] = await connection.run(unit);
         return STAMP.exec(found?.data ?? '')?.[1];
@@ -121,7 +115,7 @@ export function createKnotDatabase(controlSocket: string): Driver {
     async check(signal) {
       const requirement = 'The control channel of Knot DNS accepts commands.';
       return requirements(requirement, async () => {
-        const used = await connected(signal, async (connection) => {
+        const used = await knotControl(controlSocket, signal, async (connection) => {
           const read = (section: string) =>
             connection.run({ command: 'conf-read', section, item: 'acl' });
           return [...(await read('template')), ...(await read('zone'))];

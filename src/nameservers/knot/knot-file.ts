@@ -5,7 +5,7 @@ import { knotSections } from '../../domain/key-formats/read-knot.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
 import { hasKeys, type FileServer } from '../file-server.ts';
-import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
+import { knotControl, type KnotUnit } from './knot-control.ts';
 
 /** The beginning of a key or of an access rule in the file. */
 const KEY_START = '  - id: "';
@@ -18,9 +18,7 @@ const KEY_START = '  - id: "';
  */
 export function knotFile(controlSocket: string): FileServer {
   const run = (command: KnotUnit, signal: AbortSignal) =>
-    knotErrors(controlSocket, signal, () =>
-      knotControl({ path: controlSocket }, signal, (connection) => connection.run(command)),
-    );
+    knotControl(controlSocket, signal, (connection) => connection.run(command));
   return {
     brand,
     keyStart: KEY_START,

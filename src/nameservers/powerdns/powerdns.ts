@@ -6,6 +6,7 @@ import {
 } from '../../domain/delivery/desired-state.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, withDefault } from '../../domain/model/object.ts';
+import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
 import {
   defineDriver,
   DriverError,
@@ -17,7 +18,6 @@ import {
   type Requirement,
 } from '../driver.ts';
 import { line } from '../include-file.ts';
-import { inParallel, limiter } from './parallel.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
 import { readGrants, writeGrants, type Grants } from './powerdns-grants.ts';
 import {
@@ -78,7 +78,7 @@ export const powerdns = defineDriver({
       const names = new Set(present);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
       const unread = [...state.keys, ...kept].filter(({ name }) => names.has(name));
-      await inParallel(unread, requests, async ({ name }) => {
+      await mapConcurrently(unread, requests, async ({ name }) => {
         const key = await api.key(name);
         if (key !== undefined) known.keys.set(name, key);
       });
@@ -122,7 +122,7 @@ export const powerdns = defineDriver({
         let changes = fresh.length + changed.length + removed.length;
         const changeZone = limiter(zoneChanges);
         const grant = (targetOf: (zone: string, grants: Grants) => Grants) =>
-          inParallel(zones, Math.max(requests, zoneChanges), async (zone) => {
+          mapConcurrently(zones, Math.max(requests, zoneChanges), async (zone) => {
             const grants = known.grants.get(zone) ?? (await readGrants(api, zone));
             if (grants === undefined) return;
             const target = targetOf(zone, grants);
@@ -131,7 +131,7 @@ export const powerdns = defineDriver({
             known.grants.set(zone, written ?? grants);
           });
         if (removed.length < zones.length)
-          await inParallel(removed, requests, (name) => disableKey(api, name));
+          await mapConcurrently(removed, requests, (name) => disableKey(api, name));
         // A new or changed key would get the grants of a former key with the same name. Remove
         // these grants first, or give a new key a secret that no one knows until the grants are
         // removed. PowerDNS must refuse removed keys before it may refuse a new key.
@@ -142,7 +142,7 @@ export const powerdns = defineDriver({
           !(adds && removed.length >= zones.length);
         if (!isDisabled) await grant((zone, grants) => shrunk(grants, ours, wanted(zone)));
         const refusals: DriverError[] = [];
-        await inParallel([...changed, ...fresh], requests, async (key) => {
+        await mapConcurrently([...changed, ...fresh], requests, async (key) => {
           const found = known.keys.get(key.name);
           try {
             await writeKey(api, isDisabled ? { ...key, secret: randomSecret() } : key, found);
@@ -164,12 +164,12 @@ export const powerdns = defineDriver({
         // Change each zone once, even if some keys are new and other keys are removed.
         await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
         if (isDisabled)
-          await inParallel(
+          await mapConcurrently(
             fresh.filter(({ name }) => exists(name)),
             requests,
             ({ name, secret }) => api.changeSecret(name, secret),
           );
-        await inParallel(removed, requests, (name) => api.deleteKey(name));
+        await mapConcurrently(removed, requests, (name) => api.deleteKey(name));
         const [refusal] = refusals;
         if (refusal !== undefined) throw refusal;
         return { changed: changes > 0, problems: taken.map((key) => nameTaken(brand, key)) };
@@ -179,7 +179,7 @@ export const powerdns = defineDriver({
         const api = await open(signal);
         const planned = await plan(api, state, owned);
         const { known, zones } = planned;
-        await inParallel(zones, requests, async (zone) => {
+        await mapConcurrently(zones, requests, async (zone) => {
           const grants = await readGrants(api, zone);
           if (grants !== undefined) known.grants.set(zone, grants);
         });
@@ -226,4 +226,30 @@ async function checkServer(
 /** Returns whether a key has the stamp of a name server. */
 function isStamp(name: string): boolean {
   return name.startsWith(brand.ownKeys);
+}
+
+/**
+ * Returns a function that runs tasks, at most `concurrency` at a time, in the order of its calls.
+ * The function returns what the task returns, and throws what the task throws. Once a task has
+ * failed, the function starts no further task and throws the same error.
+ */
+function limiter(concurrency: number): <T>(task: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  let failure: { readonly error: unknown } | undefined;
+  return async (task) => {
+    if (running < concurrency) running += 1;
+    else await new Promise<void>((start) => waiting.push(start));
+    try {
+      if (failure !== undefined) throw failure.error;
+      return await task();
+    } catch (error) {
+      failure = { error };
+      throw error;
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }

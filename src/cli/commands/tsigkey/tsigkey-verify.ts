@@ -6,7 +6,7 @@ import { CommandError, EXIT } from '../../output/errors.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { diagnoseKey } from '../../../net/probe.ts';
-import { mapConcurrently } from '../../service/concurrency.ts';
+import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
 import { assertOneSelection, selectKeys, type KeySelection } from '../../service/key-requests.ts';
 import { collectServer, readZone, type Server } from '../../flags/name-servers.ts';
 import { plainText } from '../../output/plain-text.ts';

@@ -5,7 +5,7 @@ import { zone as zoneType } from '../../../domain/resources/zone.ts';
 import type { Server } from '../../flags/name-servers.ts';
 import { CommandError } from '../../output/errors.ts';
 import { call, type Connection } from '../../service/client.ts';
-import { mapConcurrently } from '../../service/concurrency.ts';
+import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
 import type { ServiceKey } from '../../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../../service/resource-requests.ts';
 
