@@ -233,7 +233,7 @@ async function scrub(configPath: string | undefined, ask: Ask): Promise<string> 
 }
 
 /**
- * Replaces unreadable secrets of the configured database with random secrets, after `ask` confirms.
+ * Removes the unreadable secrets of the configured database, after `ask` confirms.
  */
 async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
   const [{ resetDatabase }, clock] = await secretMaintenance();

@@ -65,7 +65,6 @@ export async function copyDatabase(
       const mark = (other: string) => [shownDatabase(other), clock()] as const;
       await target.database.write((sql) => sql.run(WRITE_MARK, ['target', ...mark(from)]));
       const counts = await copyResources(source.reader, target.store);
-      await target.copyLostSecrets(source.lostSecrets);
       counts.set('deliveries', await copyDelivery(source.reads, target.database));
       await target.record({
         action: 'database:copy',

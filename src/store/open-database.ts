@@ -5,7 +5,6 @@ import { recordLocally } from './audit/local.ts';
 import { parseDatabase } from './databases.ts';
 import { noteRestores, type RestoredOver } from './restore.ts';
 import { migrate } from './migrate.ts';
-import { copyLostSecrets, type LostSecret } from './secrets/reset.ts';
 import type { EncryptionReport } from './secrets/start.ts';
 import type { Database, DatabaseSettings, Sql } from './sql/sql.ts';
 import { createStore } from './store.ts';
@@ -33,8 +32,6 @@ export interface OpenedDatabase {
   readonly database: Database;
   /** The schema steps that `openDatabase` applied. */
   readonly steps: readonly number[];
-  /** Stores the marks of keys whose secrets were lost in the source of a copy. */
-  copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
   /** Writes an audit record about a command on this machine. */
   record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
   /**
@@ -74,7 +71,6 @@ export async function openDatabase(
       reads: database.reads,
       database,
       steps,
-      copyLostSecrets: (marks) => copyLostSecrets(database, marks),
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
       noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
       ...(report === undefined ? {} : { report }),

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ServiceError } from '../domain/model/errors.ts';
@@ -72,9 +71,8 @@ export function scrubDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
 }
 
 /**
- * Gives each key with an unreadable secret a new random secret, after `ask` confirms. Returns the
- * text to print. Throws `unavailable` if a service uses the database, and `bad_request` without a
- * master key.
+ * Removes each unreadable secret, after `ask` confirms. Returns the text to print. Throws
+ * `unavailable` if a service uses the database, and `bad_request` without a master key.
  */
 export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): Promise<string> {
   return withDatabase(access, async (database, secrets) => {
@@ -89,22 +87,21 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
       return 'Every secret is readable. Nothing was changed.\n';
     const lostIds = [...new Set(dataKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
     await ask(
-      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This command permanently replaces the unreadable secrets with random secrets. Continue?`,
+      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This command permanently removes the unreadable secrets. Continue?`,
     );
     const hadKey = keyring.masterKeys.length > 0;
     const done = await resetSecrets({
       database,
       keyring,
       createMasterKey,
-      randomBytes,
       now: clock(),
       record: (sql, plan) => insertRecord(sql, resetEntry(plan, clock())),
     });
     const [wrapping] = keyring.masterKeys;
     return [
       ...(hadKey ? [] : [`Created master key ${wrapping?.id} in '${file}'`]),
-      ...done.keys.map(({ name, id }) => `New random secret: ${name} (${id})`),
-      `${done.keys.length} secrets replaced. Restore the former secrets with: tsigil tsigkey import --update`,
+      ...done.keys.map(({ name, id }) => `Secret removed: ${name} (${id})`),
+      `${done.keys.length} secrets removed. Set them again with: tsigil tsigkey import --update`,
       ...(dataKeys.some(({ purpose }) => purpose === 'mac')
         ? [
             'The service refuses every token that was stored before. Accept the tokens that you know with: tsigil encryption accept',

@@ -5,7 +5,6 @@ import type { Reader } from '../domain/model/ports.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
 import { namesInClearText } from './secrets/re-encrypt.ts';
-import { readLostSecrets, type LostSecret } from './secrets/reset.ts';
 import { assertMasterKey, hasContent, type MasterKeySource } from './secrets/start.ts';
 import { readDataKeys } from './sql/data-keys.ts';
 import type { DatabaseSettings, Snapshot, Sql } from './sql/sql.ts';
@@ -16,8 +15,6 @@ export interface Source extends Snapshot {
   readonly reader: Reader;
   /** Whether the secrets and tokens of the database are under data keys. */
   readonly hasDataKeys: boolean;
-  /** The marks of keys whose secret was lost. */
-  readonly lostSecrets: readonly LostSecret[];
 }
 
 /**
@@ -40,9 +37,8 @@ export async function openSource(
     if (secrets.required) await assertProtected(snapshot.reads, hasDataKeys);
     // The configured master keys are those of the target. A source without data keys has none.
     if (!hasDataKeys) secrets.keyring.useMasterKeys([]);
-    const lostSecrets = await readLostSecrets(snapshot.reads);
     const reader = createReader(snapshot, secrets.keyring);
-    return { ...snapshot, reader, hasDataKeys, lostSecrets };
+    return { ...snapshot, reader, hasDataKeys };
   } catch (error) {
     await snapshot.close();
     throw error;

@@ -50,34 +50,38 @@ async function lost(): Promise<unknown> {
 }
 
 describe('encryption reset', () => {
-  test('replaces every secret if the master key was lost, and marks each key until the key gets a new secret', async () => {
+  test('removes every secret if the master key was lost, exports and lists none, and keeps the keys until they get new secrets', async () => {
     const before = await keys();
     await service.stop('SIGTERM');
     rmSync(join(folder, 'var/master.key'));
     const { status, stdout, stderr } = run('reset', '--yes');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Created master key [A-Z2-7]{8} in '/);
-    for (const name of NAMES) expect(stdout).toContain(`New random secret: ${name} (`);
+    for (const name of NAMES) expect(stdout).toContain(`Secret removed: ${name} (`);
     service = await startServiceProcess(folder);
     const after = await keys();
     expect(after.map(({ name }) => name)).toEqual(NAMES);
-    for (const [index, { secret }] of after.entries())
-      expect(secret).not.toBe(before[index]?.secret);
+    for (const { id, secret } of after) {
+      expect(secret).toBe('');
+      const { body } = await service.get(`/v2/tsigkeys/${String(id)}/export?format=bind`);
+      expect(body.type).toBe('not_exportable');
+    }
+    expect((await service.post('/v2/tsigkeys', { ...before[0], secret: '' })).status).toBe(400);
     expect(await lost()).toEqual(NAMES);
-    // Renaming the key encrypts the secret again, but does not remove the mark.
+    // Renaming the key encrypts nothing.
     await service.patch(`/v2/tsigkeys/${ids[1]}`, { name: 'three.example' });
     await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret: before[0]?.secret });
     expect(await lost()).toEqual(['three.example']);
   });
 
-  test('replaces only the unreadable secret', async () => {
+  test('removes only the unreadable secret', async () => {
     const [kept] = await keys();
     await service.stop('SIGTERM');
     const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
     // A prepared statement would keep the file open until the garbage collector runs.
     database.exec("UPDATE tsigkeys SET secret = '' WHERE name = 'two.example'");
     database.close();
-    expect(run('reset', '--yes').stdout).toContain(`New random secret: two.example (${ids[1]})`);
+    expect(run('reset', '--yes').stdout).toContain(`Secret removed: two.example (${ids[1]})`);
     service = await startServiceProcess(folder);
     expect((await keys())[0]).toEqual(kept);
     expect(await lost()).toEqual(['two.example']);
@@ -85,7 +89,7 @@ describe('encryption reset', () => {
     expect(run('reset', '--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
   });
 
-  test('marks the keys, even in a copy of the database', async () => {
+  test('lists the keys without a secret, even in a copy of the database', async () => {
     await service.stop('SIGTERM');
     rmSync(join(folder, 'var/master.key'));
     expect(run('reset', '--yes').status).toBe(0);

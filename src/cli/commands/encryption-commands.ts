@@ -100,7 +100,7 @@ export function addEncryptionCommands(
   addMaintenance(
     parent,
     'reset',
-    'replace unreadable secrets with random ones if the master key is lost; stop the service first',
+    'remove unreadable secrets if the master key is lost; stop the service first',
     'when a secret is unreadable',
     (config, ask) => local.resetSecrets(config, ask),
     terminal,
@@ -163,7 +163,7 @@ function describeStatus(status: EncryptionStatus): string[] {
     ...keys,
     `Secrets in clear text: ${status.clear_text}`,
     `Unreadable secrets: ${status.unreadable}`,
-    ...status.lost.map((name) => `Lost secret, replaced with a random one: ${name}`),
+    ...status.lost.map((name) => `Lost secret: ${name}`),
     ...(more > 0 ? [`and ${more} more lost secrets`] : []),
   ];
 }

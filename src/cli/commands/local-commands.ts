@@ -31,7 +31,7 @@ export interface LocalCommands {
    */
   scrub(config: string | undefined, ask: Ask): Promise<string>;
   /**
-   * Replaces unreadable secrets with random ones, after `ask` confirms. Returns the text to print.
+   * Removes unreadable secrets, after `ask` confirms. Returns the text to print.
    */
   resetSecrets(config: string | undefined, ask: Ask): Promise<string>;
   /**

@@ -28,7 +28,7 @@ export async function desire(
   const undeliverable: Undeliverable[] = [];
   const keys = new Map<string, DesiredKey>();
   const kept = new Map<string, KeptKey>();
-  for (const { key, zones: applied, isLost = false } of candidates) {
+  for (const { key, zones: applied } of candidates) {
     if (slicer.isOver()) await slicer.next();
     const known: KeptKey = {
       id: key.id,
@@ -39,7 +39,7 @@ export async function desire(
     };
     const { name } = known;
     const isRepeated = keys.has(name) || kept.has(name);
-    const unreadable = isLost ? LOST : unreadableReason(key);
+    const unreadable = unreadableReason(key);
     if (unreadable !== undefined) {
       if (!isRepeated) kept.set(name, known);
       undeliverable.push({ key, code: 'unreadable_secret', reason: unreadable });
@@ -62,10 +62,9 @@ export async function desire(
   };
 }
 
-const LOST = 'the secret was lost with its master key. Set a new secret';
-
-/** Returns why a secret cannot be decrypted, or undefined for a readable secret. */
+/** Returns why a key has no readable secret; undefined if it has one. */
 function unreadableReason({ secret }: Tsigkey): string | undefined {
+  if (secret === '') return 'the secret was lost with its master key. Set a new secret';
   try {
     JSON.stringify(secret); // throws if the secret cannot be decrypted
     return undefined;

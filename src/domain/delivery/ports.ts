@@ -10,11 +10,6 @@ import type { RemovingKeys, ShownRequirement } from './responses.ts';
 export interface Candidate {
   readonly key: Tsigkey;
   readonly zones: 'all' | readonly string[];
-  /**
-   * Whether the secret was lost with its master key and replaced with a random secret that no one
-   * knows.
-   */
-  readonly isLost?: boolean;
 }
 
 /** The desired state of a name server, and the keys that cannot be delivered to it. */

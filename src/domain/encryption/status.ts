@@ -34,7 +34,7 @@ export const ENCRYPTION_STATUS = responseObject({
   ),
   lost_count: described(
     integer(0),
-    'The number of keys whose secret was lost and replaced with a random secret.',
+    'The number of keys without a secret, because it was lost with the master key.',
   ),
   mac_key: described(
     nullable(integer(1)),
@@ -42,7 +42,7 @@ export const ENCRYPTION_STATUS = responseObject({
   ),
   lost: described(
     array(anyText(), 0, 100),
-    'The names of the first 100 keys whose secret was lost and replaced with a random secret.',
+    'The names of the first 100 keys whose secret was lost.',
   ),
   required: described(boolean(), 'Whether `encryption.required` is set.'),
 });

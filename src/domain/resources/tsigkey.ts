@@ -47,7 +47,7 @@ const fields = defineFields({
   secret: {
     ...line(255),
     description:
-      "The shared secret, in base64. If omitted on creation, the service generates a secret as long as the algorithm's hash.",
+      "The shared secret, in base64. If omitted on creation, the service generates a secret as long as the algorithm's hash. Empty in a response if the secret was lost with the master key.",
     example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
     onCreate: { default: undefined },
     secret: true,

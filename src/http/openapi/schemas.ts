@@ -146,7 +146,11 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
   const changeable = Object.fromEntries(
     givenFieldsOf(type, 'update').map(([name]) => [name, fields[name] ?? {}]),
   );
-  const members = { ...BEFORE_FIELDS, ...fields, ...afterFields(type) };
+  // A secret that was lost with the master key is empty in responses.
+  const secrets = Object.fromEntries(
+    secretFields(type).map((name) => [name, { ...fields[name], minLength: 0 }]),
+  );
+  const members = { ...BEFORE_FIELDS, ...fields, ...secrets, ...afterFields(type) };
   const always = Object.keys(members).filter((name) => !secretFields(type).includes(name));
   const once: Properties = Object.fromEntries(
     Object.entries(type.shownOnce ?? {}).map(([name, { schema, description, example }]) => [

@@ -2,7 +2,6 @@ import type { Candidate } from '../../domain/delivery/ports.ts';
 import type { Store } from '../../domain/model/ports.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { nextIfOver, partsInSlices, type Slicer } from '../../domain/scheduling/slicer.ts';
-import { isLostSecret, readLostSecrets } from '../secrets/reset.ts';
 import { pages } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 
@@ -36,16 +35,11 @@ export async function candidatesOf(
     [poolId],
   );
   for (const { id, zone } of ofZones) zones.set(String(id), [String(zone)]);
-  const lost = new Map((await readLostSecrets(reads)).map((mark) => [mark.id, mark]));
   const ids = [...zones.keys()];
   const candidates: Candidate[] = [];
   for await (const some of partsInSlices(ids, slicer, KEYS_PER_PAGE)) {
     for (const key of await store.find(tsigkey, 'id', some))
-      candidates.push({
-        key,
-        zones: zones.get(key.id) ?? [],
-        isLost: isLostSecret(lost.get(key.id), key),
-      });
+      candidates.push({ key, zones: zones.get(key.id) ?? [] });
   }
   return candidates;
 }

@@ -36,10 +36,6 @@ export const migration: Migration = {
   ],
 };
 
-/**
- * Encryption: the data keys, and keys whose secret was lost with the master key and replaced with a
- * random secret, whose hash is `digest`. A key counts as lost until it gets another secret.
- */
 function secretKeys(text: string): string[] {
   return [
     `CREATE TABLE data_keys (
@@ -48,11 +44,6 @@ function secretKeys(text: string): string[] {
       wrapped ${text} NOT NULL,
       wrapped_by ${text} NOT NULL,
       created_at ${text} NOT NULL
-    )`,
-    `CREATE TABLE lost_secrets (
-      id ${text} NOT NULL PRIMARY KEY,
-      digest ${text} NOT NULL,
-      lost_at ${text} NOT NULL
     )`,
   ];
 }

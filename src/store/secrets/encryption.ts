@@ -99,7 +99,7 @@ export function runEncryption({
       const secrets = await countUnder(database.reads, number);
       dataKeys.push({ number, master_key: wrappedBy, created_at: createdAt, secrets });
     }
-    const lost = await lostKeys(database.reads, keyring);
+    const lost = await lostKeys(database.reads);
     return {
       master_keys: keyring.masterKeys.map(({ id }) => id),
       data_keys: dataKeys,

@@ -73,7 +73,7 @@ export function createKeyring(
     const contextFor = (id: string) => `tsigil/1/${table}/${column}/${id}`;
     const decrypt = (id: string, keyNumber: number | null, text: string): string => {
       if (keyNumber === null) {
-        if (acceptsClearText) return text;
+        if (acceptsClearText || text === '') return text; // a lost secret is empty
         throw new Error('the secret is not encrypted');
       }
       const key = loaded.get(keyNumber);
@@ -82,6 +82,7 @@ export function createKeyring(
     };
     return {
       encrypt(id, secret) {
+        if (secret === '') return { text: '', keyNumber: null };
         if (active === undefined) {
           if (masterKeys.length > 0 && loaded.size > 0)
             throw new Error('No data key is available to encrypt a secret');

@@ -83,11 +83,12 @@ export async function* secretsUnder(
 /** Reads the next `BATCH` rows under a data key, in the order of their ids. */
 async function rowsAfter(
   sql: Sql,
-  { table, column, keyColumn }: SecretPlace,
+  place: SecretPlace,
   keyNumber: number | null,
   after: string,
 ): Promise<SecretRow[]> {
-  const { text, parameters } = isKey(keyColumn, keyNumber);
+  const { table, column } = place;
+  const { text, parameters } = isKey(place, keyNumber);
   const rows = await sql.all(
     `SELECT id, ${column} AS secret FROM ${table} WHERE ${text} AND id > ? ORDER BY id LIMIT ${BATCH}`,
     [...parameters, after],
@@ -97,7 +98,7 @@ async function rowsAfter(
 
 async function encryptRow(
   sql: Sql,
-  { table, column, keyColumn }: SecretPlace,
+  place: SecretPlace,
   cipher: SecretCipher,
   from: number | null,
   { id, secret }: SecretRow,
@@ -109,7 +110,8 @@ async function encryptRow(
     return 0; // `verifySecrets` reports this row as unreadable
   }
   const stored = cipher.encrypt(id, clear);
-  const { text, parameters } = isKey(keyColumn, from);
+  const { table, column, keyColumn } = place;
+  const { text, parameters } = isKey(place, from);
   return sql.run(
     `UPDATE ${table} SET ${column} = ?, ${keyColumn} = ? WHERE id = ? AND ${column} = ? AND ${text}`,
     [stored.text, stored.keyNumber, id, secret, ...parameters],
@@ -118,23 +120,26 @@ async function encryptRow(
 
 /**
  * Returns the SQL condition for secrets under the data key `number`. If `number` is null, returns
- * the condition for secrets in clear text.
+ * the condition for secrets in clear text, which are not empty as lost secrets are.
  */
-export function isKey(
-  column: string,
+function isKey(
+  { column, keyColumn }: SecretPlace,
   number: number | null,
 ): { text: string; parameters: SqlValue[] } {
   return number === null
-    ? { text: `${column} IS NULL`, parameters: [] }
-    : { text: `${column} = ?`, parameters: [number] };
+    ? { text: `${keyColumn} IS NULL AND ${column} <> ''`, parameters: [] }
+    : { text: `${keyColumn} = ?`, parameters: [number] };
 }
 
 /** Returns the number of secrets under a data key; null counts secrets that are not encrypted. */
 export async function countUnder(sql: Sql, number: number | null): Promise<number> {
   let count = 0;
-  for (const { table, keyColumn } of SECRET_PLACES) {
-    const { text, parameters } = isKey(keyColumn, number);
-    const row = await sql.one(`SELECT count(*) AS count FROM ${table} WHERE ${text}`, parameters);
+  for (const place of SECRET_PLACES) {
+    const { text, parameters } = isKey(place, number);
+    const row = await sql.one(
+      `SELECT count(*) AS count FROM ${place.table} WHERE ${text}`,
+      parameters,
+    );
     count += Number(row?.count);
   }
   return count;
@@ -143,9 +148,9 @@ export async function countUnder(sql: Sql, number: number | null): Promise<numbe
 /** Returns the names of the resources with secrets in clear text. */
 export async function namesInClearText(sql: Sql): Promise<string[]> {
   const names: string[] = [];
-  for (const { table, keyColumn } of SECRET_PLACES)
+  for (const place of SECRET_PLACES)
     for (const { name } of await sql.all(
-      `SELECT name FROM ${table} WHERE ${keyColumn} IS NULL ORDER BY name_key`,
+      `SELECT name FROM ${place.table} WHERE ${isKey(place, null).text} ORDER BY name_key`,
       [],
     ))
       names.push(String(name));

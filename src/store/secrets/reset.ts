@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
-import type { AlgorithmName } from '../../domain/dns/algorithms.ts';
-import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
-import { keyNumberOf } from '../sql/secret-columns.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { isReadable, secretsUnder } from './re-encrypt.ts';
 
@@ -13,7 +10,6 @@ export interface ResetDependencies {
   /** The keyring with the new master key, unless `createMasterKey` creates that key. */
   readonly keyring: Keyring;
   readonly createMasterKey: (() => MasterKey) | undefined;
-  readonly randomBytes: (size: number) => Buffer;
   /** The current time, as a timestamp of the API. */
   readonly now: string;
   /** Writes an audit record in the transaction of the reset. */
@@ -24,7 +20,6 @@ export interface ResetDependencies {
 export interface UnreadableKey {
   readonly id: string;
   readonly name: string;
-  readonly algorithm: AlgorithmName;
 }
 
 /** The keys that a reset changes. */
@@ -47,24 +42,21 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
   for (const { number } of await readDataKeys(sql))
     for await (const { id, secret } of secretsUnder(sql, PLACE, number)) {
       if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
-      const row = await sql.one(`SELECT name, algorithm FROM ${PLACE.table} WHERE id = ?`, [id]);
-      const name = String(row?.name);
-      // every stored key has a known algorithm
-      if (row !== undefined) keys.push({ id, name, algorithm: row.algorithm as AlgorithmName });
+      const row = await sql.one(`SELECT name FROM ${PLACE.table} WHERE id = ?`, [id]);
+      if (row !== undefined) keys.push({ id, name: String(row.name) });
     }
   return { keys, dataKeys };
 }
 
 /**
- * Gives each key with an unreadable secret a new random secret, and marks the secret as lost.
- * Deletes the data keys that no master key unwraps. Runs in one transaction. Does not change
- * readable secrets. No service may use the database.
+ * Removes each unreadable secret: the key then has an empty secret. Deletes the data keys that no
+ * master key unwraps. Runs in one transaction. Does not change readable secrets. No service may use
+ * the database.
  */
 export async function resetSecrets({
   database,
   keyring,
   createMasterKey,
-  randomBytes,
   now,
   record,
 }: ResetDependencies): Promise<ResetPlan> {
@@ -72,16 +64,11 @@ export async function resetSecrets({
   await database.migrate(async (sql) => {
     plan = await planReset(sql, keyring);
     await ensureActiveKey(sql, keyring, createMasterKey, now);
-    const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
-    for (const { id, algorithm } of plan.keys) {
-      const secret = generateSecret(algorithm, randomBytes);
-      const { text, keyNumber } = cipher.encrypt(id, secret);
+    for (const { id } of plan.keys)
       await sql.run(
-        `UPDATE ${PLACE.table} SET secret = ?, secret_key = ?, secret_usable = 1, updated_at = ? WHERE id = ?`,
-        [text, keyNumber, now, id],
+        `UPDATE ${PLACE.table} SET secret = '', secret_key = NULL, secret_usable = 0, updated_at = ? WHERE id = ?`,
+        [now, id],
       );
-      await mark(sql, { id, digest: digestOf(secret), lostAt: now });
-    }
     for (const { number } of plan.dataKeys)
       await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
     await loadDataKeys(sql, keyring);
@@ -109,72 +96,11 @@ async function ensureActiveKey(
   await loadDataKeys(sql, keyring);
 }
 
-/** The mark of a key whose secret was lost. */
-export interface LostSecret {
-  readonly id: string;
-  /** The digest of the random secret that replaced the lost secret. */
-  readonly digest: string;
-  readonly lostAt: string;
-}
-
-/** Returns the marks of all keys whose secret was lost. */
-export async function readLostSecrets(sql: Sql): Promise<LostSecret[]> {
-  const rows = await sql.all('SELECT id, digest, lost_at FROM lost_secrets', []);
-  return rows.map(({ id, digest, lost_at: lostAt }) => ({
-    id: String(id),
-    digest: String(digest),
-    lostAt: String(lostAt),
-  }));
-}
-
-/** Stores the marks of keys that were copied from another database. */
-export async function copyLostSecrets(
-  database: Pick<Database, 'write'>,
-  marks: readonly LostSecret[],
-): Promise<void> {
-  await database.write(async (sql) => {
-    for (const each of marks) await mark(sql, each);
-  });
-}
-
-async function mark(sql: Sql, { id, digest, lostAt }: LostSecret): Promise<void> {
-  await sql.run(
-    'INSERT INTO lost_secrets (id, digest, lost_at) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, lost_at = excluded.lost_at',
-    [id, digest, lostAt],
-  );
-}
-
-/** Returns the sorted names of the keys that still have the random secret of a reset. */
-export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
+/** Returns the sorted names of the keys whose secret a reset has removed. */
+export async function lostKeys(sql: Sql): Promise<string[]> {
   const rows = await sql.all(
-    `SELECT k.id AS id, k.name AS name, k.secret AS secret, k.secret_key AS secret_key, l.digest AS digest
-      FROM lost_secrets l JOIN ${PLACE.table} k ON k.id = l.id`,
+    `SELECT name FROM ${PLACE.table} WHERE secret_key IS NULL AND secret = '' ORDER BY name`,
     [],
   );
-  const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
-  const lost = rows.filter(({ id, secret, secret_key: keyNumber, digest }) => {
-    const stored = { text: String(secret), keyNumber: keyNumberOf(keyNumber) };
-    try {
-      return digestOf(cipher.decrypt(String(id), stored)) === digest;
-    } catch {
-      return false; // counted as unreadable
-    }
-  });
-  return lost.map(({ name }) => String(name)).sort();
-}
-
-/** Returns whether a key still has the random secret that replaced its lost secret. */
-export function isLostSecret(
-  mark: LostSecret | undefined,
-  { secret }: { readonly secret: string },
-): boolean {
-  return (
-    mark !== undefined &&
-    isReadable(() => JSON.stringify(secret)) &&
-    digestOf(secret) === mark.digest
-  );
-}
-
-function digestOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url');
+  return rows.map(({ name }) => String(name));
 }
