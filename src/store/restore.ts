@@ -1,13 +1,13 @@
 import type { ChainEnd } from '../domain/audit/chain.ts';
 import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Reader } from '../domain/model/ports.ts';
-import type { Fields, ResourceOf, ResourceType } from '../domain/model/resource.ts';
+import type { Fields, Given, ResourceOf, ResourceType } from '../domain/model/resource.ts';
+import { isUnreadable } from '../domain/model/unreadable.ts';
 import type { Changes } from '../domain/operations/change.ts';
 import { token, type Token } from '../domain/resources/token.ts';
 import { tsigkey, type Tsigkey } from '../domain/resources/tsigkey.ts';
 import { zone } from '../domain/resources/zone.ts';
 import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './audit/head.ts';
-import { isReadable } from './secrets/re-encrypt.ts';
 import { allResources } from './sql/reader.ts';
 import type { Database, Sql } from './sql/sql.ts';
 
@@ -22,7 +22,7 @@ export interface ChangesSince {
   readonly tokens: readonly Token[];
   readonly keys: readonly Tsigkey[];
   /** Keys whose name, secret or scope was replaced, with the members that are in force now. */
-  readonly changed: readonly { readonly current: Tsigkey; readonly given: Partial<Tsigkey> }[];
+  readonly changed: readonly { readonly current: Tsigkey; readonly given: Given<(typeof tsigkey)['fields']> }[];
   /** The names of tokens and keys that the backup does not have. */
   readonly added: { readonly tokens: readonly string[]; readonly keys: readonly string[] };
 }
@@ -137,10 +137,11 @@ async function replacedMembers(
   backup: Tsigkey,
   later: Tsigkey,
   reader: Reader,
-): Promise<Partial<Tsigkey>> {
-  const isSecretKnown = [backup, later].every((each) => isReadable(() => JSON.stringify(each)));
+): Promise<Given<(typeof tsigkey)['fields']>> {
+  const { secret } = later;
+  const isSecretKnown = !isUnreadable(secret) && secret !== '' && !isUnreadable(backup.secret);
   const hasOtherSecret =
-    isSecretKnown && (later.algorithm !== backup.algorithm || later.secret !== backup.secret);
+    isSecretKnown && (later.algorithm !== backup.algorithm || secret !== backup.secret);
   const { scope, resource_id } = later;
   const hasOtherScope = scope !== backup.scope || resource_id !== backup.resource_id;
   const isWider =
@@ -150,7 +151,7 @@ async function replacedMembers(
     (await reader.get(zone, backup.resource_id))?.pool_id === resource_id;
   return {
     ...(later.name === backup.name ? {} : { name: later.name }),
-    ...(hasOtherSecret ? { algorithm: later.algorithm, secret: later.secret } : {}),
+    ...(hasOtherSecret ? { algorithm: later.algorithm, secret } : {}),
     ...(hasOtherScope && !isWider ? { scope, resource_id } : {}),
   };
 }

@@ -1,7 +1,8 @@
 import { defineAction } from './action.ts';
-import { getResource } from '../operations/collection.ts';
+import { existing } from '../operations/visibility.ts';
 import { EXPORT_FORMATS, exportKey } from '../export-formats/formats.ts';
 import { enumeration } from '../model/field.ts';
+import { readable } from '../model/unreadable.ts';
 import { requireReveal } from '../resources/policy.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
@@ -42,25 +43,17 @@ export const keyExport = defineAction({
   },
   async run({ dependencies, context, id, parameters }) {
     requireReveal(dependencies.policy, context.caller, tsigkey);
-    const { recording } = dependencies;
-    const { name, algorithm, secret } = await getResource(
-      dependencies,
-      tsigkey,
-      context.caller,
-      id,
-    );
-    const file = exportKey(parameters.format, {
-      name: String(name),
-      algorithm: String(algorithm),
-      secret: String(secret),
-    });
+    const { recording, store } = dependencies;
+    const found = await store.get(tsigkey, id);
+    const { name, algorithm, secret } = await existing(store, tsigkey, context.caller, found);
+    const file = exportKey(parameters.format, { name, algorithm, secret: readable(secret) });
     await recording.secretsRead({
       caller: context.caller,
       source: context.source,
       action: `${tsigkey.collection}:export`,
       type: tsigkey,
       id,
-      name: String(name),
+      name,
       count: 1,
       origin: () => context,
     });

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '../model/errors.ts';
+import { isUnreadable } from '../model/unreadable.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import type { NameServer } from '../resources/name-server.ts';
-import type { Tsigkey } from '../resources/tsigkey.ts';
 import { nextIfOver, type Slicer } from '../scheduling/slicer.ts';
 import {
   byName,
@@ -39,13 +38,14 @@ export async function desire(
     };
     const { name } = known;
     const isRepeated = keys.has(name) || kept.has(name);
-    const unreadable = unreadableReason(key);
-    if (unreadable !== undefined) {
+    const { algorithm, secret } = key;
+    if (isUnreadable(secret) || secret === '') {
       if (!isRepeated) kept.set(name, known);
-      undeliverable.push({ key, code: 'unreadable_secret', reason: unreadable });
+      const reason = secret === '' ? LOST : UNREADABLE;
+      undeliverable.push({ key, code: 'unreadable_secret', reason });
       continue;
     }
-    const desired = { ...known, algorithm: key.algorithm, secret: key.secret };
+    const desired = { ...known, algorithm, secret };
     const reason =
       keyProblem(desired) ?? (isRepeated ? 'another key has the same name on the wire' : undefined);
     if (reason === undefined) keys.set(name, desired);
@@ -62,18 +62,8 @@ export async function desire(
   };
 }
 
-/** Returns why a key has no readable secret; undefined if it has one. */
-function unreadableReason({ secret }: Tsigkey): string | undefined {
-  if (secret === '') return 'the secret was lost with its master key. Set a new secret';
-  try {
-    JSON.stringify(secret); // throws if the secret cannot be decrypted
-    return undefined;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'unreadable_secret')
-      return 'the secret cannot be decrypted. Restore the master key, or set a new secret';
-    throw error;
-  }
-}
+const LOST = 'the secret was lost with its master key. Set a new secret';
+const UNREADABLE = 'the secret cannot be decrypted. Restore the master key, or set a new secret';
 
 /** The number of keys that are hashed in one call. */
 const KEYS_PER_HASH = 100;

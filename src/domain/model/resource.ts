@@ -3,6 +3,7 @@ import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
 import type { Condition, FilterForm, Keyed, TimeFilter, Unique } from './query.ts';
 import { commonSortKeys, type Settings } from './settings.ts';
+import type { Unreadable } from './unreadable.ts';
 
 /** The fields of a resource type by their names. */
 export type Fields = Readonly<Record<string, Field>>;
@@ -17,9 +18,11 @@ export type ServiceMembers = {
   readonly updated_at?: string | null;
 };
 
-/** A stored resource of a type with the fields `F`. */
+/** A stored resource of a type with the fields `F`. A secret may be unreadable. */
 export type ResourceOf<F extends Fields> = ServiceMembers & {
-  readonly [Name in keyof F]: ValueOf<F[Name]>;
+  readonly [Name in keyof F]: F[Name] extends { readonly secret: true }
+    ? ValueOf<F[Name]> | Unreadable
+    : ValueOf<F[Name]>;
 };
 
 /** A resource of any type: its id, its fields and its timestamps, by name. */

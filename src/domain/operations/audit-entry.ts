@@ -1,7 +1,9 @@
 import type { ActorKind, AuditEntry, AuditOutcome } from '../audit/record.ts';
 import type { Caller } from '../model/caller.ts';
-import type { Change, Fields, Resource, ResourceType } from '../model/resource.ts';
+import type { Keyed } from '../model/query.ts';
+import type { Change, Fields, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
 import { perType } from '../model/resource.ts';
+import { isUnreadable } from '../model/unreadable.ts';
 import { withoutTokens } from '../text/token-form.ts';
 
 /** The origin of an event: the caller and the request. */
@@ -68,9 +70,12 @@ const UNKNOWN_MARK = '(secret)';
 /** Returns the same mark for every secret. Use this function if no audit data key exists. */
 export const hideSecret: MarkSecret = () => UNKNOWN_MARK;
 
+/** A creation whose resource is stored. */
+type Created<F extends Fields> = Keyed<ResourceOf<F>> & { readonly operation: 'create' };
+
 /** The changes of one transaction, for its audit record. */
 export interface ChangeLog {
-  note<F extends Fields>(type: ResourceType<F>, change: Change<F>): void;
+  note<F extends Fields>(type: ResourceType<F>, change: Change<F> | Created<F>): void;
   /**
    * Returns the audit entry, or undefined if nothing was changed. The entry has all values of a
    * single change, or counts and names for several changes. `action` is the name of an action that
@@ -157,7 +162,8 @@ function changedValues(
   for (const [name, isSecret] of recordedFields(type)) {
     const shown = (value: unknown) => {
       if (value === null) return null;
-      return isSecret ? markOf(value, mark) : shownValue(value);
+      if (!isSecret) return shownValue(value);
+      return isUnreadable(value) ? '(unreadable)' : mark(String(value));
     };
     const [old, current] = [before[name] ?? null, after[name] ?? null];
     if (isEqual(old, current)) continue;
@@ -170,11 +176,8 @@ function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
     return false;
-  try {
-    return JSON.stringify(one) === JSON.stringify(other);
-  } catch {
-    return false; // a secret that cannot be decrypted
-  }
+  if (isUnreadable(one) || isUnreadable(other)) return false;
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Returns a value without tokens. Also masks tokens in the JSON of a list or an object. */
@@ -184,12 +187,4 @@ function shownValue(value: unknown): unknown {
   const text = JSON.stringify(value);
   const masked = withoutTokens(text);
   return masked === text ? value : JSON.parse(masked);
-}
-
-function markOf(value: unknown, mark: MarkSecret): string {
-  try {
-    return mark(String(value));
-  } catch {
-    return '(unreadable)'; // a secret that cannot be decrypted
-  }
 }

@@ -12,6 +12,7 @@ import {
   type ResourceOf,
   type ResourceType,
 } from '../model/resource.ts';
+import { readable } from '../model/unreadable.ts';
 import { zone } from './zone.ts';
 
 /** Returns a random secret in base64, as long as the hash output of the algorithm. */
@@ -115,13 +116,16 @@ export const tsigkey = defineResource({
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
-  warnings: (resource) => {
-    const weakness = weaknessOf(resource.algorithm);
+  warnings: ({ name, algorithm, secret: stored }) => {
+    const secret = readable(stored);
+    const weakness = weaknessOf(algorithm);
     return [
-      ...(weakness === undefined ? [] : [`${resource.algorithm} ${weakness}`]),
-      ...wireProblems(resource).map(({ path, message }) => `the ${path.join('.')} ${message}`),
-      ...(isShort(resource)
-        ? [`the secret is shorter than the output of ${resource.algorithm} (RFC 2104 section 3)`]
+      ...(weakness === undefined ? [] : [`${algorithm} ${weakness}`]),
+      ...wireProblems({ name, secret }).map(
+        ({ path, message }) => `the ${path.join('.')} ${message}`,
+      ),
+      ...(isShort({ algorithm, secret })
+        ? [`the secret is shorter than the output of ${algorithm} (RFC 2104 section 3)`]
         : []),
     ];
   },

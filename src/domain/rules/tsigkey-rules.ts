@@ -43,10 +43,13 @@ export async function admitTsigkey(
 
 /** Does not read the stored secret, because it may be unreadable. */
 function isSecretUsable(change: Change<TsigkeyFields>): boolean {
-  const { secret, secret_usable: before } = change.resource;
-  const isNew =
-    change.operation === 'create' || (change.operation === 'update' && 'secret' in change.given);
-  return isNew ? wireProblems({ secret }).length === 0 : before;
+  if (change.operation === 'create') return isUsable(change.resource.secret);
+  const isNew = change.operation === 'update' && 'secret' in change.given;
+  return isNew ? isUsable(change.given.secret) : change.resource.secret_usable;
+}
+
+function isUsable(secret: string | undefined): boolean {
+  return wireProblems({ secret }).length === 0;
 }
 
 /** The members of a key that name servers need. */

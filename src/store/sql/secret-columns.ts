@@ -1,6 +1,6 @@
-import { ServiceError } from '../../domain/model/errors.ts';
 import { secretFields, type Keyring, type SecretCipher } from '../../domain/encryption/keyring.ts';
 import { sortFields, type Fields, type ResourceType } from '../../domain/model/resource.ts';
+import { unreadable } from '../../domain/model/unreadable.ts';
 import type { SqlRow, SqlValue } from './sql.ts';
 
 /** A column with a secret, and the column with the number of its data key. */
@@ -45,8 +45,8 @@ export function secretColumns<F extends Fields>(
 }
 
 /**
- * Returns the secret of a row. If the secret cannot be decrypted, returns a value that throws
- * `unreadable_secret` when it is used as text. So callers can still replace or delete such a row.
+ * Returns the secret of a row, or an `Unreadable`, so that callers can still replace or delete a row
+ * whose secret cannot be decrypted.
  */
 export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlRow): unknown {
   if (cipher === undefined) return row[keyColumn] === null ? row[field] : SEALED;
@@ -56,7 +56,7 @@ export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlR
       keyNumber: keyNumberOf(row[keyColumn]),
     });
   } catch (cause) {
-    return throwing(cause);
+    return unreadable(cause);
   }
 }
 
@@ -80,12 +80,4 @@ export function writeSecret(
   return [stored.text, stored.keyNumber];
 }
 
-const SEALED = throwing(new Error('Secrets cannot be decrypted without a keyring'));
-
-/** Returns a value that throws `unreadable_secret` when it is used as text or JSON. */
-function throwing(cause: unknown): object {
-  const fail = () => {
-    throw new ServiceError('unreadable_secret', undefined, { cause });
-  };
-  return { toString: fail, toJSON: fail };
-}
+const SEALED = unreadable(new Error('Secrets cannot be decrypted without a keyring'));
