@@ -101,7 +101,7 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
     return [
       ...(hadKey ? [] : [`Created master key ${wrapping?.id} in '${file}'`]),
       ...done.keys.map(({ name, id }) => `Secret removed: ${name} (${id})`),
-      `${done.keys.length} secrets removed. Set them again with: tsigil tsigkey import --update`,
+      `${done.keys.length} secrets removed. Set them again with: tsigil tsigkey import FILE --update --pool POOL`,
       ...(dataKeys.some(({ purpose }) => purpose === 'mac')
         ? [
             'The service refuses every token that was stored before. Accept the tokens that you know with: tsigil encryption accept',

@@ -142,7 +142,9 @@ describe('encryption reset', () => {
     createMasterKeyFile(keyFile);
     const { status, stdout, stderr } = reset('--yes');
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('250 secrets removed. Set them again with: tsigil tsigkey import');
+    expect(stdout).toContain(
+      '250 secrets removed. Set them again with: tsigil tsigkey import FILE --update --pool POOL',
+    );
     expect(reset('--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
     await withService(masterKey(), async (service) => {
       const secrets = (text: string) =>
