@@ -206,6 +206,19 @@ describe('tsigil restore', () => {
     expect((await running.with(tokens.revoked).get('/v2/zones')).status).toBe(200);
   });
 
+  test('restores the secrets of a backup that the replaced database has lost', async () => {
+    const key = join(folder, 'var/master.key');
+    const former = readFileSync(key, 'utf8');
+    rmSync(key);
+    const reset = [PROGRAM, 'encryption', 'reset', '--yes'];
+    expect(spawnSync(process.execPath, reset, { cwd: folder }).status).toBe(0);
+    appendFileSync(key, former);
+    expect(restore(['backup.db', '--yes']).stdout).not.toContain('secret');
+    const { body } = await (await start(folder)).get('/v2/tsigkeys');
+    const keys = body.tsigkeys as { secret: string }[];
+    expect(keys.filter(({ secret }) => secret === '')).toEqual([]);
+  });
+
   test('asks before it replaces a database, and changes nothing without a confirmation', () => {
     const { status, stdout, stderr } = restore(['backup.db']);
     expect(status).toBe(2);
