@@ -6,7 +6,7 @@ import { ConfigError, readConfig } from './config/config.ts';
 import { settingVariables, type Environment } from './config/environment.ts';
 import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
-import { describeFault } from './net/faults.ts';
+import { describeFault, faultOf } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
 
 /**
@@ -86,6 +86,39 @@ function isBlank(file: string): boolean {
   } catch {
     return false; // `readConfig` reports why the file cannot be read
   }
+}
+
+/**
+ * Connects to the database, and to Keystone if the configuration uses Keystone. Changes nothing.
+ * Returns what works or what is wrong, a message for each check.
+ */
+export async function checkConnections(config: Config): Promise<ConnectionCheck[]> {
+  const { checkDatabase } = await import('./store/check-database.ts');
+  const checks = [outcomeOf(`'database'`, () => checkDatabase(config))];
+  if (config.auth.method.includes('keystone')) {
+    const { checkKeystone } = await import('./auth/check-keystone.ts');
+    checks.push(outcomeOf(`'auth.keystone'`, () => checkKeystone(config.auth.keystone)));
+  }
+  return Promise.all(checks);
+}
+
+interface ConnectionCheck {
+  readonly works: boolean;
+  readonly message: string;
+}
+
+async function outcomeOf(setting: string, check: () => Promise<string>): Promise<ConnectionCheck> {
+  try {
+    return { works: true, message: await check() };
+  } catch (error) {
+    return { works: false, message: `${setting}: ${reasonOf(error)}` };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ServiceError)) return faultOf(error).reason;
+  const { cause } = error.details;
+  return cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message;
 }
 
 /**

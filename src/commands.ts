@@ -1,12 +1,18 @@
 import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { plainText } from './cli/output/plain-text.ts';
-import { configFrom, configReader, forOperator, runAgent } from './command-config.ts';
+import {
+  checkConnections,
+  configFrom,
+  configReader,
+  forOperator,
+  runAgent,
+} from './command-config.ts';
 import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
 import type { Config } from './config/options.ts';
 import { findLocalService } from './config/local-service.ts';
-import { withoutPassword } from './domain/text/database-url.ts';
+import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
 import { faultOf } from './net/faults.ts';
 import type { Service } from './service.ts';
 import { VERSION } from './version.ts';
@@ -120,7 +126,6 @@ async function checkConfig(configPath: string | undefined, connect: boolean): Pr
   const { formatYaml } = await import('./cli/output/yaml.ts');
   process.stdout.write(formatYaml(describeConfig(config)));
   if (!connect) return;
-  const { checkConnections } = await import('./connection-checks.ts');
   const checks = await checkConnections(config);
   for (const { works, message } of checks)
     if (works) process.stdout.write(`# ${plainText(message)}\n`);
@@ -170,21 +175,24 @@ async function restore(
   revive: boolean,
   ask: Ask,
 ): Promise<string> {
-  const { restoreDatabase } = await import('./restore.ts');
+  const { restoreDatabase } = await import('./store/restore-database.ts');
+  const { createClock } = await import('./clock.ts');
   return forOperator(() =>
     endedBySignal((signal) => {
       const stopped = new Promise<never>((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
       stopped.catch(() => undefined);
-      return restoreDatabase(configFrom(configPath), source, {
-        print: (text) => void process.stdout.write(text),
-        async ask(question) {
+      const dialogue = {
+        print: (lines: readonly string[]) =>
+          void process.stdout.write(lines.map((line) => `${plainText(line)}\n`).join('')),
+        async ask(question: string) {
           await Promise.race([ask(question), stopped]);
           signal.throwIfAborted();
         },
         revive,
-      });
+      };
+      return restoreDatabase(configFrom(configPath), source, dialogue, createClock());
     }),
   );
 }
@@ -274,7 +282,24 @@ async function copyDatabase(
   configPath: string | undefined,
   copy: Parameters<LocalCommands['copyDatabase']>[1],
 ): Promise<void> {
-  const { copyDatabase: run } = await import('./copy-database.ts');
+  assertTwoDatabases(copy.from, copy.to);
+  const { copyDatabase: run } = await import('./store/copy-database.ts');
+  const { createClock } = await import('./clock.ts');
   const warn = (text: string) => void process.stderr.write(`${text}\n`);
-  process.stdout.write(await forOperator(() => run(configFrom(configPath), copy, warn)));
+  const clock = createClock();
+  process.stdout.write(await forOperator(() => run(configFrom(configPath), copy, clock, warn)));
+}
+
+function assertTwoDatabases(from: string, to: string): void {
+  const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
+  if (invalid !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`,
+    );
+  if (from === to)
+    throw new CommandError(
+      EXIT.usage,
+      `--from and --to are the same database '${withoutPassword(from)}'. Use two different databases.`,
+    );
 }

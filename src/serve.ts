@@ -2,10 +2,10 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config/options.ts';
+import { reload, type Change } from './config/reload.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { singleFlight } from './domain/scheduling/single-flight.ts';
 import { createLog, type ServiceLog } from './log.ts';
-import { reload, type Change } from './reload.ts';
 import { startService, type Service } from './service.ts';
 import { VERSION } from './version.ts';
 

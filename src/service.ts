@@ -2,12 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
-import { closeAll } from './close-all.ts';
 import { createClock, systemTime } from './clock.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
-import type { Clock, Store } from './domain/model/ports.ts';
+import type { ActionDependencies } from './domain/actions/action.ts';
 import type { ServiceError } from './domain/model/errors.ts';
+import type { Clock, Store } from './domain/model/ports.ts';
+import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import { openAudit } from './store/audit/open.ts';
 import { logSecrets, openKeyring, prepareSecrets } from './store/open-keyring.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
@@ -15,9 +16,9 @@ import { changeCertificate, type Certificate } from './http/connection/node-serv
 import { createAuditMetrics } from './http/audit-metrics.ts';
 import { addDeliveryMetrics } from './http/delivery-metrics.ts';
 import { addEncryptionMetrics, createMetrics } from './http/metrics.ts';
+import type { LiveSettings } from './http/live-settings.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
-import { liveSettings, type LastingDependencies } from './live-settings.ts';
 import { prepareDelivery } from './nameservers/reconciler/delivery.ts';
 import { assertServable } from './store/copy-marks.ts';
 import { parseDatabase, shownDatabase } from './store/databases.ts';
@@ -287,4 +288,53 @@ function insufficientRightsStatus({
   method,
 }: Config['auth']): 401 | 403 {
   return status ?? (method.includes('tokens') ? 401 : 403);
+}
+
+/** The dependencies of operations that stay the same while the service runs. */
+type LastingDependencies = Omit<ActionDependencies, 'policy' | 'settings'>;
+
+/** Returns the settings of the HTTP server that may change while the server runs. */
+export function liveSettings(config: Config, lasting: LastingDependencies): LiveSettings {
+  return {
+    dependencies: {
+      ...lasting,
+      policy: { ...DEFAULT_POLICY, ...config.policy },
+      settings: {
+        strictTsigkeys: config.tsigkeys.strict,
+        requireResource: config.tsigkeys.requireResource,
+        tldRule: config.zones.tldRule,
+        zonesPerProject: config.zones.perProject,
+        pendingStatus: config.zones.pendingStatus,
+        defaultLimit: config.api.defaultLimit,
+        otherAdministrators:
+          config.adminToken !== undefined || config.auth.method.includes('keystone'),
+        ownTokens: config.auth.method.includes('tokens'),
+        keystoneTokenDays: config.auth.keystone.maxTokenDays,
+        maxPageBytes: config.api.maxPageBytes,
+      },
+    },
+    rateLimit: config.rateLimit,
+    addressRateLimit: {
+      requestsPerSecond: config.rateLimit.anonymousRequestsPerSecond,
+      burst: config.rateLimit.anonymousBurst,
+    },
+    allowedOrigins: config.cors.allowedOrigins,
+    metricsAccess: { ...config.metrics, trustProxyHeaders: config.api.trustProxyHeaders },
+  };
+}
+
+/**
+ * Calls `closers` one after another, from last to first. Continues after a failure, and throws the
+ * first failure at the end.
+ */
+export async function closeAll(closers: readonly (() => unknown)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const close of closers.toReversed()) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closeAll } from '../src/close-all.ts';
+import { closeAll } from '../src/service.ts';
 
 test('closes everything in reverse order, even after a failure, and then throws the first failure', async () => {
   const closed: string[] = [];

@@ -1,19 +1,67 @@
-import { freeze } from './config.ts';
+import { createSecureContext } from 'node:tls';
+import { describeFault } from '../net/faults.ts';
+import { readWholeFile } from '../net/files.ts';
+import { ConfigError, freeze } from './config.ts';
 import { valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
 
-/** The effect of a changed configuration on a running service. */
-export interface ConfigChange {
-  /** The new configuration, frozen. Settings that need a restart keep their former values. */
+/**
+ * The new configuration of a running service. The change contains the certificate, so that all
+ * processes use the same certificate.
+ */
+export interface Change {
   readonly config: Config;
-  /** The keys of the settings that have new values. */
-  readonly applied: readonly string[];
-  /** The keys of the settings whose new values need a restart. */
-  readonly needsRestart: readonly string[];
+  /** The certificate and its key, in PEM format. */
+  readonly certificate: { readonly cert: string; readonly key: string } | undefined;
 }
 
-/** Returns the effect of `next` on a service that runs with `current`. */
-export function planChange(current: Config, next: Config): ConfigChange {
+/**
+ * Reads the configuration again, passes the changes that need no restart to `apply`, and returns
+ * the effective configuration. Logs the keys of the applied settings, and of the settings that need
+ * a restart. If the new configuration is not valid, logs all problems and changes nothing.
+ */
+export function reload(
+  current: Config,
+  readConfig: () => Config,
+  apply: (change: Change) => void,
+  log: Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>,
+): Config {
+  try {
+    const { config, applied, needsRestart } = planChange(current, readConfig());
+    apply({ config, certificate: readCertificate(config.tls) });
+    log.info({ applied }, 'SIGHUP received: reloaded the configuration');
+    if (needsRestart.length > 0)
+      log.warn({ settings: needsRestart }, 'Changed settings need a restart of the service');
+    return config;
+  } catch (error) {
+    const problems = error instanceof ConfigError ? error.problems : [describeFault(error)];
+    log.error(
+      { problems },
+      'SIGHUP received: the configuration is not valid. The service keeps the former configuration.',
+    );
+    return current;
+  }
+}
+
+/**
+ * Reads the certificate and its key once. Throws Node's errors if the certificate or the key cannot
+ * be used.
+ */
+function readCertificate({ cert, key }: Config['tls']): Change['certificate'] {
+  if (cert === undefined || key === undefined) return undefined;
+  const certificate = {
+    cert: readWholeFile(cert).toString(),
+    key: readWholeFile(key).toString(),
+  };
+  createSecureContext(certificate);
+  return certificate;
+}
+
+/**
+ * Returns the effect of `next` on a service that runs with `current`: the new configuration, in
+ * which settings that need a restart keep their former values, and the keys of changed settings.
+ */
+function planChange(current: Config, next: Config) {
   const applied: string[] = [];
   const needsRestart: string[] = [];
   const config = valuesOf(TABLE, <T>(option: Option<T>): T => {

@@ -22,7 +22,10 @@ export interface ChangesSince {
   readonly tokens: readonly Token[];
   readonly keys: readonly Tsigkey[];
   /** Keys whose name, secret or scope was replaced, with the members that are in force now. */
-  readonly changed: readonly { readonly current: Tsigkey; readonly given: Given<(typeof tsigkey)['fields']> }[];
+  readonly changed: readonly {
+    readonly current: Tsigkey;
+    readonly given: Given<(typeof tsigkey)['fields']>;
+  }[];
   /** The names of tokens and keys that the backup does not have. */
   readonly added: { readonly tokens: readonly string[]; readonly keys: readonly string[] };
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { checkConnections } from '../../src/connection-checks.ts';
+import { checkConnections } from '../../src/command-config.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { tsigil } from '../cli/run.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';

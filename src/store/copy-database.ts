@@ -1,18 +1,20 @@
-import { CommandError, EXIT } from './cli/output/errors.ts';
-import { createClock } from './clock.ts';
-import type { Config } from './config/options.ts';
-import { ServiceError } from './domain/model/errors.ts';
-import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
-import { describeFault } from './net/faults.ts';
-import { lastBatchOf } from './store/audit/head.ts';
-import { assertOnlyResourcesOf, copyResources } from './store/copy.ts';
-import { readMark, REMOVE_MARK, WRITE_MARK } from './store/copy-marks.ts';
-import { shownDatabase } from './store/databases.ts';
-import { copyDelivery } from './store/delivery/copy-delivery.ts';
-import { openDatabase, type OpenedDatabase } from './store/open-database.ts';
-import { openKeyring, openSourceKeyring, prepareSecrets } from './store/open-keyring.ts';
-import { openSource, type Source } from './store/source.ts';
-import { assertUnused } from './store/sql/other-users.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { Clock } from '../domain/model/ports.ts';
+import { describeFault } from '../net/faults.ts';
+import { lastBatchOf } from './audit/head.ts';
+import { assertOnlyResourcesOf, copyResources } from './copy.ts';
+import { readMark, REMOVE_MARK, WRITE_MARK } from './copy-marks.ts';
+import { shownDatabase } from './databases.ts';
+import { copyDelivery } from './delivery/copy-delivery.ts';
+import { openDatabase, type OpenedDatabase } from './open-database.ts';
+import {
+  openKeyring,
+  openSourceKeyring,
+  prepareSecrets,
+  type DatabaseAccess,
+} from './open-keyring.ts';
+import { openSource, type Source } from './source.ts';
+import { assertUnused } from './sql/other-users.ts';
 
 /** The options of `copy-database`. */
 export interface CopyOptions {
@@ -29,12 +31,11 @@ export interface CopyOptions {
  * receives further lines. Throws `bad_request` or `unavailable` if a database cannot be used.
  */
 export async function copyDatabase(
-  config: Config,
+  config: DatabaseAccess,
   { from, to, fromMasterKeyFile, again }: CopyOptions,
+  clock: Clock,
   warn: (text: string) => void,
 ): Promise<string> {
-  assertTwoDatabases(from, to);
-  const clock = createClock();
   const source = await openSource(
     from,
     config.databasePool,
@@ -86,20 +87,6 @@ export async function copyDatabase(
   } finally {
     await source.close();
   }
-}
-
-function assertTwoDatabases(from: string, to: string): void {
-  const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
-  if (invalid !== undefined)
-    throw new CommandError(
-      EXIT.usage,
-      `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`,
-    );
-  if (from === to)
-    throw new CommandError(
-      EXIT.usage,
-      `--from and --to are the same database '${withoutPassword(from)}'. Use two different databases.`,
-    );
 }
 
 /** Throws `bad_request` for a source that is an unfinished copy itself. */

@@ -1,22 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Ask } from './cli/commands/local-commands.ts';
-import { plainText } from './cli/output/plain-text.ts';
-import { createClock } from './clock.ts';
-import type { Config } from './config/options.ts';
-import type { ChainEnd } from './domain/audit/chain.ts';
-import type { Keyring } from './domain/encryption/keyring.ts';
-import { ServiceError } from './domain/model/errors.ts';
-import { MAX_LIMIT, type Settings } from './domain/model/settings.ts';
-import { change } from './domain/operations/change.ts';
-import { DEFAULT_POLICY } from './domain/resources/policy.ts';
-import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
-import { openKeyring, prepareSecrets } from './store/open-keyring.ts';
-import { describeFault } from './net/faults.ts';
-import { lastBatchOf } from './store/audit/head.ts';
-import { localOrigin } from './store/audit/local.ts';
-import { parseDatabase } from './store/databases.ts';
-import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './store/migrate.ts';
-import { openDatabase, type OpenedDatabase } from './store/open-database.ts';
+import type { ChainEnd } from '../domain/audit/chain.ts';
+import type { Keyring } from '../domain/encryption/keyring.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { Clock } from '../domain/model/ports.ts';
+import { MAX_LIMIT, type Settings } from '../domain/model/settings.ts';
+import { change } from '../domain/operations/change.ts';
+import { DEFAULT_POLICY } from '../domain/resources/policy.ts';
+import { parseDatabaseUrl, withoutPassword } from '../domain/text/database-url.ts';
+import { describeFault } from '../net/faults.ts';
+import { lastBatchOf } from './audit/head.ts';
+import { localOrigin } from './audit/local.ts';
+import { parseDatabase } from './databases.ts';
+import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
+import { openDatabase, type OpenedDatabase } from './open-database.ts';
+import { openKeyring, prepareSecrets, type DatabaseAccess } from './open-keyring.ts';
 import {
   changesSince,
   isEarlierState,
@@ -26,11 +23,11 @@ import {
   withdraw,
   type ChangesSince,
   type RestoredOver,
-} from './store/restore.ts';
-import { assertMasterKey } from './store/secrets/start.ts';
-import { assertUnused } from './store/sql/other-users.ts';
-import type { Snapshot } from './store/sql/sql.ts';
-import { createReader } from './store/store.ts';
+} from './restore.ts';
+import { assertMasterKey } from './secrets/start.ts';
+import { assertUnused } from './sql/other-users.ts';
+import type { Snapshot } from './sql/sql.ts';
+import { createReader } from './store.ts';
 
 /** Settings that refuse no withdrawal: not of the last administrator, nor of a key without pool. */
 const SETTINGS: Settings = {
@@ -51,8 +48,10 @@ const HELD =
 
 /** How a restore talks to the operator. */
 export interface RestoreDialogue {
-  print(text: string): void;
-  readonly ask: Ask;
+  /** Prints lines, which may contain any character. */
+  print(lines: readonly string[]): void;
+  /** Asks for confirmation. Throws if the reply is not yes. */
+  ask(question: string): Promise<void>;
   /** Whether tokens and keys that were deleted since the backup become valid again. */
   readonly revive: boolean;
 }
@@ -65,17 +64,18 @@ export interface RestoreDialogue {
  * cannot be used, and `unavailable` if a service is running or the master key does not fit.
  */
 export async function restoreDatabase(
-  config: Config,
+  config: DatabaseAccess,
   source: string,
   dialogue: RestoreDialogue,
+  clock: Clock,
 ): Promise<string> {
   const { kind, location } = parseDatabase(config.database);
-  if (kind.shared) return prepareDump(config, source, dialogue);
-  const { stageRestore } = await import('./store/sqlite/restore-file.ts');
+  if (kind.shared) return prepareDump(config, source, dialogue, clock);
+  const { stageRestore } = await import('./sqlite/restore-file.ts');
   const staged = await stageRestore(source, location);
   try {
     const replaced = staged.exists ? staged.openReplaced : undefined;
-    await settle(config, `sqlite:${staged.copy}`, source, replaced, dialogue);
+    await settle(config, `sqlite:${staged.copy}`, source, replaced, dialogue, clock);
     const aside = staged.publish();
     return (
       `Restored '${source}' to '${staged.target}'. Start the service now.\n` +
@@ -88,9 +88,10 @@ export async function restoreDatabase(
 }
 
 async function prepareDump(
-  config: Config,
+  config: DatabaseAccess,
   source: string,
   dialogue: RestoreDialogue,
+  clock: Clock,
 ): Promise<string> {
   const { kind, location } = parseDatabase(config.database);
   const given = parseDatabaseUrl(source);
@@ -106,7 +107,7 @@ async function prepareDump(
     );
   const openReplaced = () => kind.openSnapshot(location, config.databasePool);
   await assertStopped(openReplaced);
-  await settle(config, source, withoutPassword(source), openReplaced, dialogue);
+  await settle(config, source, withoutPassword(source), openReplaced, dialogue, clock);
   const name = withoutPassword(source);
   return `Prepared '${name}'. Rename it to the configured database, or set 'database' to it, and start the service.\n${HELD}`;
 }
@@ -122,13 +123,13 @@ async function assertStopped(open: () => Promise<Snapshot>): Promise<void> {
  * it. `shown` is the backup in messages. `openReplaced` is undefined if no database is replaced.
  */
 async function settle(
-  config: Config,
+  config: DatabaseAccess,
   setting: string,
   shown: string,
   openReplaced: (() => Promise<Snapshot>) | undefined,
   { print, ask, revive }: RestoreDialogue,
+  clock: Clock,
 ): Promise<void> {
-  const clock = createClock();
   await assertUsable(config, setting, shown);
   const secrets = openKeyring(config.database, config.encryption);
   const { store, reads, record, noteRestores } = await openDatabase(
@@ -143,7 +144,7 @@ async function settle(
   let replaced: Snapshot | undefined;
   try {
     const end = await lastBatchOf(reads);
-    print(`Backup: '${shown}', ${describeEnd(end)}\n`);
+    print([`Backup: '${shown}', ${describeEnd(end)}`]);
     let ends: readonly RestoredOver[] = [];
     let since = NO_CHANGES;
     if (openReplaced !== undefined) {
@@ -164,10 +165,10 @@ async function settle(
             'bad_request',
             `${reason}. So the command cannot find the tokens and keys that were deleted since the backup, and they would be valid again. To accept this, add --revive`,
           );
-        print(`${reason}\n`);
+        print([reason]);
       }
       const last = ends.at(-1)?.replaced;
-      print(`Replaces: '${name}', ${describeEnd(last)}\n${describe(since, revive)}`);
+      print([`Replaces: '${name}', ${describeEnd(last)}`, ...describe(since, revive)]);
       await ask(`Replace '${name}'?`);
     }
     const detail = { replaced: ends.at(-1)?.replaced ?? null, restored: end ?? null };
@@ -196,7 +197,7 @@ async function settle(
 }
 
 /** Throws `bad_request` or `unavailable` if this version cannot serve a backup. */
-async function assertUsable(config: Config, setting: string, shown: string): Promise<void> {
+async function assertUsable(config: DatabaseAccess, setting: string, shown: string): Promise<void> {
   const { kind, location } = parseDatabase(setting);
   const snapshot = await kind.openSnapshot(location, config.databasePool);
   try {
@@ -233,7 +234,7 @@ function describeEnd(end: ChainEnd | undefined): string {
 }
 
 /** Returns what changed since the backup, a line for each token and key. */
-function describe({ tokens, keys, changed, added }: ChangesSince, revive: boolean): string {
+function describe({ tokens, keys, changed, added }: ChangesSince, revive: boolean): string[] {
   const lines = [
     ...tokens.map(({ name }) => `  token ${name}: deleted`),
     ...keys.map(({ name }) => `  tsigkey ${name}: deleted`),
@@ -251,7 +252,5 @@ function describe({ tokens, keys, changed, added }: ChangesSince, revive: boolea
   return [
     ...(lines.length > 0 ? [heading, ...lines] : []),
     ...(missing.length > 0 ? ['Created since the backup, and not in it:', ...missing] : []),
-  ]
-    .map((line) => `${plainText(line)}\n`)
-    .join('');
+  ];
 }
