@@ -37,7 +37,7 @@ const postgres: DatabaseKind = {
   ...DATABASE_FORMS.postgres,
   open: async (...details) => (await import('./postgres/open.ts')).openPostgres(...details),
   openSnapshot: async (...details) =>
-    (await import('./postgres/read-only.ts')).openPostgresSnapshot(...details),
+    (await import('./postgres/open.ts')).openPostgresSnapshot(...details),
   linkTo: async (location) => (await import('./postgres/connection.ts')).linkTo(location),
   folder: () => resolve('var'),
 };

@@ -10,10 +10,14 @@ import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
 import { createScans } from './scans.ts';
 import { insertRecord } from './sql/audit-records.ts';
-import { noteUses } from './token-uses.ts';
 import { loadDataKeys } from './sql/data-keys.ts';
 import type { Database, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
+
+const TOKENS_AT_A_TIME = 256;
+
+const NOTE_USE =
+  'UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)';
 
 /** The turn of lists that the service reads without a caller. */
 const OWN_TURN: Turn = { owner: '', signal: () => undefined };
@@ -234,6 +238,23 @@ function writerOn(
       }
     },
   };
+}
+
+/**
+ * Sets `last_used_at` of the tokens in `uses`, unless the stored time is later than `before`.
+ * Writes in the order of the ids, so that two processes cannot deadlock.
+ */
+async function noteUses(
+  database: Pick<Database, 'write'>,
+  uses: ReadonlyMap<string, string>,
+  before: string,
+): Promise<void> {
+  const sorted = [...uses].sort(([one], [other]) => (one < other ? -1 : 1));
+  for await (const some of partsInSlices(sorted, newSlicer(), TOKENS_AT_A_TIME)) {
+    await database.write(async (sql) => {
+      for (const [id, at] of some) await sql.run(NOTE_USE, [at, id, before]);
+    });
+  }
 }
 
 /** A change with a data key that another process has deleted after a rotation. */

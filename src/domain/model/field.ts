@@ -1,4 +1,3 @@
-import type { JsonSchema } from './json-schema.ts';
 /**
  * The kinds of values of resource fields and settings. A kind states the valid values twice: as a
  * JSON Schema, and as a parser for requests and settings.
@@ -6,7 +5,34 @@ import type { JsonSchema } from './json-schema.ts';
 
 import type { Problem } from './error-entry.ts';
 
-export type { JsonSchema } from './json-schema.ts';
+/** A JSON Schema (draft 2020-12), with the keywords that the service uses. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly oneOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: JsonSchema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly maxProperties?: number;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly readOnly?: boolean;
+  readonly writeOnly?: boolean;
+}
 
 /** The problem with a value. */
 export interface Failure {

@@ -3,7 +3,11 @@ import type { DeliveryStatus } from '../delivery/ports.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';
+import { ServiceError } from '../model/errors.ts';
+import { isWithinLimits } from '../resources/limits.ts';
 import { may, rolesOf, type Policy } from '../resources/policy.ts';
+import { zone } from '../resources/zone.ts';
+import type { Zone } from '../resources/zone-fields.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
 import type {
   Admission,
@@ -17,8 +21,8 @@ import type {
   ResourceType,
 } from '../model/resource.ts';
 import { createChangeLog, hideSecret, type AuditOrigin, type ChangeLog } from './audit-entry.ts';
-import { assertWithinLimits } from '../rules/limit-rules.ts';
 import { rulesOf } from '../rules/rules.ts';
+import { requestedPool } from '../rules/zone-rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 import { keyed, type Keyed } from '../model/query.ts';
@@ -259,4 +263,26 @@ export async function admitChange<F extends Fields>(
     roles: () => rolesOf(policy),
   };
   return rule.admit(change, reader, admission);
+}
+
+/**
+ * Throws `outside_limits` unless a change leaves the resource within the limits of the caller. Call
+ * this function before the rules of the type. The errors of the rules then reveal nothing about
+ * other resources.
+ */
+async function assertWithinLimits(
+  { limits }: Caller,
+  type: ResourceType,
+  change: Change,
+  reader: Reader,
+): Promise<void> {
+  if (limits === undefined) return;
+  const { resource } = change;
+  const members: Readonly<Record<string, unknown>> =
+    type === zone && change.operation === 'create'
+      ? { ...resource, pool_id: requestedPool(resource as Zone).id } // safe: the type is `zone`
+      : resource;
+  const current = change.operation === 'update' ? change.current : undefined;
+  if (!(await isWithinLimits(limits, type, members, reader, current)))
+    throw new ServiceError('outside_limits', `this ${type.title}`);
 }

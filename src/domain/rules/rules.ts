@@ -1,4 +1,6 @@
+import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
+import { uniqueFormOf } from '../model/query.ts';
 import type {
   Admission,
   Admitted,
@@ -8,14 +10,12 @@ import type {
   ResourceType,
 } from '../model/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
-import { pool } from '../resources/pool.ts';
+import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import { tld } from '../resources/tld.ts';
 import { token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
-import { admitNameServer, nameServerLocks } from './name-server-rules.ts';
 import { admitPool, poolLocks } from './pool-rules.ts';
-import { tldLocks } from './tld-rules.ts';
 import { admitToken, tokenLocks } from './token-rules.ts';
 import { admitTsigkey, tsigkeyLocks } from './tsigkey-rules.ts';
 import { admitZone, zoneLocks } from './zone-rules.ts';
@@ -54,4 +54,41 @@ export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | unde
 
 function rule<F extends Fields>(type: ResourceType<F>, own: Rule<F>): [ResourceType, Rule] {
   return [type, own];
+}
+
+/** A change of an entry's name affects the zones whose check reads the old or the new name. */
+function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
+  const names = new Set([change.uniqueForm]);
+  if (change.operation === 'update') {
+    if (change.resource.name !== change.current.name) names.add(uniqueFormOf(tld, change.current));
+    if (names.size === 1) return [];
+  }
+  return [...names].map((key) => ({ type: tld, key, exclusive: true }));
+}
+
+/** A name server depends on its pool. The default pool always exists. */
+function nameServerLocks({
+  operation,
+  resource,
+}: Change<(typeof nameServer)['fields']>): readonly Lock[] {
+  return operation === 'delete' || resource.pool_id === DEFAULT_POOL_ID
+    ? []
+    : [{ type: pool, key: resource.pool_id, exclusive: false }];
+}
+
+/**
+ * Applies the rules about a change to a name server. The pool of the name server must exist. Throws
+ * `no_valid_pool_found`.
+ */
+async function admitNameServer(
+  change: Change<(typeof nameServer)['fields']>,
+  transaction: Reader,
+): Promise<Admitted<(typeof nameServer)['fields']>> {
+  const { resource } = change;
+  const id = resource.pool_id;
+  const isStated =
+    change.operation === 'create' || (change.operation === 'update' && 'pool_id' in change.given);
+  if (isStated && id !== DEFAULT_POOL_ID && (await transaction.get(pool, id)) === undefined)
+    throw new ServiceError('no_valid_pool_found', { id });
+  return { resource };
 }

@@ -11,7 +11,6 @@ import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { messageOf } from '../../net/faults.ts';
 import { open, seal } from './seal.ts';
-import { createSecretCache } from './secret-cache.ts';
 
 /** The maximum number of cached secrets per column. 4000 secrets use about 2 MB. */
 const CACHED_SECRETS = 4000;
@@ -207,4 +206,41 @@ function wrappingKey({ key }: MasterKey): Buffer {
 
 function contextOf({ number, purpose }: { number: number; purpose: KeyPurpose }): string {
   return `data_keys/${number}/${purpose}`;
+}
+
+/**
+ * A bounded cache of decrypted secrets of one column. `get` returns a secret only for the row and
+ * the ciphertext that `set` received. A ciphertext that was moved to another row has no entry.
+ */
+interface SecretCache {
+  get(id: string, ciphertext: string): string | undefined;
+  set(id: string, ciphertext: string, secret: string): void;
+}
+
+interface Entry {
+  readonly ciphertext: string;
+  readonly secret: string;
+}
+
+/**
+ * Creates a cache of at most `most` entries. When the cache is full, a new entry replaces the
+ * oldest entry.
+ */
+function createSecretCache(most: number): SecretCache {
+  const entries = new Map<string, Entry>();
+  return {
+    get(id, ciphertext) {
+      const entry = entries.get(id);
+      return entry?.ciphertext === ciphertext ? entry.secret : undefined;
+    },
+    set(id, ciphertext, secret) {
+      if (entries.size >= most && !entries.has(id)) {
+        for (const oldest of entries.keys()) {
+          entries.delete(oldest);
+          break;
+        }
+      }
+      entries.set(id, { ciphertext, secret });
+    },
+  };
 }

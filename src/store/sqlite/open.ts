@@ -1,16 +1,16 @@
-import { DatabaseSync } from '@photostructure/sqlite';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { resolve } from 'node:path';
-import type { Database, DatabaseObserver, ServingSettings } from '../sql/sql.ts';
-import { retryWhileBusy } from './connection/busy.ts';
+import type { Database, DatabaseObserver, ServingSettings, Sql } from '../sql/sql.ts';
+import { retrying, retryWhileBusy } from './connection/busy.ts';
 import { emptyWal, rewriteFile, walFitter } from './checkpoint.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/faults.ts';
+import { sqlOn } from './connection/statements.ts';
 import { startGroupCommit } from './group-commit.ts';
 import { lockDatabase } from './lock.ts';
 import { identify, watchFiles } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 import { createScanThread, startScanWorker } from './scans/scan-thread.ts';
-import { sharedSnapshot } from './snapshot.ts';
 
 /** The maximum number of concurrent scans in the thread, in total and for one caller. */
 const SCAN_SLOTS = { concurrency: 16, concurrencyPerOwner: 2 };
@@ -104,4 +104,31 @@ export async function openSqlite(
     disconnect();
     throw translate(error, path);
   }
+}
+
+/**
+ * Creates reads on `connection` that share a snapshot, so that each read needs no locks. No other
+ * process writes, so the snapshot stays current until this process commits. `end` releases the
+ * snapshot; the next read begins a new snapshot. Call `end` before every commit, so that the commit
+ * can also run a checkpoint.
+ */
+function sharedSnapshot(
+  connection: DatabaseSyncInstance,
+  path: string,
+): { reads: Sql; end(): void } {
+  const end = () => {
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+  };
+  const inSnapshot = <T>(read: () => T): T => {
+    try {
+      if (!connection.isTransaction) connection.exec('BEGIN');
+      return read();
+    } catch (error) {
+      end();
+      connection.exec('PRAGMA shrink_memory'); // pages in memory hide what is wrong with the file
+      throw error;
+    }
+  };
+  const run = retrying(path);
+  return { reads: sqlOn(connection, (read) => run(() => inSnapshot(read))), end };
 }

@@ -3,7 +3,6 @@ import type { PageQuery } from '../../../domain/model/query.ts';
 import type { ResourceType } from '../../../domain/model/resource.ts';
 import { orderColumn } from '../../sql/columns.ts';
 import { conditionsText, whereText } from '../../sql/conditions.ts';
-import { patternMatcher } from '../../sql/pattern.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 import { among } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
@@ -168,5 +167,31 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       const rows = [text, ...conditions.texts].join(' AND ');
       return rowsText(columns, rows, [...parameters, ...conditions.parameters]);
     },
+  };
+}
+
+/**
+ * Returns a function that matches text against a pattern. `*` matches any number of characters; all
+ * other characters match themselves. The function searches the segments between asterisks from left
+ * to right, each once. The function does not backtrack, so no pattern takes exponential time.
+ */
+export function patternMatcher(pattern: string): (text: string) => boolean {
+  const [first = '', ...others] = pattern.split('*');
+  const last = others.pop();
+  if (last === undefined) return (text) => text === pattern;
+  const middle = others.filter((segment) => segment !== '');
+  const shortest = middle.reduce(
+    (length, segment) => length + segment.length,
+    first.length + last.length,
+  );
+  return (text) => {
+    if (text.length < shortest || !text.startsWith(first) || !text.endsWith(last)) return false;
+    let position = first.length;
+    for (const segment of middle) {
+      const found = text.indexOf(segment, position);
+      if (found < 0) return false;
+      position = found + segment.length;
+    }
+    return position <= text.length - last.length;
   };
 }
