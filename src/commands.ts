@@ -17,7 +17,6 @@ import { faultOf } from './net/faults.ts';
 import type { Service } from './service.ts';
 import { VERSION } from './version.ts';
 
-/** The time after which a process that failed to start exits. */
 const EXIT_DELAY_MS = 500;
 
 // Only the commands that need the web server or the databases import them. Other commands start in
@@ -168,7 +167,6 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
     );
 }
 
-/** Replaces the configured database with a backup, after `ask` confirms. */
 async function restore(
   configPath: string | undefined,
   source: string,
@@ -217,7 +215,6 @@ async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Prom
   }
 }
 
-/** Adds a master key to a file, and returns its id. */
 async function newMasterKey(file: string): Promise<string> {
   const { addMasterKey, readMasterKeyFile } = await import('./store/secrets/master-keys.ts');
   const { existsSync } = await import('node:fs');
@@ -234,15 +231,11 @@ async function secretMaintenance() {
   return [maintenance, createClock()] as const;
 }
 
-/** Removes the remains of former secrets from the configured database, after `ask` confirms. */
 async function scrub(configPath: string | undefined, ask: Ask): Promise<string> {
   const [{ scrubDatabase }, clock] = await secretMaintenance();
   return forOperator(() => scrubDatabase(configFrom(configPath), clock, ask));
 }
 
-/**
- * Removes the unreadable secrets of the configured database, after `ask` confirms.
- */
 async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
   const [{ resetDatabase }, clock] = await secretMaintenance();
   return forOperator(() => resetDatabase(configFrom(configPath), clock, ask));
@@ -254,7 +247,6 @@ async function accept(configPath: string | undefined, ask: Ask): Promise<string>
   return forOperator(() => acceptContent(configFrom(configPath), clock, ask));
 }
 
-/** Updates the schema of the configured database, and prints the applied steps. */
 async function migrateDatabase(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
   const [{ openDatabase }, { createClock }, { NEWEST_SCHEMA }] = await Promise.all([
@@ -277,7 +269,6 @@ async function migrateDatabase(configPath: string | undefined): Promise<void> {
   });
 }
 
-/** Copies all data from one database to another, and prints what was copied. */
 async function copyDatabase(
   configPath: string | undefined,
   copy: Parameters<LocalCommands['copyDatabase']>[1],

@@ -9,10 +9,8 @@ import { createLog, type ServiceLog } from './log.ts';
 import { startService, type Service } from './service.ts';
 import { VERSION } from './version.ts';
 
-/** The exit codes of a serving process. */
 const EXIT_CODES = { stopped: 0, failed: 1 } as const;
 
-/** The pause before a new worker replaces a worker that exited. */
 const RESTART_PAUSE_MS = 1000;
 
 /** The messages between the processes of one service. */

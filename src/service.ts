@@ -30,9 +30,7 @@ import type { DatabaseSettings } from './store/sql/sql.ts';
 import { createStore } from './store/store.ts';
 import { GUIDES_URL, VERSION } from './version.ts';
 
-/** A running service. */
 export interface Service {
-  /** The URL at which the service listens. */
   readonly url: string;
   /**
    * The file that contains the first administrator token, if the service created this token at
@@ -56,7 +54,6 @@ export interface Service {
 /** The dependencies of a service. Tests may replace the optional dependencies. */
 export interface ServiceDependencies {
   readonly log: Log;
-  /** Whether to serve a database that was copied to another. */
   readonly again?: boolean;
   readonly clock?: Clock;
   readonly newId?: () => string;
@@ -65,7 +62,6 @@ export interface ServiceDependencies {
   readonly encryptionIntervalMs?: number;
   /** How often a process stores when tokens were last used. */
   readonly tokenUseIntervalMs?: number;
-  /** How often the audit trail is sealed. */
   readonly auditIntervalMs?: number;
   /** Returns the metrics of all the service's processes. Absent if there is one process. */
   readonly readMetrics?: () => Promise<string>;

@@ -4,7 +4,6 @@ const { version, homepage } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { readonly version: string; readonly homepage: string };
 
-/** The version in package.json. */
 export const VERSION = version;
 
 /** The URL of the folder with the guides of this version. */

@@ -16,7 +16,6 @@ import {
 import { openSource, type Source } from './source.ts';
 import { assertUnused } from './sql/other-users.ts';
 
-/** The options of `copy-database`. */
 export interface CopyOptions {
   readonly from: string;
   readonly to: string;

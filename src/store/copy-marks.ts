@@ -19,7 +19,6 @@ export const WRITE_MARK = `INSERT INTO copies (role, other, at) VALUES (?, ?, ?)
 /** Removes a mark. Its parameter is the role. */
 export const REMOVE_MARK = 'DELETE FROM copies WHERE role = ?';
 
-/** Returns the mark of a database. */
 export async function readMark(sql: Sql, role: Role): Promise<CopyMark | undefined> {
   const row = await sql.one('SELECT other, at FROM copies WHERE role = ?', [role]);
   return row === undefined ? undefined : { other: String(row.other), at: String(row.at) };

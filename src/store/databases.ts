@@ -42,7 +42,6 @@ const postgres: DatabaseKind = {
   folder: () => resolve('var'),
 };
 
-/** The kinds of databases, by URL scheme. */
 const DATABASES: Readonly<Record<DatabaseScheme, DatabaseKind>> = {
   sqlite: {
     ...DATABASE_FORMS.sqlite,

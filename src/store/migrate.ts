@@ -5,7 +5,6 @@ import type { Database, Migration } from './sql/sql.ts';
 /** All schema steps, in order. Lower numbers were steps of development versions. */
 export const MIGRATIONS: readonly Migration[] = [m0013];
 
-/** The number of the newest schema step in this version. */
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
 /**

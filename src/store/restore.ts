@@ -30,7 +30,6 @@ export interface ChangesSince {
   readonly added: { readonly tokens: readonly string[]; readonly keys: readonly string[] };
 }
 
-/** Nothing to take away or to add. */
 export const NO_CHANGES: ChangesSince = {
   tokens: [],
   keys: [],
@@ -38,7 +37,6 @@ export const NO_CHANGES: ChangesSince = {
   added: { tokens: [], keys: [] },
 };
 
-/** Returns whether nothing must be withdrawn. */
 export function isEmpty({ tokens, keys, changed }: ChangesSince): boolean {
   return tokens.length + keys.length + changed.length === 0;
 }

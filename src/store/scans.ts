@@ -10,7 +10,6 @@ import type { ScanSlots } from './sql/sql.ts';
 const MAX_WAITING_PER_OWNER = 50;
 const MAX_WAITING = 500;
 
-/** How long a caller should wait before it repeats a scan that took too long. */
 const RETRY_AFTER_SECONDS = 5;
 
 /**

@@ -29,13 +29,11 @@ import type { Database } from './sql/sql.ts';
 /** Asks the operator for confirmation. Throws if the reply is not yes. */
 type Ask = (question: string) => Promise<void>;
 
-/** The time limit of a statement, which may rewrite a table. */
 const STATEMENT_TIMEOUT_SECONDS = 3600;
 
 const NO_MASTER_KEY =
   'No master key is configured. Create one with: tsigil encryption new-master-key --file FILE. Then set encryption.masterKeyFile';
 
-/** The maximum number of names in one record of the audit trail. */
 const MAX_NAMES = 100;
 
 /**
@@ -161,7 +159,6 @@ function describeToken(stored: Resource): string {
   return `${withoutTokens(text('name', ''))} (${stored.id}): roles ${roles}, project ${text('project_id', 'none')}, expires ${text('expires_at', 'never')}${limits.join('') || ', no limits'}, created ${stored.created_at} by ${text('created_by', 'an unknown caller')}`;
 }
 
-/** Returns the audit entry for a reset. */
 function resetEntry({ keys }: ResetPlan, at: string): AuditEntry {
   const names = keys.slice(0, MAX_NAMES).map(({ name }) => withoutTokens(name));
   const detail = { counts: { update: keys.length }, names };

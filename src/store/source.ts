@@ -10,7 +10,6 @@ import { readDataKeys } from './sql/data-keys.ts';
 import type { DatabaseSettings, Snapshot, Sql } from './sql/sql.ts';
 import { createReader } from './store.ts';
 
-/** A database to copy from. */
 export interface Source extends Snapshot {
   readonly reader: Reader;
   /** Whether the secrets and tokens of the database are under data keys. */

@@ -11,9 +11,7 @@ import type { ResourceType } from '../model/resource.ts';
 import { shorten } from '../text/token-form.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 
-/** An example in the OpenAPI document. */
 export interface ActionExample<T = unknown> {
-  /** A description of the example, in a sentence. */
   readonly summary: string;
   readonly value: T;
 }
@@ -21,10 +19,8 @@ export interface ActionExample<T = unknown> {
 /** Examples by name. A request example and the example of its response have the same name. */
 type Examples<T> = Readonly<Record<string, ActionExample<T>>>;
 
-/** The JSON body that an action reads. */
 export interface ActionBody<B = unknown> {
   readonly kind: Kind<B>;
-  /** The schema's name in the OpenAPI document. */
   readonly schemaName: string;
   /** The word for the body in errors, as in "Invalid list". */
   readonly what: string;
@@ -36,9 +32,7 @@ export interface ActionBody<B = unknown> {
 /** A response that is a JSON object. `run` returns a value of `kind`. */
 export interface ActionResponse<R extends object = object> {
   readonly kind: Kind<R>;
-  /** The schema's name in the OpenAPI document. */
   readonly schemaName: string;
-  /** A description of the response, in a sentence. */
   readonly description: string;
   readonly examples: Examples<R>;
 }
@@ -50,9 +44,7 @@ export interface ActionFile {
   readonly fileName: string;
 }
 
-/** A response that is a file. */
 export interface ActionFiles {
-  /** A description of the file, in a sentence. */
   readonly description: string;
   /** Returns examples of every variant of the file, by name. */
   examples(): Examples<ActionFile>;
@@ -62,15 +54,12 @@ export interface ActionFiles {
  * A response as JSON lines: the only one, or for callers that accept `application/x-ndjson`.
  */
 export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
-  /** A description of the lines, in a sentence. */
   readonly description: string;
-  /** An example of a line. */
   readonly example: object;
   /** Yields the lines in parts. Reads each part after the caller has received the previous part. */
   run(request: ActionRequest<B, P>): AsyncIterable<readonly object[]>;
 }
 
-/** A query parameter. */
 export interface ActionParameter<T = unknown> extends Kind<T> {
   readonly description: string;
   readonly example: string | number;
@@ -84,12 +73,10 @@ type ParameterValue<P extends ActionParameter> = P extends { readonly isOptional
   ? ValueOf<P> | undefined
   : ValueOf<P>;
 
-/** The parts of the service that actions use. */
 export interface ActionDependencies extends Dependencies {
   /** Operations on the keys that encrypt secrets. */
   readonly encryption: Encryption;
   readonly audit: AuditTrail;
-  /** The delivery of keys by agents. */
   readonly agents: AgentDelivery;
   readonly delivery: DeliveryStatus;
   readonly recording: Recording;
@@ -123,7 +110,6 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   pageLinks(marker: string | undefined): PageLinks;
 }
 
-/** The links of a page of a list. */
 export interface PageLinks {
   readonly self: string;
   readonly next?: string;
@@ -142,7 +128,6 @@ interface ActionBase<B, P extends Parameters> {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** The right that callers need. Absent if any valid token is enough. */
   readonly right?: string;
-  /** The id of the operation in the OpenAPI document. */
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;

@@ -20,7 +20,6 @@ import {
 } from '../model/object.ts';
 import { tld } from '../resources/tld.ts';
 
-/** The maximum number of entries in one list. */
 export const MAX_ENTRIES = 20_000;
 
 /**
@@ -121,13 +120,10 @@ const RESPONSE = responseObject({
   ),
 });
 
-/** The outcome of one entry in the response. */
 export type BulkResult = ValueOf<typeof RESULT>;
 
-/** The body of the response to a request. */
 export type BulkResponse = ValueOf<typeof RESPONSE>;
 
-/** The body of a request that changes many TLD entries. */
 export const BULK_BODY: ActionBody<BulkRequest> = {
   kind: REQUEST,
   schemaName: 'TldChanges',
@@ -147,7 +143,6 @@ export const BULK_BODY: ActionBody<BulkRequest> = {
 
 const NONE = { added: 0, unchanged: 0, updated: 0, refused: 0, removed: 0 };
 
-/** The response to a request that changes many TLD entries. */
 export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
   kind: RESPONSE,
   schemaName: 'TldChangesResult',

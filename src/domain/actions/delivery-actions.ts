@@ -29,10 +29,8 @@ import { tsigkey } from '../resources/tsigkey.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { defineAction } from './action.ts';
 
-/** The maximum time that a request waits, in seconds. */
 const MAX_WAIT_SECONDS = 30;
 
-/** The maximum number of key ids in an audit record. */
 const MAX_IDS = 100;
 
 /** The maximum size of a report, in bytes. Each delivery in a report has about 700 bytes. */
@@ -382,7 +380,6 @@ export const DELIVERY_ACTIONS = [
 function isPending({ servers }: ShownDeliveries): boolean {
   return servers.some(({ state }) => state === 'pending' || state === 'removing');
 }
-/** Returns whether a token still exists and has not expired. */
 async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {
   const { id, identity, expiresAt } = caller;
   if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;

@@ -46,7 +46,6 @@ const RESPONSE = {
   examples: { one: { summary: 'One data key.', value: EXAMPLE } },
 };
 
-/** Defines an action that changes encryption keys and returns the state of the encryption. */
 function keyAction(
   name: string,
   summary: string,
@@ -78,7 +77,6 @@ function keyAction(
   });
 }
 
-/** The actions that read and change the encryption of secrets. */
 export const ENCRYPTION_ACTIONS = [
   defineAction({
     path: '/v2/encryption',

@@ -29,7 +29,6 @@ import { importRight } from '../resources/resources.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { keyed, uniqueFormOf, type Keyed } from '../model/query.ts';
 
-/** The maximum number of resources in one import request. */
 export const MAX_IMPORTED = 1000;
 
 const RESULT = {

@@ -10,7 +10,6 @@ const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
   ([name, { consumer }]) => `\`${name}\` for ${consumer}`,
 );
 
-/** Returns a key in a program's format. */
 export const keyExport = defineAction({
   path: `/v2/${tsigkey.collection}/{id}/export`,
   method: 'GET',

@@ -25,7 +25,6 @@ export interface Accepted {
   readonly previous?: Partial<Tld>;
 }
 
-/** A rejected entry. */
 export interface Refused {
   readonly index: number;
   readonly outcome: 'refused';
@@ -199,7 +198,6 @@ async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
   }
 }
 
-/** Returns the members of `object` whose names pass the test. */
 function pick<T extends object>(object: T, passes: (name: keyof T) => boolean): Partial<T> {
   const picked: Partial<T> = {};
   for (const name of Object.keys(object) as (keyof T)[])

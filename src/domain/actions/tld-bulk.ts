@@ -31,7 +31,6 @@ import {
 } from './tld-bulk-plan.ts';
 import type { Keyed } from '../model/query.ts';
 
-/** Changes many TLD entries. */
 export const tldBulk = defineAction({
   path: '/v2/tlds/bulk',
   method: 'POST',
@@ -63,7 +62,6 @@ export interface BulkOutcome {
 
 type TldFields = (typeof tld)['fields'];
 
-/** The name of this action in the audit trail. */
 const BULK_ACTION = 'tlds:bulk';
 
 /**
@@ -208,7 +206,6 @@ function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> 
   for (const item of items) yield show(item);
 }
 
-/** The maximum number of problems reported for one entry, and in the message about a whole list. */
 const MAX_REPORTED = 5;
 
 /**

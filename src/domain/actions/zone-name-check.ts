@@ -10,7 +10,6 @@ import { tld } from '../resources/tld.ts';
 import { findTldEntries, findZoneNameRefusal, type TldEntries } from '../resources/tld-rule.ts';
 import { zoneNameProblem } from '../resources/zone-fields.ts';
 
-/** The maximum number of names in one request. */
 export const MAX_NAMES = 1000;
 
 const RULES = ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld'] as const;
@@ -105,7 +104,6 @@ const CHECKS: readonly NameCheck[] = [
   checkName('com', 'com', { any: false, has: () => false }, 'last-label'),
 ];
 
-/** The body of a request that checks zone names. */
 export const NAMES_BODY: ActionBody<ValueOf<typeof REQUEST>> = {
   kind: described(REQUEST, 'The zone names to check.'),
   schemaName: 'ZoneNames',

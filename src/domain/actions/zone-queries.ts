@@ -46,7 +46,6 @@ export const zoneNameServers = defineAction({
   },
 });
 
-/** The value of a quota without a limit. */
 const NO_LIMIT = -1;
 
 /** The value of the quotas on record sets and records, which the service does not store. */
@@ -87,7 +86,6 @@ const LIMITS = responseObject({
   max_page_limit: described(integer(1), 'The maximum number of items on a page.'),
 });
 
-/** Returns the limits of the service. */
 export const limits = defineAction({
   path: '/v2/limits',
   method: 'GET',

@@ -6,11 +6,9 @@ export interface AuditBatch {
   /** The number of the batch. Batches have consecutive numbers, from 1. */
   readonly number: number;
   readonly at: string;
-  /** The number of records in the batch. */
   readonly count: number;
   readonly first_seq: number;
   readonly last_seq: number;
-  /** The hash of the previous batch. */
   readonly previous: string;
   readonly hash: string;
   /** Null without encryption. */
@@ -86,7 +84,6 @@ export interface TrailHead extends ChainEnd {
   readonly key_number: number | null;
 }
 
-/** The maximum number of records in a batch. */
 export const MAX_BATCH = 2000;
 
 /** The value of `previous` in the first batch. */

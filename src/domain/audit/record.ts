@@ -28,11 +28,9 @@ export interface AuditEntry {
   readonly actor_name: string;
   readonly roles: readonly string[];
   readonly project_id: string | null;
-  /** The address of the caller. */
   readonly source: string | null;
   /** The right that the request required, such as `tsigkeys:update`, or the name of a command. */
   readonly action: string;
-  /** The collection of the resource. */
   readonly resource_type: string | null;
   /** Null for an event about several resources or no resource. */
   readonly resource_id: string | null;

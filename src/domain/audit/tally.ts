@@ -30,7 +30,6 @@ interface Line {
   readonly amounts: Record<string, number>;
 }
 
-/** Creates an empty tally. */
 export function createTally(maxLines = MAX_LINES): Tally {
   let current = new Map<string, Line>();
   let finished: AuditEntry[] = [];

@@ -36,7 +36,6 @@ export interface Position {
   readonly unsealed?: boolean;
 }
 
-/** A query for a page of records. */
 export interface RecordQuery {
   readonly filters: RecordFilters;
   /**
@@ -58,7 +57,6 @@ export interface RecordPage {
   readonly next: Position | undefined;
 }
 
-/** A query for a page of batches. */
 export interface BatchQuery {
   readonly first: 'oldest' | 'newest';
   /** The number of the batch after which the page begins. */

@@ -4,7 +4,6 @@ import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 
-/** Returns an empty set of affected name servers. */
 export function noneAffected(): Affected {
   return {
     ...{ pools: new Set(), zones: new Set(), servers: new Set(), deletedServers: new Set() },
@@ -12,7 +11,6 @@ export function noneAffected(): Affected {
   };
 }
 
-/** Returns whether no name server is affected. */
 export function isEmpty({ pools, zones, servers, deletedServers }: Affected): boolean {
   return pools.size + zones.size + servers.size + deletedServers.size === 0;
 }
@@ -47,11 +45,9 @@ const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange)
   ],
 ]);
 
-/** A change of a resource, for `noteAffected`. */
 interface NotedChange {
   readonly operation: Operation;
   readonly resource: Resource;
-  /** The resource before an update. */
   readonly current?: Resource | undefined;
 }
 

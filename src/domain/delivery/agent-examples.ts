@@ -28,7 +28,6 @@ const SERVER_EXAMPLE: NameServer = {
   updated_at: null,
 };
 
-/** An example of the desired state that the service sends to an agent. */
 export const DESIRED_EXAMPLE: DesiredForAgent = {
   format: AGENT_FORMAT,
   etag: ETAG,
@@ -56,7 +55,6 @@ export const DESIRED_EXAMPLE: DesiredForAgent = {
   deliveries: [],
 };
 
-/** An example of an agent's report. */
 export const OBSERVED_EXAMPLE: ObservedByAgent = {
   agent: 'ns1.example.org',
   etag: ETAG,

@@ -79,7 +79,6 @@ export function writeDesired(
 
 const HEAD = responseObject({ format: integer(1), etag: anyText(), fence: integer(0) });
 
-/** The members that a state has in every format. */
 export type StateHead = ValueOf<typeof HEAD>;
 
 /**

@@ -33,7 +33,6 @@ export const MAX_ITEMS = 100_000;
 export const MAX_AT_ONCE = 3000;
 
 const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing', 'held'] as const;
-/** The key states that agents report. */
 const REPORTED = ['delivered', 'failed', 'undeliverable', 'removing'] as const;
 const OUTCOMES = ['unchanged', 'changed', 'drifted', 'failed'] as const;
 
@@ -54,7 +53,6 @@ const FAILURE = nullable(
   }),
 );
 
-/** The desired state of a name server, for its agent. */
 export const DESIRED = responseObject({
   format: described(integer(1), 'The version of the format of this response.'),
   etag: described(anyText(), 'The value of the header `ETag`.'),
@@ -142,10 +140,8 @@ export const DESIRED = responseObject({
   ),
 });
 
-/** The desired state of a name server, for its agent. */
 export type DesiredForAgent = ValueOf<typeof DESIRED>;
 
-/** An agent's report on the result of a pass. */
 export const OBSERVED = responseObject({
   agent: described(hostName(), 'The name of the agent.'),
   etag: described(text({ min: 1, max: 200 }), 'The `etag` of the state that the pass applied.'),
@@ -196,7 +192,6 @@ export const OBSERVED = responseObject({
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
 
-/** An agent's report on the result of a pass. */
 export type ObservedByAgent = ValueOf<typeof OBSERVED>;
 
 /** A request by an agent to renew the lease of a pass. */
@@ -210,10 +205,8 @@ export const RENEWAL = object(
 
 /** A request by an agent for the keys of its name server. */
 export interface AgentRequest {
-  /** The name of the agent. */
   readonly agent: string;
   readonly waitMs: number;
-  /** The header `If-None-Match`. */
   readonly etag: string | undefined;
   /** Aborts when the agent closes the connection. */
   readonly disconnected: AbortSignal;

@@ -65,7 +65,6 @@ export async function desire(
 const LOST = 'the secret was lost with its master key. Set a new secret';
 const UNREADABLE = 'the secret cannot be decrypted. Restore the master key, or set a new secret';
 
-/** The number of keys that are hashed in one call. */
 const KEYS_PER_HASH = 100;
 
 /**
@@ -130,7 +129,6 @@ export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]
     }));
 }
 
-/** The number of keys that a pass may always remove without confirmation. */
 const ALWAYS_REMOVABLE = 10;
 
 /**

@@ -135,7 +135,6 @@ export function isSameSet(one = EMPTY, other = EMPTY): boolean {
   return one.size === other.size && [...one].every((member) => other.has(member));
 }
 
-/** Compares keys by name. */
 export function byName(one: Pick<DesiredKey, 'name'>, other: Pick<DesiredKey, 'name'>): number {
   return one.name < other.name ? -1 : 1;
 }

@@ -75,7 +75,6 @@ export interface Hold {
   /** The stamps to store. They include the stamp of the name server. */
   readonly stamps: readonly string[];
   readonly held: NonNullable<NameServer['held']>;
-  /** The deliveries to hold. */
   readonly rows: readonly Delivery[];
   /** Keys that were created or changed since this time are not held. */
   readonly since: string;
@@ -94,7 +93,6 @@ export interface PassRecord {
   readonly appliedAt: string | undefined;
   /** The time of the verification. Undefined if the name server does not have all keys. */
   readonly verifiedAt: string | undefined;
-  /** The deliveries that changed. */
   readonly changed: readonly Delivery[];
   /** The ids of keys that the name server no longer has. */
   readonly removed: readonly string[];
@@ -211,9 +209,7 @@ export interface DeliveryStore {
   request(id: string, confirm: boolean): Promise<void>;
 }
 
-/** The lease of an agent. */
 export interface AgentLease {
-  /** The number of the last claim. */
   readonly fence: number;
   readonly isPaused: boolean;
 }

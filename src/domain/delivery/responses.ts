@@ -27,7 +27,6 @@ const FAILURE = responseObject({
 
 const STAMP = nullable(timestamp());
 
-/** The state of a key on its name servers. */
 export const DELIVERIES = responseObject({
   key_id: described(anyText(), 'The id of the key.'),
   state: described(
@@ -82,7 +81,6 @@ export const REMOVING = responseObject({
 
 export type RemovingKeys = ValueOf<typeof REMOVING>;
 
-/** The requirements for the delivery of keys to a name server. */
 export const NAME_SERVER_CHECK = responseObject({
   requirements: described(
     list(
@@ -99,12 +97,10 @@ export const NAME_SERVER_CHECK = responseObject({
 
 export type ShownRequirement = ValueOf<typeof NAME_SERVER_CHECK>['requirements'][number];
 
-/** The name servers whose delivery was resumed. */
 export const RESUMED = responseObject({
   resumed: described(list(anyText()), 'The names of the NameServers that were held.'),
 });
 
-/** An example of keys that name servers still have. */
 export const REMOVING_EXAMPLE: RemovingKeys = {
   deliveries: [
     {
@@ -118,7 +114,6 @@ export const REMOVING_EXAMPLE: RemovingKeys = {
   ],
 };
 
-/** An example of the state of a key on its name servers. */
 export const DELIVERIES_EXAMPLE: ShownDeliveries = {
   key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
   state: 'delivered',

@@ -4,14 +4,12 @@ import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { Failure, KeyOnServer, ServerStatus } from './ports.ts';
 import { DELIVERY_STATES, type DeliveryState, type ShownDeliveries } from './responses.ts';
 
-/** The failure of a name server that no process serves. */
 const NO_PROCESS: Failure = {
   code: 'no_process',
   message:
     "no running process of the service has this name server in its setting 'nameServers'. Start a process with this name server in its configuration",
 };
 
-/** The failure of a name server whose agent is not reporting. */
 const NO_AGENT: Failure = {
   code: 'no_agent',
   message:

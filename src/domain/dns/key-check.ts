@@ -28,7 +28,6 @@ export type Verdict =
   | 'untrusted response'
   | 'no response';
 
-/** The result of a check, with the reason and the next step. */
 export interface CheckResult {
   readonly verdict: Verdict;
   readonly reason: string;

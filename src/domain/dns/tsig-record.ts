@@ -18,14 +18,12 @@ export interface Tsig {
   readonly other: Buffer;
 }
 
-/** Encodes `value` in 48 bits. */
 export function uint48(value: number): Buffer {
   const octets = Buffer.alloc(6);
   octets.writeUIntBE(value, 0, 6);
   return octets;
 }
 
-/** Encodes each value in 16 bits. */
 export function uint16s(...values: readonly number[]): Buffer {
   const octets = Buffer.alloc(values.length * 2);
   values.forEach((value, index) => octets.writeUInt16BE(value, index * 2));

@@ -38,7 +38,6 @@ export interface SigningOptions {
   readonly later?: boolean;
 }
 
-/** The result of verifying a message. */
 export interface Verification {
   /**
    * `unsigned`: the message has no TSIG record, or an empty MAC, as in errors about keys. `wrong

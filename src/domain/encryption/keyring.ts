@@ -30,7 +30,6 @@ export interface WrappedKey {
   readonly purpose: KeyPurpose;
   /** The wrapped key in base64url: nonce, ciphertext and tag. */
   readonly wrapped: string;
-  /** The id of the master key that wraps the data key. */
   readonly wrappedBy: string;
   /** The time of creation, in the timestamp format of the API. */
   readonly createdAt: string;
@@ -42,7 +41,6 @@ export interface StoredSecret {
   readonly keyNumber: number | null;
 }
 
-/** A cipher for the secrets in one column. */
 export interface SecretCipher {
   /**
    * Encrypts a secret of the row with this id. Without data keys, returns the secret unencrypted.

@@ -12,7 +12,6 @@ export interface MasterKey {
   readonly key: Buffer;
 }
 
-/** Returns the master key with these 32 octets. */
 export function masterKeyOf(key: Buffer): MasterKey {
   const digest = createHmac('sha256', key).update('tsigil master key id').digest();
   return { id: base32(digest.subarray(0, 5)), key };
@@ -44,7 +43,6 @@ export function parseMasterKeys(
   return keys.size === 0 ? { problem: 'the file has no master key' } : { keys: [...keys.values()] };
 }
 
-/** Returns the master key in `text`, or undefined if `text` is not a master key. */
 function parseMasterKey(text: string): MasterKey | undefined {
   if (!text.startsWith(MASTER_KEY_PREFIX)) return undefined;
   const encoded = text.slice(MASTER_KEY_PREFIX.length);

@@ -10,7 +10,6 @@ import {
 } from '../model/field.ts';
 import { described, list, responseObject } from '../model/object.ts';
 
-/** The state of the encryption of a database, in the format of responses. */
 export const ENCRYPTION_STATUS = responseObject({
   master_keys: described(
     array(anyText(), 0, 1000),
@@ -49,7 +48,6 @@ export const ENCRYPTION_STATUS = responseObject({
 
 export type EncryptionStatus = ValueOf<typeof ENCRYPTION_STATUS>;
 
-/** The result of checking every secret and every token, in the format of responses. */
 export const SECRET_VERIFICATION = responseObject({
   checked: described(integer(0), 'The number of checked secrets.'),
   unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),

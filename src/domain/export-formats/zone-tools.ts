@@ -29,7 +29,6 @@ export const externalDns: KeyWriter = {
     ),
 };
 
-/** A provider configuration for octodns-bind. */
 export const octodns: KeyWriter = {
   consumer: 'octoDNS (octodns-bind)',
   mediaType: 'application/yaml',
@@ -61,7 +60,6 @@ export const terraform: KeyWriter = {
     }),
 };
 
-/** An entry for `creds.json` of DNSControl. */
 export const dnscontrol: KeyWriter = {
   consumer: 'DNSControl (creds.json)',
   mediaType: 'application/json',

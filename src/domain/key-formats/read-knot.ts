@@ -10,7 +10,6 @@ import {
   type ReadIncluded,
 } from './reader.ts';
 
-/** The items that define a key in Knot's key section. */
 const ITEMS: Readonly<Record<string, keyof Parts>> = {
   id: 'name',
   algorithm: 'algorithm',

@@ -6,9 +6,7 @@ interface FormatDescription {
   /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;
   readonly mediaType: string;
-  /** The extension of file names in this format. */
   readonly extension: string;
-  /** The algorithms that the consumer supports. */
   readonly algorithms: readonly string[];
 }
 
@@ -32,7 +30,6 @@ export function holdsSeveral(format: ExportFormat): format is KeyListWriter {
   return 'writeAll' in format;
 }
 
-/** All algorithms that the service supports. */
 export const EVERY_ALGORITHM: readonly string[] = ALGORITHM_NAMES;
 
 /** Every algorithm except hmac-md5, which newer libraries do not support. */

@@ -54,7 +54,6 @@ export type Scope = 'project' | 'domain' | 'system' | 'none';
 
 export interface Identity {
   readonly userId: string;
-  /** The domain of the user. */
   readonly userDomainId: string;
   readonly scope: Scope;
   /** The domain of the roles, if the scope is a domain. */

@@ -15,7 +15,6 @@ export interface Named extends Sorted {
   readonly sortKeys?: Readonly<Record<string, string>>;
 }
 
-/** One problem with one member of a request body. */
 export interface Problem {
   /** The path of the member, outermost name first: `['name']`, `['masters', 0]`. */
   readonly path: readonly (string | number)[];
@@ -70,15 +69,12 @@ export interface Invalid {
   readonly messages: readonly string[];
 }
 
-/** A limit on requests that a caller has exceeded. */
 export interface RequestLimit {
-  /** The number of requests allowed per second. */
   readonly perSecond: number;
   /** Whether the limit counts only requests without a valid token. */
   readonly anonymous?: boolean;
 }
 
-/** A resource that already exists. */
 export interface Duplicate {
   readonly type: Named;
   /**

@@ -305,5 +305,4 @@ export const ERRORS = {
 /** The code of an error. No other codes exist. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The values in the message of an error. */
 export type About<Code extends ErrorCode> = Parameters<(typeof ERRORS)[Code]['message']>[0];

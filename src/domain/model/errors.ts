@@ -35,7 +35,6 @@ export function typeOf(code: ErrorCode): string {
  */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
-  /** The `type` of the response. */
   readonly type: string;
   readonly details: ErrorDetails;
 
@@ -77,7 +76,6 @@ export function invalidObject(what: string, problems: readonly Problem[]): Servi
   );
 }
 
-/** Returns a thrown value of any type as an `Error`. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

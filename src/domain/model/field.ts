@@ -34,7 +34,6 @@ export interface JsonSchema {
   readonly writeOnly?: boolean;
 }
 
-/** The problem with a value. */
 export interface Failure {
   /** The problem, worded to follow the name of the field, such as "must be a UUID". */
   readonly problem: string;
@@ -54,10 +53,8 @@ export interface Kind<T = unknown> {
   parse(value: unknown): Parsed<T>;
 }
 
-/** The type of the values of a kind, as stored. */
 export type ValueOf<K extends Kind> = K extends Kind<infer T> ? T : never;
 
-/** One field of a resource type: its kind and its use. */
 export interface Field<T = unknown> extends Kind<T> {
   /** The purpose of the field, in a sentence. */
   readonly description: string;
@@ -103,7 +100,6 @@ export function text(options: {
   };
 }
 
-/** Returns a kind for text of any length. */
 export function anyText(): Kind<string> {
   return {
     schema: { type: 'string' },
@@ -144,7 +140,6 @@ export function uuid(): Kind<string> {
   };
 }
 
-/** Returns a kind for null and the values of `kind`. */
 export function nullable<T>(kind: Kind<T>): Kind<T | null> {
   const { type = [], enum: values } = kind.schema;
   const nulls = values === undefined ? {} : { enum: [...values, null] };
@@ -173,7 +168,6 @@ export function integer(min: number, max?: number): Kind<number> {
   };
 }
 
-/** Returns a kind for booleans. */
 export function boolean(): Kind<boolean> {
   return {
     schema: { type: 'boolean' },

@@ -26,7 +26,6 @@ type OptionalName<M extends Members> = {
   [Name in keyof M]: M[Name] extends { readonly absent: 'omitted' } ? Name : never;
 }[keyof M];
 
-/** The type of an object with members of these kinds. */
 export type ObjectOf<M extends Members> = {
   readonly [Name in Exclude<keyof M, OptionalName<M>>]: ValueOf<M[Name]>;
 } & {
@@ -40,7 +39,6 @@ export interface ObjectOptions<M extends Members> {
   problems?(given: Partial<ObjectOf<M>>): readonly Problem[];
 }
 
-/** Returns a kind for an optional member. */
 export function optional<T>(kind: Kind<T>): Optional<T> {
   return { ...kind, absent: 'omitted' };
 }

@@ -3,10 +3,8 @@ import type { Caller } from './caller.ts';
 import type { Condition, ListQuery, PageQuery, Keyed } from './query.ts';
 import type { Fields, IndexReader, Resource, ResourceOf, ResourceType } from './resource.ts';
 
-/** One page of a list. */
 export interface Page<F extends Fields = Fields> {
   readonly resources: ResourceOf<F>[];
-  /** Whether more resources may follow. */
   readonly more: boolean;
   /**
    * The number of resources that meet the conditions, on all pages. Undefined if the store did not
@@ -82,9 +80,7 @@ export interface Writer extends Reader {
    * `insert`.
    */
   putAll(type: ResourceType, resources: readonly Keyed<Resource>[]): Promise<void>;
-  /** Deletes many resources by id. */
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
-  /** Inserts a record of the audit trail. */
   record(entry: AuditEntry): Promise<void>;
   /**
    * Records that the desired state of name servers changes with this transaction. Returns undefined
@@ -93,7 +89,6 @@ export interface Writer extends Reader {
   announce(affected: Affected): Promise<void> | undefined;
 }
 
-/** The caller that requests a list. */
 export interface Turn {
   /** The id of the caller. Callers share the scans of large lists fairly. */
   readonly owner: string;
@@ -104,7 +99,6 @@ export interface Turn {
   signal(): AbortSignal | undefined;
 }
 
-/** The store of resources. */
 export interface Store extends Reader {
   /**
    * Returns one page of a list, and the number of resources in the list. A query that an index
@@ -143,7 +137,6 @@ export interface Store extends Reader {
   readonly exclusive: boolean;
   /** Resolves if the database responds. Otherwise throws `unavailable`. */
   ping(): Promise<void>;
-  /** Waits for writes in progress and closes the database. */
   close(): Promise<void>;
 }
 

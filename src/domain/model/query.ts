@@ -1,9 +1,7 @@
 import type { Settings } from './settings.ts';
 
-/** A value of a field in a condition. */
 export type Value = string | number;
 
-/** One condition on a resource. */
 export type Condition = FieldCondition | AnyOf;
 
 /** One condition on a field, or on an index that the resource type defines. */
@@ -29,7 +27,6 @@ export interface Membership {
   readonly of?: { readonly collection: string; readonly field: string };
 }
 
-/** The condition that a field is null. */
 export interface Absence {
   readonly field: string;
   readonly test: 'null';
@@ -44,7 +41,6 @@ export interface AnyOf {
   readonly alternatives: readonly (readonly FieldCondition[])[];
 }
 
-/** A list filter on a timestamp. */
 export interface TimeFilter {
   /** The condition, in a sentence. */
   readonly description: string;
@@ -101,7 +97,6 @@ export interface Unique {
    * `field`.
    */
   readonly per?: string;
-  /** Returns the comparison form of a value. */
   comparisonForm(value: string): string;
 }
 

@@ -5,7 +5,6 @@ import type { Condition, FilterForm, Keyed, TimeFilter, Unique } from './query.t
 import { commonSortKeys, type Settings } from './settings.ts';
 import type { Unreadable } from './unreadable.ts';
 
-/** The fields of a resource type by their names. */
 export type Fields = Readonly<Record<string, Field>>;
 
 /**
@@ -39,14 +38,12 @@ export type Given<F extends Fields = Fields> = {
 /** A resource before its creation. `admit` sets the fields whose default is undefined. */
 export type Draft<F extends Fields = Fields> = ServiceMembers & DraftFields<F>;
 
-/** The fields of a resource before its creation. */
 export type DraftFields<F extends Fields = Fields> = {
   readonly [Name in keyof F]: F[Name] extends { readonly onCreate: { readonly default: undefined } }
     ? ValueOf<F[Name]> | undefined
     : ValueOf<F[Name]>;
 };
 
-/** The operations on a collection. */
 export const OPERATIONS = ['create', 'list', 'get', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
@@ -98,9 +95,7 @@ export type Change<F extends Fields = Fields> =
 export interface Admission {
   readonly caller: Caller;
   readonly settings: Settings;
-  /** Returns whether the caller has a right. */
   may(right: string): boolean;
-  /** The names of the roles in the policy. */
   roles(): readonly string[];
   /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
@@ -111,9 +106,7 @@ export interface Admission {
 /** The part of an admission that decides what a change depends on. */
 export type LockContext = Pick<Admission, 'caller' | 'settings'>;
 
-/** The result of the rules about a change. */
 export interface Admitted<F extends Fields = Fields> {
-  /** The resource to store. */
   readonly resource: ResourceOf<F>;
   /** Warnings that depend on other resources. */
   readonly warnings?: readonly string[];
@@ -175,7 +168,6 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly title: string;
   /** One resource and several, in headings and help. */
   readonly words: { readonly one: string; readonly many: string };
-  /** A description of the type, in one or two sentences. */
   readonly description: string;
   readonly operations: readonly Operation[];
   /**

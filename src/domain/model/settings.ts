@@ -1,4 +1,3 @@
-/** Settings that change how the service handles requests. */
 export interface Settings {
   /**
    * Whether to reject keys that no name server can use. The name of such a key is not a domain
@@ -27,7 +26,6 @@ export interface Settings {
   readonly ownTokens: boolean;
   /** The maximum age in days of tokens that Keystone users create, or 0 for no limit. */
   readonly keystoneTokenDays: number;
-  /** The maximum size of the items of one page, in bytes. */
   readonly maxPageBytes: number;
 }
 
@@ -52,7 +50,6 @@ export function commonSortKeys({ fields, withoutUpdatedAt = false }: Sorted): st
   return COMMON_SORT_KEYS.filter((key) => !isAbsent(key));
 }
 
-/** The properties of a resource type that determine its common sort keys. */
 export interface Sorted {
   readonly fields: Readonly<Record<string, unknown>>;
   /** True for resources without `updated_at`. */

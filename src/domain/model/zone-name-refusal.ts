@@ -2,7 +2,6 @@ import type { TldRule } from './settings.ts';
 
 const MAX_LISTED = 10;
 
-/** The reason why a zone name is rejected. */
 export type ZoneNameRefusal =
   | { readonly rule: 'more_than_one_label' }
   /**
@@ -13,7 +12,6 @@ export type ZoneNameRefusal =
   /** The name is itself a TLD entry. */
   | { readonly rule: 'not_a_tld'; readonly name: string };
 
-/** Returns the error message for a rejected zone name. */
 export function zoneNameMessage(refusal: ZoneNameRefusal): string {
   if (refusal.rule === 'more_than_one_label')
     return 'More than one label is required. A zone name must be below a top-level domain.';

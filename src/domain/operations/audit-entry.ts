@@ -14,7 +14,6 @@ export interface AuditOrigin {
   readonly requestId?: string | undefined;
   /** The request id that the caller sent. */
   readonly globalRequestId?: string | undefined;
-  /** The address of the caller. */
   readonly source?: string | undefined;
 }
 
@@ -35,7 +34,6 @@ export interface AuditSubject {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the audit entry for an event. */
 export function auditEntry(
   { caller, actorKind, requestId, globalRequestId, source }: AuditOrigin,
   { at, action, outcome = 'success', type, id, name, detail = {} }: AuditSubject,
@@ -148,7 +146,6 @@ const recordedFields = perType((type): readonly (readonly [name: string, isSecre
     .map(([name, { secret }]) => [name, secret === true]),
 );
 
-/** Returns the value of each changed field before and after a change. */
 function changedValues(
   type: ResourceType,
   change: Change,

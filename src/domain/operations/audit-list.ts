@@ -55,17 +55,14 @@ export const POSITION: Kind<Position> = {
   },
 };
 
-/** Returns a position as text. */
 export function formatPosition({ batch, seq, unsealed = false }: Position): string {
   return `${batch}-${seq}${unsealed ? '-unsealed' : ''}`;
 }
 
-/** Returns a filter as a query parameter. */
 function filter(description: string, example: string) {
   return { ...FILTER, description, example, isOptional: true } as const;
 }
 
-/** The `limit` of a list as a query parameter. */
 const LIMIT_PARAMETER = {
   ...PAGE_LIMIT,
   description:
@@ -76,7 +73,6 @@ const LIMIT_PARAMETER = {
 
 const ORDER = enumeration(['asc', 'desc']);
 
-/** The query parameters of a list of records. */
 export const RECORD_PARAMETERS = {
   limit: LIMIT_PARAMETER,
   marker: {
@@ -123,7 +119,6 @@ export const RECORD_PARAMETERS = {
   },
 } as const;
 
-/** The query parameters of a list of batches. */
 export const BATCH_PARAMETERS = {
   limit: LIMIT_PARAMETER,
   marker: {
@@ -141,7 +136,6 @@ export const BATCH_PARAMETERS = {
   },
 } as const;
 
-/** Returns the filters in the query parameters of a list. */
 export function filtersOf(
   parameters: Readonly<Partial<Record<keyof RecordFilters, string | undefined>>>,
 ): RecordFilters {

@@ -12,14 +12,12 @@ import {
 } from '../model/field.ts';
 import { described, list, optional, responseObject, sequence } from '../model/object.ts';
 
-/** Any JSON object. */
 const anyObject: Kind<Readonly<Record<string, unknown>>> = {
   schema: { type: 'object' },
   parse: (value) =>
     isObject(value) ? { value } : { problem: 'must be an object', validator: 'type' },
 };
 
-/** A record in a response. */
 export const RECORD: Kind<AuditRecord> = responseObject({
   seq: described(
     integer(1),
@@ -87,19 +85,16 @@ const LINKS = responseObject({
   next: optional(described(anyText(), 'The URL of the next page. Absent on the last page.')),
 });
 
-/** A page of records in a response. */
 export const RECORD_PAGE = described(
   responseObject({ records: described(sequence(RECORD), 'The records.'), links: LINKS }),
   'A page of audit records.',
 );
 
-/** A page of batches in a response. */
 export const BATCH_PAGE = described(
   responseObject({ batches: described(sequence(BATCH), 'The batches.'), links: LINKS }),
   'A page of batches.',
 );
 
-/** A line of a verification. */
 export const VERIFICATION: Kind<TrailVerification> = responseObject({
   batches: described(integer(0), 'The number of batches in this part.'),
   records: described(integer(0), 'The number of records in these batches.'),
@@ -158,7 +153,6 @@ export const VERIFICATION: Kind<TrailVerification> = responseObject({
   ),
 });
 
-/** An example of the last line of a verification. */
 export const EXAMPLE_VERIFICATION: TrailVerification = {
   batches: 17,
   records: 4712,
@@ -174,7 +168,6 @@ export const EXAMPLE_VERIFICATION: TrailVerification = {
   },
 };
 
-/** An example of a record. */
 export const EXAMPLE_RECORD: AuditRecord = {
   seq: 4711,
   at: '2026-11-21T09:30:00.123456',
@@ -195,7 +188,6 @@ export const EXAMPLE_RECORD: AuditRecord = {
   batch: 17,
 };
 
-/** An example of a batch. */
 export const EXAMPLE_BATCH: AuditBatch = {
   number: 17,
   at: '2026-11-21T09:30:01.000000',

@@ -49,7 +49,6 @@ export interface Dependencies {
 /** A warning for the operator about an accepted resource. */
 export interface Warning {
   readonly type: ResourceType;
-  /** The id of the resource. */
   readonly id: string;
   /**
    * The id of the request that stored the resource. Undefined for a change by the service itself.
@@ -58,7 +57,6 @@ export interface Warning {
   readonly message: string;
 }
 
-/** The caller and the request of a change. */
 export interface ChangeContext extends AuditOrigin {
   /** The name of an action that changes many resources, for the audit trail. */
   readonly action?: string | undefined;
@@ -84,7 +82,6 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    * visible in the order of their timestamps, because the transaction creates the timestamps.
    */
   now(): string;
-  /** Creates a resource. Throws `duplicate`. */
   create<F extends Fields>(type: ResourceType<F>, draft: Keyed<Draft<F>>): Promise<Admitted<F>>;
   /**
    * Changes the members `given` of the resource `current`, and returns the whole resource. Throws

@@ -9,14 +9,12 @@ import { auditEntry, type AuditOrigin } from './audit-entry.ts';
 /** A request that returned secrets. */
 export interface SecretRead {
   readonly caller: Caller;
-  /** The address of the caller. */
   readonly source: string | undefined;
   readonly action: string;
   readonly type: ResourceType;
   /** The id and the name of the resource. Undefined for a list. */
   readonly id?: string | undefined;
   readonly name?: string | undefined;
-  /** The number of returned secrets. */
   readonly count: number;
   origin(): AuditOrigin;
   /**
@@ -50,14 +48,12 @@ export interface Recording {
    * promise may reject with `unavailable`.
    */
   secretsRead(read: SecretRead): Promise<void> | undefined;
-  /** Counts a refused request. */
   refused(refusal: Refusal): void;
 }
 
 export interface RecordingDependencies {
   readonly tally: Tally;
   readonly clock: Clock;
-  /** Returns the setting `audit.secretReads`. */
   secretReads(): SecretReads;
   /** Writes a record in its own transaction. Throws `unavailable`. */
   commit(entry: AuditEntry): Promise<void>;
@@ -68,7 +64,6 @@ export interface RecordingDependencies {
 
 const MARK_LENGTH = 12;
 
-/** Creates the recording of a service. */
 export function createRecording({
   tally,
   clock,
@@ -125,7 +120,6 @@ export function createRecording({
   };
 }
 
-/** Returns the origin of a record that combines requests. */
 function combined(
   { caller, source }: Pick<SecretRead, 'caller' | 'source'>,
   isCoarse: boolean,

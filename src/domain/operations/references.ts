@@ -16,7 +16,6 @@ export interface ReferenceDependencies {
   readonly reader: Pick<Reader, 'find'>;
   readonly policy: Policy;
   readonly caller: Caller;
-  /** Returns whether the caller can see a resource. */
   isVisible(type: ResourceType, resource: Resource): boolean | Promise<boolean>;
 }
 

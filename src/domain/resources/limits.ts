@@ -29,7 +29,6 @@ interface Kind {
   readonly type: ResourceType;
   /** The rights that the limit includes. A role of the token must also have the right. */
   readonly rights: readonly string[];
-  /** The resources that the limit includes. */
   readonly reach: readonly Reach[];
 }
 
@@ -118,7 +117,6 @@ export function limitsOf(
   return limits.length === 0 ? undefined : Object.fromEntries(limits);
 }
 
-/** Returns whether these limits include a right. */
 export function keepsRight(limits: Limits, right: string): boolean {
   return LIMIT_KINDS.some((kind) => kind in limits && KINDS[kind].rights.includes(right));
 }

@@ -4,7 +4,6 @@ import { described, responseObject } from '../model/object.ts';
 import { defineFields } from '../model/resource.ts';
 import { serviceField, serviceTime } from './shared-fields.ts';
 
-/** The states of a name server. */
 export const SERVER_STATES = [
   'live',
   'pending',
@@ -23,7 +22,6 @@ export const FOUND_STATES = ['live', 'drifted', 'failed', 'blocked', 'held', 'op
 
 const NAMES = list(anyText(), 0, 1000);
 
-/** A state that a pass finds. */
 export type FoundState = (typeof FOUND_STATES)[number];
 
 /** The members of a name server that show the state of delivery. */

@@ -79,7 +79,6 @@ const fields = defineFields({
   ...statusFields,
 });
 
-/** A stored name server. */
 export type NameServer = ResourceOf<typeof fields>;
 
 /** A running name server that gets the keys of a pool. */

@@ -12,7 +12,6 @@ import { CHOOSE_POOL } from './zone-fields.ts';
 /** The roles that have a right, by the name of the right, such as `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
-/** The right to resume delivery that is held. */
 export const RESUME_RIGHT = 'nameservers:resume';
 
 /** The right to read and verify the audit trail of all projects. */
@@ -38,7 +37,6 @@ export const FURTHER_RIGHTS = [
   RESUME_RIGHT,
 ] as const;
 
-/** The role of agents' tokens. */
 export const AGENT_ROLE = 'nameserver-agent';
 
 /**
@@ -77,7 +75,6 @@ function computedFilterRights({ computedFilters = {} }: ResourceType): string[] 
   return Object.values(computedFilters).flatMap(({ right }) => right ?? []);
 }
 
-/** The default policy. */
 export const DEFAULT_POLICY: Policy = Object.fromEntries(
   [
     ...RESOURCE_TYPES.flatMap((type) =>

@@ -33,12 +33,10 @@ export function optionalField<T>(kind: Kind<T>, description: string, example: T 
   return { ...nullable(kind), description, example, onCreate: { default: null } } as const;
 }
 
-/** Returns the field for a note about a resource. */
 export function note(description: string, example: string) {
   return optionalField(text({ min: 0, max: 160 }), description, example);
 }
 
-/** The maximum number of items in one limit of a token. */
 export const MAX_LIMIT_ITEMS = 100;
 
 /** Returns the field for a limit of a token: a list of ids. */
@@ -69,7 +67,6 @@ export function word(pattern: RegExp, characters: string): Kind<string> {
   });
 }
 
-/** Returns a kind for names of name servers and agents. */
 export function hostName(): Kind<string> {
   return word(/^[A-Za-z0-9_.-]+$/, 'letters, digits, `_`, `.` and `-`');
 }

@@ -3,7 +3,6 @@ import { text } from '../model/field.ts';
 import { defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
 import { note } from './shared-fields.ts';
 
-/** Returns the problem with `name` as the name of a TLD entry, or undefined. */
 function nameProblem(name: string): string | undefined {
   if (isRelativeName(name)) return undefined;
   if (name.endsWith('.') && isRelativeName(name.slice(0, -1))) return 'must not end in a period';
@@ -46,5 +45,4 @@ export const tld = defineResource({
   filters: { name: 'unique', description: 'exact' },
 });
 
-/** A stored TLD entry. */
 export type Tld = ResourceOf<(typeof tld)['fields']>;

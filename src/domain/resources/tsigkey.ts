@@ -75,7 +75,6 @@ const fields = defineFields({
   version: keyVersion,
 });
 
-/** A stored TSIG key. */
 export type Tsigkey = ResourceOf<typeof fields>;
 
 /** A shared secret with which name servers authenticate their messages (RFC 8945). */

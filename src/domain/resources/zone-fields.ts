@@ -103,7 +103,6 @@ const master: Kind<string> = {
 
 const shortText = text({ min: 0, max: 50 });
 
-/** The fields of a zone. */
 export const zoneFields = defineFields({
   pool_id: {
     ...nullable(uuid()),
@@ -196,11 +195,9 @@ export const zoneFields = defineFields({
   transferred_at: serviceTime('The time of the last transfer of a SECONDARY zone.', null),
 });
 
-/** A stored zone. */
 export type Zone = ResourceOf<typeof zoneFields>;
 
 /** The members in which the response to the deletion of a zone differs from the stored zone. */
 export const DELETED = { status: 'PENDING', action: 'DELETE' } as const;
 
-/** The right to choose a pool for a zone. */
 export const CHOOSE_POOL = 'zones:choose_pool';

@@ -27,7 +27,6 @@ export async function assertLimitsAllowed(
   await assertNotWider(created, caller, transaction);
 }
 
-/** Returns the error for a new token with these problems. */
 export function invalidToken(problems: readonly Problem[]): ServiceError {
   const messages = problems.map(({ message }) => message);
   return new ServiceError('invalid_object', { what: token.title, messages }, { problems });

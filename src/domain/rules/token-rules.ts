@@ -65,7 +65,6 @@ export async function admitToken(
   };
 }
 
-/** The prefix of `created_by` for Keystone users. */
 const KEYSTONE_USER = 'keystone:';
 
 /**

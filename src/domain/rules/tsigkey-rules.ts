@@ -52,7 +52,6 @@ function isUsable(secret: string | undefined): boolean {
   return wireProblems({ secret }).length === 0;
 }
 
-/** The members of a key that name servers need. */
 const DELIVERED = ['name', 'algorithm', 'secret', 'scope', 'resource_id'] as const;
 
 /** Returns the version of a key after a change, incremented if name servers need the change. */
@@ -70,7 +69,6 @@ const MISSING_RESOURCE: Readonly<Record<Target['scope'], string>> = {
   ZONE: 'the resource_id is not the id of an existing zone',
 };
 
-/** Returns whether a change sets the pool or zone of a key. */
 function refersAnew(change: Change<TsigkeyFields>): boolean {
   return (
     change.operation === 'create' ||

@@ -24,20 +24,16 @@ export interface FairQueue {
    * rejects with the reason of the signal.
    */
   run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal, slots?: number): Promise<T>;
-  /** The number of waiting jobs. */
   readonly waiting: number;
 }
 
-/** How long a rejected caller should wait before a retry, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** A waiting job. */
 interface Waiting {
   readonly slots: number;
   readonly begin: () => void;
 }
 
-/** The jobs of one owner. */
 interface Share {
   /** The number of slots that the owner's running jobs use. */
   used: number;

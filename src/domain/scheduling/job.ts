@@ -4,7 +4,6 @@ export interface JobLease {
   release(): Promise<void>;
 }
 
-/** The description of a job. */
 export interface JobOptions {
   readonly everyMs: number;
   /**

@@ -27,7 +27,6 @@ export const DATABASE_FORMS: Readonly<Record<DatabaseScheme, DatabaseForm>> = {
   postgresql: postgres,
 };
 
-/** A database URL in its parts. */
 export interface DatabaseUrl {
   readonly scheme: DatabaseScheme;
   /** The part after the scheme and its colon. */

@@ -3,7 +3,6 @@ import { isRelativeName, withoutFinalDot } from './dns-name.ts';
 
 const DNS_PORT = 53;
 
-/** The host and the port of a name server. */
 export interface DnsAddress {
   readonly host: string;
   readonly port: number;
@@ -23,7 +22,6 @@ export function parseDnsAddress(address: string): DnsAddress | undefined {
   return isHost && port >= 1 && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** Returns the problem with the address of a name server, or undefined. */
 export function dnsAddressProblem(address: string): string | undefined {
   return parseDnsAddress(address) === undefined
     ? 'must be a host or host:port, with brackets around an IPv6 address before a port'

@@ -1,6 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** A set of IP addresses. */
 export interface Networks {
   /** The networks in their original spelling. */
   readonly list: readonly string[];

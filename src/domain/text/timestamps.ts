@@ -3,12 +3,10 @@ export function timestampOf(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
 }
 
-/** Returns a timestamp of the API as milliseconds since 1970. */
 export function millisecondsOf(timestamp: string): number {
   return Date.parse(`${timestamp.slice(0, 23)}Z`);
 }
 
-/** Returns the timestamp that is `milliseconds` before `timestamp`. */
 export function earlier(timestamp: string, milliseconds: number): string {
   return timestampOf(millisecondsOf(timestamp) - milliseconds);
 }

@@ -8,7 +8,6 @@ import { lastBatchOf, MAX_NUMBER, readHead } from './head.ts';
 export const SELECT_BATCHES =
   'SELECT number, at, count, first_seq, last_seq, previous, hash, mac, key_number FROM audit_batches WHERE ';
 
-/** The maximum difference between the clocks of hosts. */
 const CLOCK_MARGIN_MS = 3_600_000;
 
 /** Consecutive batches, and the range of `seq` in them. */
@@ -21,7 +20,6 @@ export interface Range {
   readonly highestSeq: number;
 }
 
-/** Returns a page of batches. */
 export async function readBatches(
   sql: Sql,
   { first, from, limit }: BatchQuery,
@@ -78,7 +76,6 @@ export function rangeOf(batches: readonly AuditBatch[], size: number): Range | u
   return range;
 }
 
-/** Converts a row to a batch. */
 export function storedBatch(row: SqlRow): AuditBatch {
   // the migration defines these columns
   return {

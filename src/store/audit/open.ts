@@ -22,7 +22,6 @@ export interface AuditDependencies {
   readonly now: Clock;
   /** The id of this process. */
   readonly holder: string;
-  /** Returns the current settings. */
   settings(): AuditSettings;
   readonly log: {
     info(fields: object, message: string): void;

@@ -9,7 +9,6 @@ import { readHead } from './head.ts';
 import { noteRetention, purgeExpired } from './retention.ts';
 import { sealBatch, type Sealer } from './seal.ts';
 
-/** How often the job seals records and writes combined events. */
 const INTERVAL_MS = 1000;
 
 /** How long sealing pauses after a process ends without releasing the lease. */
@@ -43,11 +42,8 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   readonly intervalMs?: number | undefined;
 }
 
-/** The state of the trail, for metrics. */
 export interface TrailState {
-  /** The number of records without a batch. */
   readonly unsealed: number;
-  /** The timestamp of the oldest record without a batch. */
   readonly oldest: string | undefined;
   readonly lastBatch: number;
 }
@@ -61,7 +57,6 @@ export interface RunningTrail {
   close(): Promise<void>;
 }
 
-/** Starts the job on an open database. */
 export function runTrail(given: TrailDependencies): RunningTrail {
   const { database, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = given;
   // After a crash, the next process with exclusive access to a database need not wait for the
@@ -163,7 +158,6 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   };
 }
 
-/** Returns the minute of a timestamp. */
 function minuteOf(timestamp: string): string {
   return timestamp.slice(0, 16);
 }

@@ -18,20 +18,17 @@ import type { Database, Sql, SqlRow } from '../sql/sql.ts';
 import { MAX_VALUES, SIZES } from '../sql/table.ts';
 import { changeHead, isGenuine, lastBatchOf, readHead, type StoredHead } from './head.ts';
 
-/** The dependencies of sealing. */
 export interface Sealer {
   readonly database: Database;
   readonly keyring: Keyring | undefined;
   readonly lease: Lease;
   /** The current time, as a timestamp of the API. */
   now(): string;
-  /** Returns the setting `audit.retentionDays`. */
   retentionDays(): number;
 }
 
 /** A new end of the chain. */
 export interface Sealed extends ChainEnd {
-  /** The number of records in the batch. */
   readonly count: number;
   /** The record of what another program did to the head. Undefined if it did nothing. */
   readonly repair: AuditEntry | undefined;

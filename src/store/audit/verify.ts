@@ -19,20 +19,16 @@ import {
 
 const PART = { batches: 1000, records: 20_000 };
 
-/** The number of records of one search for records outside their batch. */
 const STRAYS_PER_READ = 5000;
 
-/** The time within which the service seals records. */
 const SEAL_MS = 60_000;
 
 const NO_COUNTS = { batches: 0, records: 0, purged: 0, without_mac: 0, unchecked: 0 };
 
-/** The dependencies of a verification. */
 export interface TrailSource {
   readonly sql: Sql;
   /** Returns the key of the trail, or undefined without encryption. */
   key(): AuditKey | undefined;
-  /** Returns the current time as a timestamp of the API. */
   now(): string;
 }
 

@@ -29,12 +29,10 @@ const REASONS: Readonly<Record<string, string>> = {
   '25006': 'it is a standby and accepts no changes',
 };
 
-/** Returns whether `error` is a violation of a unique index. */
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
 }
 
-/** Returns whether `error` is a violation of a foreign key. */
 export function isReferenceViolation(error: unknown): boolean {
   return codeOf(error) === '23503';
 }

@@ -8,7 +8,6 @@ import type { Lock } from '../../domain/model/ports.ts';
  */
 const MAX_KEYS = 32;
 
-/** The locks that one transaction holds. */
 export interface Locks {
   /**
    * Returns the statement that acquires the missing locks. Returns undefined if the transaction
@@ -17,7 +16,6 @@ export interface Locks {
   acquire(locks: readonly Lock[]): string | undefined;
 }
 
-/** The locks of a transaction on one resource type. */
 interface Held {
   /** The lock on the type. Undefined before the first lock. */
   whole: 'shared' | 'exclusive' | undefined;

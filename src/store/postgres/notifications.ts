@@ -5,7 +5,6 @@ const CHANNEL = 'tsigil_delivery';
 
 const SEND_MS = 5;
 
-/** The pause before the next attempt to connect. */
 const RECONNECT_MS = 1000;
 
 /** How often a listener tests its connection, and how long the test may take. */

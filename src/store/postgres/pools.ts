@@ -2,7 +2,6 @@ import pg from 'pg';
 import type { ScanSlots, ServingSettings } from '../sql/sql.ts';
 import { connectionOptions } from './connection.ts';
 
-/** The connection pools of one process. */
 export interface Pools {
   /** The connections for reads by an index, and for writes. */
   readonly points: pg.Pool;

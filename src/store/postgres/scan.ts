@@ -11,7 +11,6 @@ import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 import { countStatement, tablesIn, type Statement } from '../sql/table.ts';
 import { dialect } from './dialect.ts';
 
-/** The number of resources that one statement reads for a computed filter. */
 const ROWS_AT_A_TIME = 256;
 
 /**

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Sql } from '../sql/sql.ts';
 
-/** How long `scrub` waits for each group of earlier transactions. */
 const WAIT_MS = 120_000;
 const POLL_MS = 50;
 

@@ -57,7 +57,6 @@ export async function signCredentials(
   }
 }
 
-/** Returns the number of credentials without a MAC. */
 export async function countUnsigned(sql: Sql): Promise<number> {
   let count = 0;
   for (const { collection } of CREDENTIAL_TYPES) {

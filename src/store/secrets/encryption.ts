@@ -15,18 +15,14 @@ import { checkCredentials } from './credentials.ts';
 import { lostKeys } from './reset.ts';
 import { countUnder, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
 
-/** How often a process loads the data keys that other processes may have changed. */
 const INTERVAL_MS = 10_000;
 
-/** The maximum number of unreadable secrets in one response. */
 const MAX_LISTED = 100;
 
-/** The dependencies of `runEncryption`. */
 export interface EncryptionDependencies {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly required: boolean;
-  /** Returns the current time as a timestamp of the API. */
   now(): string;
   /** Reports a failure of the job that `runEncryption` starts. */
   failed(error: unknown): void;

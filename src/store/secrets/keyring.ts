@@ -20,7 +20,6 @@ const COUNTED_ROWS = 10_000;
 const KEY_OCTETS = 32;
 const WRAP_LABEL = 'tsigil data key wrap 1';
 
-/** An unwrapped data key. */
 interface OpenKey extends WrappedKey {
   readonly key: Buffer;
   /** The keys that a MAC key yields, one for each use. */
@@ -189,7 +188,6 @@ function openKey(wrapped: WrappedKey, key: Buffer): OpenKey {
   return { ...wrapped, key, macs };
 }
 
-/** Returns the HMAC-SHA-256 of a text in base64url. */
 function hmac(key: Buffer, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url');
 }

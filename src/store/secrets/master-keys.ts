@@ -19,7 +19,6 @@ import { faultOf } from '../../net/faults.ts';
 import { writeSyncedFile } from '../../net/synced-file.ts';
 
 export interface MasterKeySettings {
-  /** The text of the keys. */
   readonly masterKey?: string | undefined;
   readonly masterKeyFile?: string | undefined;
 }
@@ -28,7 +27,6 @@ export interface MasterKeySettings {
 export interface FoundMasterKeys {
   /** The name of the source in messages. */
   readonly source: string;
-  /** The file with the keys, if the source is a file. */
   readonly file?: string;
   readonly keys: readonly MasterKey[];
   /**

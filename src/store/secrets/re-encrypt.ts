@@ -26,7 +26,6 @@ export const SECRET_PLACES: readonly SecretPlace[] = RESOURCE_TYPES.flatMap((typ
  */
 const BATCH = 100;
 
-/** A row with a secret in its stored form. */
 interface SecretRow {
   readonly id: string;
   readonly secret: string;
@@ -145,7 +144,6 @@ export async function countUnder(sql: Sql, number: number | null): Promise<numbe
   return count;
 }
 
-/** Returns the names of the resources with secrets in clear text. */
 export async function namesInClearText(sql: Sql): Promise<string[]> {
   const names: string[] = [];
   for (const place of SECRET_PLACES)
@@ -157,7 +155,6 @@ export async function namesInClearText(sql: Sql): Promise<string[]> {
   return names;
 }
 
-/** Returns whether `decrypt` succeeds. */
 export function isReadable(decrypt: () => unknown): boolean {
   try {
     decrypt();

@@ -16,13 +16,11 @@ export interface ResetDependencies {
   record(sql: Sql, plan: ResetPlan): Promise<void>;
 }
 
-/** A key whose secret cannot be decrypted. */
 export interface UnreadableKey {
   readonly id: string;
   readonly name: string;
 }
 
-/** The keys that a reset changes. */
 export interface ResetPlan {
   readonly keys: readonly UnreadableKey[];
   /** The data keys that no master key unwraps. */

@@ -26,7 +26,6 @@ export interface MasterKeySource {
   readonly remedy?: string | undefined;
 }
 
-/** The parameters of `startEncryption`. */
 export interface EncryptionStart extends MasterKeySource {
   /** Whether the operator has accepted what the database holds without the MAC of any key. */
   readonly accept?: boolean;
@@ -36,7 +35,6 @@ export interface EncryptionStart extends MasterKeySource {
   readonly now: string;
 }
 
-/** The result of `startEncryption`. */
 export interface EncryptionReport {
   readonly createdMasterKey?: MasterKey;
   /** The number of secrets that the service refuses because they are in clear text. */

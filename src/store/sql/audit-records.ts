@@ -7,13 +7,11 @@ const PLACES = `(${ENTRY_COLUMNS.map(() => '?').join(', ')})`;
 const INSERT = `INSERT INTO audit_records (${ENTRY_COLUMNS.join(', ')}) VALUES `;
 const INSERT_ONE = INSERT + PLACES;
 
-/** Inserts a record of the audit trail. */
 export async function insertRecord(sql: TransactionSql, entry: AuditEntry): Promise<void> {
   if (sql.runLater === undefined) await sql.run(INSERT_ONE, valuesOf(entry));
   else await sql.runLater(INSERT_ONE, valuesOf(entry));
 }
 
-/** Returns the statement that inserts records of the audit trail. */
 export function insertStatement(entries: readonly AuditEntry[]): Statement {
   return {
     text: INSERT + entries.map(() => PLACES).join(', '),
@@ -21,10 +19,8 @@ export function insertStatement(entries: readonly AuditEntry[]): Statement {
   };
 }
 
-/** The numbers of records that one statement can insert. */
 const STEPS = SIZES.filter((size) => size <= 64);
 
-/** Inserts records of the audit trail. */
 export async function insertRecords(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
   for (const some of parts(entries, ...STEPS)) {
     const { text, parameters } = insertStatement(some);

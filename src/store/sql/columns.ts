@@ -18,12 +18,10 @@ export function lookupColumn<F extends Fields>(type: ResourceType<F>, name: stri
   return 'field' in lookup ? lookup.field : derivedColumn(name);
 }
 
-/** Returns the column of a lookup whose values are derived from resources. */
 export function derivedColumn(lookup: string): string {
   return `${lookup}_key`;
 }
 
-/** Returns the column of a condition. */
 export function columnOf<F extends Fields>(
   type: ResourceType<F>,
   condition: FieldCondition,
@@ -63,7 +61,6 @@ export function orderValue<F extends Fields>(
   return typeof value === 'number' || typeof value === 'string' ? value : '';
 }
 
-/** Returns the values of `orderColumns` for a resource. */
 export function orderValues<F extends Fields>(
   type: ResourceType<F>,
   sortField: string,

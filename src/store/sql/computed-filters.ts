@@ -1,10 +1,6 @@
 import type { PageQuery } from '../../domain/model/query.ts';
 import type { IndexReader, Resource, ResourceType } from '../../domain/model/resource.ts';
 
-/**
- * Returns the `resources` that pass the computed filters of a list. The filters read other
- * resources with `reader`.
- */
 export async function resourcesPassing(
   type: ResourceType,
   { computed }: PageQuery,

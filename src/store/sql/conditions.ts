@@ -27,7 +27,6 @@ export function conditionsText<F extends Fields>(
   return { texts, parameters };
 }
 
-/** Returns one condition as SQL. */
 function conditionSql<F extends Fields>(
   type: ResourceType<F>,
   condition: Condition,
@@ -78,7 +77,6 @@ function membershipSql(
   return { text, parameters: values };
 }
 
-/** Sorts conditions by their columns. */
 function inOrder<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],

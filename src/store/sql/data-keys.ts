@@ -14,7 +14,6 @@ export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {
   );
 }
 
-/** Stores a new data key. */
 export async function insertDataKey(sql: Sql, key: WrappedKey): Promise<void> {
   await sql.run(
     'INSERT INTO data_keys (number, purpose, wrapped, wrapped_by, created_at) VALUES (?, ?, ?, ?, ?)',

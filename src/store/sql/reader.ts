@@ -113,7 +113,6 @@ function rowsThatFit(bytes: number, size: number): number {
   return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
 }
 
-/** Returns the position after a resource, where a list continues. */
 export function positionOf(
   resource: Resource | undefined,
   sortField: string,
@@ -146,7 +145,6 @@ export async function* pages<Row>(
   }
 }
 
-/** The number of resources of one part of `allResources`. */
 const RESOURCES_PER_PART = 500;
 
 /** Yields all resources of a type, in the order of their ids. */

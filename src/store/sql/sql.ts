@@ -16,7 +16,6 @@ export type SqlValue = string | number | null;
  */
 export interface Sql {
   all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
-  /** Returns the first row of the result. */
   one(
     statement: string,
     parameters: readonly SqlValue[],
@@ -84,9 +83,7 @@ export interface Dialect {
    * if no other process can use it.
    */
   readonly otherUser?: string;
-  /** Returns whether `error` is a violation of a unique index. */
   isUniqueViolation(error: unknown): boolean;
-  /** Returns whether `error` is a violation of a foreign key. */
   isReferenceViolation(error: unknown): boolean;
 }
 
@@ -130,9 +127,7 @@ export interface ServingSettings extends DatabaseSettings {
 
 /** The limits of lists that read many rows. */
 export interface ScanSlots {
-  /** The maximum number of concurrent scans. */
   readonly concurrency: number;
-  /** The maximum number of concurrent scans for one caller. */
   readonly concurrencyPerOwner: number;
   /** The time limit of a scan, including its wait for a slot. */
   readonly timeoutSeconds: number;

@@ -179,7 +179,6 @@ function derivedLookups<F extends Fields>({
   );
 }
 
-/** Returns a function that calls `make` once for each argument. */
 function memoised<T>(make: (argument: number) => T): (argument: number) => T {
   const results = new Map<number, T>();
   return (argument) => {

@@ -20,7 +20,6 @@ const MAX_WAIT_MS = 5;
  */
 const MAX_WAITING = 4 * MAX_BATCH;
 
-/** The `Retry-After` of a refused write. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** A queue of writes that share transactions. */
@@ -44,7 +43,6 @@ export interface CommitHooks {
   afterCommit(): void;
 }
 
-/** A waiting write. */
 interface Pending {
   /** The time at which the write arrived, in milliseconds of a monotonic clock. */
   readonly since: number;

@@ -12,7 +12,6 @@ import { identify, watchFiles } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 import { createScanThread, startScanWorker } from './scans/scan-thread.ts';
 
-/** The maximum number of concurrent scans in the thread, in total and for one caller. */
 const SCAN_SLOTS = { concurrency: 16, concurrencyPerOwner: 2 };
 
 /**

@@ -119,7 +119,6 @@ async function checkIntegrity(file: string, source: string): Promise<void> {
   }
 }
 
-/** The owner and mode that the restored file gets. */
 interface Owner {
   readonly uid: number;
   readonly gid: number;

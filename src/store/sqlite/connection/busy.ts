@@ -5,7 +5,6 @@ import { isBusy, translate } from './faults.ts';
 /** The time limit for acquiring a lock that another program holds on the database. */
 export const LOCK_WAIT_MS = 5000;
 
-/** The mean pause between two attempts to acquire a lock. */
 const PAUSE_MS = 5;
 
 /**

@@ -1,7 +1,6 @@
 import type { Dialect, SqlCondition } from '../../sql/sql.ts';
 import { isReferenceViolation, isUniqueViolation } from './faults.ts';
 
-/** The SQL dialect of SQLite. */
 export const dialect: Dialect = {
   text: 'TEXT',
   identity: 'INTEGER NOT NULL PRIMARY KEY',

@@ -34,12 +34,10 @@ export function isUniqueViolation(error: unknown): boolean {
   return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
 }
 
-/** Returns whether `error` is a violation of a foreign key. */
 export function isReferenceViolation(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT_FOREIGNKEY;
 }
 
-/** Returns whether the file system is full. */
 export function isFull(error: unknown): boolean {
   return primaryCode(error) === FULL;
 }

@@ -35,7 +35,6 @@ export function cachedByText<T>(prepare: (text: string) => T): (text: string) =>
   };
 }
 
-/** Prepares a query for one row. */
 function prepareRow(
   connection: DatabaseSyncInstance,
   text: string,

@@ -3,7 +3,6 @@ import type { ResourceType } from '../../../domain/model/resource.ts';
 import { orderValue } from '../../sql/columns.ts';
 import { compareKeys, type Key } from '../../sql/order.ts';
 
-/** A collection of the first keys of a list. */
 export interface FirstKeys {
   add(keys: readonly Key[]): void;
   size(): number;

@@ -11,7 +11,6 @@ import type { Key } from '../../sql/order.ts';
 import { cachedByText } from '../connection/statements.ts';
 import { orderOf, rangeOf, type Position, type Walk } from './walk.ts';
 
-/** A list to scan, with its walk. */
 export interface Scanned {
   readonly type: ResourceType;
   readonly query: PageQuery;

@@ -14,7 +14,6 @@ export type ScanRequest =
   | { readonly cancel: number }
   | { readonly close: true };
 
-/** The result of a scan in the thread. */
 export type ScanReply =
   | { readonly number: number; readonly found: Found }
   | { readonly number: number; readonly failure: ScanFailure };
@@ -42,7 +41,6 @@ export interface ScanThread {
   close(): Promise<void>;
 }
 
-/** How long the thread waits for the next scan before it exits. */
 const IDLE_MS = 60_000;
 
 /**
@@ -50,7 +48,6 @@ const IDLE_MS = 60_000;
  */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
-/** Starts the thread that scans the database at `path`. */
 export function startScanWorker(path: string): Worker {
   return new Worker(new URL('./scan-worker.js', import.meta.url), {
     workerData: path,
@@ -63,7 +60,6 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** A running thread and its scans in progress. */
 interface Running {
   readonly worker: Worker;
   readonly pending: Map<number, Pending>;

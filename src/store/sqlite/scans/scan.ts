@@ -40,7 +40,6 @@ type Pause = () => Promise<void>;
 const STEP_ROWS = { first: 512, least: 64, most: 16_384 };
 const STEP_MS = { least: 4, most: 12 };
 
-/** The number of complete rows that one statement reads. */
 const ROWS_AT_A_TIME = 100;
 
 /** Creates the scan function on `connection`. No other code may use the connection. */
@@ -212,7 +211,6 @@ export function rowsOf(columns: readonly string[], text: string): SqlRow[] {
   return listsOf(text).map((values) => rowOf(columns, values));
 }
 
-/** Returns the values of the rows in a JSON text. */
 function listsOf(text: string): unknown[][] {
   return JSON.parse(text) as unknown[][];
 }

@@ -78,7 +78,6 @@ export function rangeOf(
   };
 }
 
-/** Returns the ORDER BY terms of a walk. */
 export function orderOf({ columns, descending }: Walk): string {
   return columns.map((column) => `${column} ${descending ? 'DESC' : 'ASC'}`).join(', ');
 }
