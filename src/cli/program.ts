@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { systemFault } from '../net/faults.ts';
+import { placedFault } from '../net/faults.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { CommandError, EXIT } from './output/errors.ts';
@@ -24,11 +24,11 @@ export async function runCommand(
     return EXIT.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const { sentence, hint } =
+    const { reason, hint } =
       error instanceof CommandError
-        ? { sentence: error.message, hint: error.hint }
-        : sentenceOf(error);
-    printError(terminal, `${sentence}\n${hint === undefined ? '' : `${hint}\n`}`);
+        ? { reason: error.message, hint: error.hint }
+        : placedFault(error);
+    printError(terminal, `${reason}\n${hint === undefined ? '' : `${hint}\n`}`);
     if (program.opts<{ debug?: boolean }>().debug === true)
       terminal.err.write(`${plainLines(inspect(error))}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;
@@ -90,19 +90,6 @@ function emptyProgram(version: string, terminal: Terminal): Command {
     })
     .showHelpAfterError('Run the command with --help to see its usage.');
   return program;
-}
-
-/** Returns the message and the hint for an unexpected error. */
-function sentenceOf(error: unknown): {
-  readonly sentence: string;
-  readonly hint: string | undefined;
-} {
-  return (
-    systemFault(error) ?? {
-      sentence: error instanceof Error ? error.message : String(error),
-      hint: undefined,
-    }
-  );
 }
 
 /**

@@ -66,14 +66,14 @@ export function fileProblems(config: Config): string[] {
   for (const { key, kind } of OPTIONS) {
     const path = valueAt(config, key);
     if (kind.schema.format !== PATH_FORMAT || typeof path !== 'string') continue;
-    const problem = failureOf(() => files.set(key, readWholeFile(path)));
+    const problem = reasonOfFailure(() => files.set(key, readWholeFile(path)));
     if (problem !== undefined) problems.push(`'${key}': cannot read '${path}': ${problem}`);
   }
   const [cert, key, authorities] = ['tls.cert', 'tls.key', 'auth.keystone.caFile'].map((name) =>
     files.get(name),
   );
   if (cert !== undefined && key !== undefined) {
-    const problem = failureOf(() => createSecureContext({ cert, key }));
+    const problem = reasonOfFailure(() => createSecureContext({ cert, key }));
     if (problem !== undefined)
       problems.push(
         `'tls.cert' and 'tls.key': cannot use '${config.tls.cert}' and '${config.tls.key}': ${problem}`,
@@ -86,7 +86,7 @@ export function fileProblems(config: Config): string[] {
       `'encryption.masterKeyFile': '${config.encryption.masterKeyFile}' has no usable master key: ${parsed.problem}`,
     );
   if (authorities !== undefined) {
-    const problem = failureOf(() => new X509Certificate(authorities));
+    const problem = reasonOfFailure(() => new X509Certificate(authorities));
     if (problem !== undefined)
       problems.push(
         `'auth.keystone.caFile': '${config.auth.keystone.caFile}' has no PEM certificate: ${problem}`,
@@ -106,7 +106,7 @@ export function startFileProblems(config: Config): string[] {
 }
 
 /** Returns why `work` failed, or undefined if `work` succeeded. */
-function failureOf(work: () => unknown): string | undefined {
+function reasonOfFailure(work: () => unknown): string | undefined {
   try {
     work();
     return undefined;

@@ -171,33 +171,25 @@ const FAILURES: Readonly<Record<string, (place: string) => string>> = {
   open: (place) => `${place} cannot be opened`,
 };
 
-export interface SystemFault {
-  /** The path or address that failed, with the reason. */
-  readonly sentence: string;
-  readonly hint: string | undefined;
-}
-
-/**
- * Describes an operating system error. Returns undefined for any other error, and for an error
- * without a path or an address.
- */
-export function systemFault(error: unknown): SystemFault | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const fault: NodeJS.ErrnoException & { address?: string; port?: number } = error;
-  const { code, syscall, path, address, port } = fault;
-  if (code === undefined || syscall === undefined) return undefined;
+/** Returns the fault of any error. The reason begins with the path or address of the error, if known. */
+export function placedFault(error: unknown): Fault {
+  const fault = faultOf(error);
+  if (!(error instanceof Error)) return fault;
+  const {
+    code,
+    syscall,
+    path,
+    address,
+    port,
+  }: NodeJS.ErrnoException & { address?: string; port?: number } = error;
   const host = address?.includes(':') === true ? `[${address}]` : address;
   const place = port === undefined ? (path ?? address) : `${host}:${port}`;
-  if (place === undefined) return undefined;
-  const { reason, hint } = faultOf(error);
+  if (code === undefined || syscall === undefined || place === undefined) return fault;
   const failure = FAILURES[syscall]?.(`'${place}'`) ?? `'${place}' cannot be used`;
-  return { sentence: `${failure}: ${reason}`, hint };
+  return { ...fault, reason: `${failure}: ${fault.reason}` };
 }
 
-/**
- * Returns the description of any error for a message, with the path or address of the error if
- * known.
- */
+/** Returns the reason of `placedFault`, for a message. */
 export function describeFault(error: unknown): string {
-  return systemFault(error)?.sentence ?? faultOf(error).reason;
+  return placedFault(error).reason;
 }

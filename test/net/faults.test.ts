@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { describeFault, faultOf, systemFault } from '../../src/net/faults.ts';
+import { describeFault, faultOf, placedFault } from '../../src/net/faults.ts';
 
 function thrown(work: () => unknown): unknown {
   try {
@@ -16,8 +16,8 @@ function thrown(work: () => unknown): unknown {
 }
 
 test('names the file that cannot be opened, the reason and a remedy', () => {
-  expect(systemFault(thrown(() => readFileSync('/nonexistent/file')))).toEqual({
-    sentence: "'/nonexistent/file' cannot be opened: no such file or folder",
+  expect(placedFault(thrown(() => readFileSync('/nonexistent/file')))).toEqual({
+    reason: "'/nonexistent/file' cannot be opened: no such file or folder",
     hint: 'Check the path.',
   });
   expect(faultOf(thrown(() => readFileSync('/')))).toMatchObject({
@@ -40,7 +40,7 @@ test('names the address that the service cannot bind or reach', async () => {
   const { port } = server.address() as AddressInfo;
   const second = createServer().listen(port, '127.0.0.1');
   const [inUse] = (await once(second, 'error')) as [Error];
-  expect(systemFault(inUse)?.sentence).toBe(
+  expect(placedFault(inUse).reason).toBe(
     `Cannot listen on '127.0.0.1:${port}': address already in use`,
   );
   server.close();
@@ -66,7 +66,7 @@ test('replaces the messages of OpenSSL', () => {
 });
 
 test('returns other errors unchanged', () => {
-  expect(systemFault(new Error('else'))).toBeUndefined();
+  expect(placedFault(new Error('else'))).toEqual({ reason: 'else' });
   expect(describeFault(new Error('else'))).toBe('else');
   expect(describeFault('text')).toBe('text');
 });

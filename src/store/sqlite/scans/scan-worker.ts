@@ -32,7 +32,7 @@ async function respond({
   try {
     reply = { number, found: await scan(typeOfCollection(collection), query, pause) };
   } catch (error) {
-    reply = { number, failure: failureOf(error) };
+    reply = { number, failure: describeError(error) };
   }
   active.delete(number);
   cancelled.delete(number);
@@ -54,7 +54,7 @@ function close(): void {
   parentPort?.close();
 }
 
-function failureOf(error: unknown): ScanFailure {
+function describeError(error: unknown): ScanFailure {
   const { message, stack = '' } = asError(error);
   if (!(error instanceof ServiceError && error.code === 'unavailable'))
     return { unavailable: false, message, stack };
