@@ -13,21 +13,14 @@ import {
   type Verdict,
 } from '../domain/dns/key-check.ts';
 import { decodeMessage, FLAGS, rcodeOf, TYPES } from '../domain/dns/message.ts';
-import {
-  createStreamVerifier,
-  signMessage,
-  verifyMessage,
-  type SigningKey,
-} from '../domain/dns/tsig.ts';
+import { createStreamVerifier, signMessage, verifyMessage } from '../domain/dns/tsig.ts';
 import { WireError } from '../domain/dns/wire-name.ts';
+import type { Key } from '../domain/model/key.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
 import { queryOverTcp, queryOverUdp, type DnsTimeouts, type NameServer } from './dns.ts';
 import { NetError } from './faults.ts';
 
 /** Requests that show which keys a name server accepts. No request changes a zone. */
-
-/** A key with its secret in base64. */
-type ProbedKey = Omit<SigningKey, 'secret'> & { readonly secret: string };
 
 type Right = Exclude<Check, 'query'>;
 
@@ -51,16 +44,14 @@ const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
  * throw if the response is invalid or missing. `now` returns milliseconds since 1970.
  */
 export async function probeKey(
-  key: ProbedKey,
+  key: Key,
   check: Check,
   { server, zone, serials }: ProbeTarget,
   now: () => number,
   timeouts: DnsTimeouts = TIMEOUTS,
 ): Promise<CheckResult> {
-  const { algorithm } = key;
   // PowerDNS compares key names case-sensitively.
-  const name = comparisonForm(key.name);
-  const signingKey = { name, algorithm, secret: Buffer.from(key.secret, 'base64') };
+  const signingKey = { ...key, name: comparisonForm(key.name) };
   const seconds = () => Math.floor(now() / 1000);
   const send = async (octets: Buffer, kind: Check, transport: 'udp' | 'tcp') => {
     const signed = signMessage(octets, signingKey, { timeSigned: seconds() });
@@ -113,7 +104,7 @@ const NO_SOA: CheckResult = {
  * function then tries each other algorithm.
  */
 export async function diagnoseKey(
-  key: ProbedKey,
+  key: Key,
   check: Check,
   target: ProbeTarget,
   now: () => number,
@@ -145,7 +136,7 @@ export async function diagnoseKey(
 async function transfer(
   server: NameServer,
   zone: string,
-  key: SigningKey,
+  key: Key,
   seconds: () => number,
   timeouts: DnsTimeouts,
 ): Promise<CheckResult> {
@@ -222,7 +213,7 @@ function requestFor(check: Check, zone: string): Buffer {
 
 /** The expected behaviour of a name server for a key. */
 export interface Expectation {
-  readonly key: ProbedKey & { readonly id: string };
+  readonly key: Key & { readonly id: string };
   readonly right: Right;
   readonly zone: string;
   /** True if the server must accept the key for the right, false if it must refuse the key. */

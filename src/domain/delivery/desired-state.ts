@@ -1,19 +1,17 @@
 import { listName, type Right } from '../brands/brand.ts';
 import { keyProblems } from '../key-formats/key.ts';
+import type { Key } from '../model/key.ts';
 
 export { RIGHTS, type Right } from '../brands/brand.ts';
 
 /** A key that a name server should accept. */
-export interface DesiredKey {
+export interface DesiredKey extends Key {
   readonly id: string;
   /**
    * The name as `comparisonForm` returns it: in lower case, without a trailing dot (RFC 8945
    * section 4.2).
    */
   readonly name: string;
-  readonly algorithm: string;
-  /** The secret in base64. */
-  readonly secret: string;
   /** Increases with every change of the key that affects name servers. */
   readonly version: number;
   readonly rights: readonly Right[];
@@ -117,7 +115,7 @@ export function byMember(
  */
 export function withKept(
   { keys, kept = [] }: DesiredState,
-  present: ReadonlyMap<string, Pick<DesiredKey, 'algorithm' | 'secret'>>,
+  present: ReadonlyMap<string, Omit<Key, 'name'>>,
 ): readonly DesiredKey[] {
   const copies = kept.flatMap((key) => {
     const copy = present.get(key.name);
@@ -143,9 +141,7 @@ export function byName(one: Pick<DesiredKey, 'name'>, other: Pick<DesiredKey, 'n
  * Returns why no name server could use a key, or undefined for a valid key. The text follows "The
  * key cannot be delivered:" and quotes no value, because a value may contain a secret.
  */
-export function keyProblem(
-  key: Pick<DesiredKey, 'name' | 'algorithm' | 'secret'>,
-): string | undefined {
+export function keyProblem(key: Key): string | undefined {
   const problems = keyProblems(key);
   return problems.length === 0 ? undefined : problems.join('; ');
 }

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Key } from '../model/key.ts';
 import {
   CLASSES,
   decodeMessage,
@@ -8,14 +9,6 @@ import {
 } from './message.ts';
 import { findTsig, tsigRecord, uint16s, uint48, type Tsig } from './tsig-record.ts';
 import { encodeName, foldedName, WireError } from './wire-name.ts';
-
-/** A key for signing, with its secret decoded. */
-export interface SigningKey {
-  readonly name: string;
-  /** The name of the algorithm in the API, such as `hmac-sha256`. */
-  readonly algorithm: string;
-  readonly secret: Buffer;
-}
 
 /** A message with its TSIG record and its MAC. The signature of the response covers the MAC. */
 export interface SignedMessage {
@@ -59,11 +52,7 @@ function wireName(algorithm: string): string {
 }
 
 /** Signs the octets of a message (RFC 8945 section 5.1). Throws `WireError`. */
-export function signMessage(
-  octets: Buffer,
-  key: SigningKey,
-  options: SigningOptions,
-): SignedMessage {
+export function signMessage(octets: Buffer, key: Key, options: SigningOptions): SignedMessage {
   const {
     timeSigned,
     fudge = 300,
@@ -104,7 +93,7 @@ export function signMessage(
  */
 export function verifyMessage(
   octets: Buffer,
-  key: SigningKey,
+  key: Key,
   requestMac: Buffer | undefined,
   now: number,
 ): Verification {
@@ -117,7 +106,7 @@ export function verifyMessage(
  * most 99 `unsigned` messages may follow a signed message, and the next signature covers them.
  */
 export function createStreamVerifier(
-  key: SigningKey,
+  key: Key,
   requestMac: Buffer,
 ): (octets: Buffer, now: number) => Verification {
   let before = prefixed(requestMac);
@@ -144,7 +133,7 @@ export function createStreamVerifier(
 
 function check(
   octets: Buffer,
-  key: SigningKey,
+  key: Key,
   before: readonly Buffer[],
   later: boolean,
   now: number,
@@ -190,8 +179,8 @@ function prefixed(mac: Buffer | undefined): Buffer[] {
   return mac === undefined ? [] : [uint16s(mac.length), mac];
 }
 
-function computeMac({ algorithm, secret }: SigningKey, parts: readonly Buffer[]): Buffer {
-  const hmac = createHmac(algorithm.slice('hmac-'.length), secret);
+function computeMac({ algorithm, secret }: Key, parts: readonly Buffer[]): Buffer {
+  const hmac = createHmac(algorithm.slice('hmac-'.length), Buffer.from(secret, 'base64'));
   for (const part of parts) hmac.update(part);
   return hmac.digest();
 }

@@ -1,13 +1,9 @@
 import { ALGORITHM_NAMES, ALGORITHMS } from '../dns/algorithms.ts';
 import type { Problem } from '../model/errors.ts';
+import type { Key } from '../model/key.ts';
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 
-/** A TSIG key for exchange with other programs. The secret is in base64. */
-export interface Key {
-  readonly name: string;
-  readonly algorithm: string;
-  readonly secret: string;
-}
+export type { Key } from '../model/key.ts';
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;

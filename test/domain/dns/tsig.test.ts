@@ -9,22 +9,14 @@ import {
   TYPES,
 } from '../../../src/domain/dns/message.ts';
 import { findTsig } from '../../../src/domain/dns/tsig-record.ts';
-import {
-  createStreamVerifier,
-  signMessage,
-  verifyMessage,
-  type SigningKey,
-} from '../../../src/domain/dns/tsig.ts';
+import { createStreamVerifier, signMessage, verifyMessage } from '../../../src/domain/dns/tsig.ts';
 import { WireError } from '../../../src/domain/dns/wire-name.ts';
 import { ALGORITHMS } from '../../../src/domain/dns/algorithms.ts';
 import { keyNames } from '../../harness/keys.ts';
 import { VECTORS, type Vector } from './vectors.ts';
 
 const hex = (text: string) => Buffer.from(text, 'hex');
-const keyOf = ({ key }: Vector): SigningKey => ({
-  ...key,
-  secret: Buffer.from(key.secret, 'base64'),
-});
+const keyOf = ({ key }: Vector) => key;
 
 /** Returns a signed message without its TSIG record: the octets that the signature covers. */
 function unsign(octets: Buffer): Buffer {
@@ -127,7 +119,7 @@ describe.each(VECTORS)('$name', (vector) => {
     const octets = hex(answer?.octets ?? '');
     const time = answer?.time ?? 0;
     expect(
-      verifyMessage(octets, { ...key, secret: Buffer.from('another') }, requestMac, time).outcome,
+      verifyMessage(octets, { ...key, secret: 'YW5vdGhlcg==' }, requestMac, time).outcome,
     ).toBe('wrong signature');
     expect(verifyMessage(octets, key, undefined, time).outcome).toBe('wrong signature');
     expect(verifyMessage(octets, key, Buffer.alloc(0), time).outcome).toBe('wrong signature');
@@ -320,7 +312,9 @@ test('verifyMessage accepts every message that signMessage signed, with any name
   const keys = fc.record({
     name: keyNames,
     algorithm: fc.constantFrom(...Object.keys(ALGORITHMS)),
-    secret: fc.uint8Array({ minLength: 1, maxLength: 300 }).map((octets) => Buffer.from(octets)),
+    secret: fc
+      .uint8Array({ minLength: 1, maxLength: 300 })
+      .map((octets) => Buffer.from(octets).toString('base64')),
   });
   fc.assert(
     fc.property(keys, fc.integer({ min: 0, max: 2 ** 48 - 1 }), (key, timeSigned) => {

@@ -1,0 +1,8 @@
+/** A TSIG key, as every part of the service and other programs know it. */
+export interface Key {
+  readonly name: string;
+  /** The name of the algorithm in the API, such as `hmac-sha256`. */
+  readonly algorithm: string;
+  /** The secret in base64. */
+  readonly secret: string;
+}
