@@ -36,15 +36,15 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
     // The service logs one line for each request. JSON.stringify formats the line in less than half
     // the time of pino. Warnings and errors use pino, because JSON.stringify does not format an
     // `Error`.
-    info(given, message) {
+    info(details, message) {
       if (!isOn) return;
-      const members = JSON.stringify(given).slice(1, -1);
+      const members = JSON.stringify(details).slice(1, -1);
       output.write(
         `{"level":"info"${time()}${start}${members === '' ? '' : ','}${members},"msg":${JSON.stringify(message)}}\n`,
       );
     },
-    warn: (given, message) => log.warn(given, message),
-    error: (given, message) => log.error(given, message),
+    warn: (details, message) => log.warn(details, message),
+    error: (details, message) => log.error(details, message),
     setLevel(next) {
       log.level = next;
       isOn = log.isLevelEnabled('info');

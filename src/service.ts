@@ -90,9 +90,12 @@ export async function openStore(
  * contains no token. Throws `ServiceError` `unavailable` if the database cannot be used, and Node's
  * errors if the service cannot listen.
  */
-export async function startService(config: Config, given: ServiceDependencies): Promise<Service> {
-  const { log } = given;
-  const clock = given.clock ?? createClock(undefined, undefined, reportClockStep(log));
+export async function startService(
+  config: Config,
+  dependencies: ServiceDependencies,
+): Promise<Service> {
+  const { log } = dependencies;
+  const clock = dependencies.clock ?? createClock(undefined, undefined, reportClockStep(log));
   const metrics = createMetrics(VERSION);
   const { kind, location } = parseDatabase(config.database);
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
@@ -122,11 +125,16 @@ export async function startService(config: Config, given: ServiceDependencies): 
       database,
       now: clock,
       failed: (err) => log.error({ err }, 'The encryption keys could not be updated'),
-      intervalMs: given.encryptionIntervalMs,
+      intervalMs: dependencies.encryptionIntervalMs,
     });
     closers.push(() => encryption.close());
     // A copy looks for connections after it has marked the database, so one of both sees the other.
-    await assertServable(database, shownDatabase(config.database), given.again === true, clock());
+    await assertServable(
+      database,
+      shownDatabase(config.database),
+      dependencies.again === true,
+      clock(),
+    );
     addEncryptionMetrics(metrics, encryption);
     let { audit } = config;
     const auditMetrics = createAuditMetrics(metrics);
@@ -138,7 +146,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       settings: () => audit,
       log,
       metrics: auditMetrics,
-      intervalMs: given.auditIntervalMs,
+      intervalMs: dependencies.auditIntervalMs,
     });
     closers.push(() => running.close());
     auditMetrics.observe(running);
@@ -158,8 +166,8 @@ export async function startService(config: Config, given: ServiceDependencies): 
     const lasting: LastingDependencies = {
       store,
       clock,
-      newId: given.newId ?? randomUUID,
-      randomBytes: given.randomBytes ?? randomBytes,
+      newId: dependencies.newId ?? randomUUID,
+      randomBytes: dependencies.randomBytes ?? randomBytes,
       encryption,
       audit: trail,
       recording,
@@ -180,13 +188,13 @@ export async function startService(config: Config, given: ServiceDependencies): 
     const settings = liveSettings(config, lasting);
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
-      clock: given.clock ?? systemTime,
+      clock: dependencies.clock ?? systemTime,
       revokedTokens,
       forgedToken(id) {
         metrics.countForgedCredential();
         log.error({ token: id }, FORGED);
       },
-      tokenUses: { log, intervalMs: given.tokenUseIntervalMs },
+      tokenUses: { log, intervalMs: dependencies.tokenUseIntervalMs },
       keystone: config.auth.keystone,
       keystoneObserver: {
         validated: metrics.observeKeystone,
@@ -201,12 +209,12 @@ export async function startService(config: Config, given: ServiceDependencies): 
       ...limits,
       ...settings,
       metrics,
-      readMetrics: given.readMetrics,
+      readMetrics: dependencies.readMetrics,
       log,
       version: VERSION,
       guides: GUIDES_URL,
       authenticate: authentication.authenticate,
-      known: authentication.known,
+      known: authentication.cachedCaller,
       noteUse: authentication.noteUse,
       databaseConnections: database.connections,
       urls: {

@@ -79,8 +79,8 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
   };
 
   return {
-    claims: (token) => !looksLikeToken(token),
-    known(token) {
+    recognises: (token) => !looksLikeToken(token),
+    cachedCaller(token) {
       const caller = callers.get(hashToken(token));
       if (caller !== undefined) observer.cacheHit('valid');
       return caller;
@@ -88,10 +88,10 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
     async authenticate(token) {
       if (!TOKEN.test(token)) return undefined;
       const key = hashToken(token);
-      const known = callers.get(key);
-      if (known !== undefined || refusals.get(key) !== undefined) {
-        observer.cacheHit(known === undefined ? 'refused' : 'valid');
-        return known;
+      const caller = callers.get(key);
+      if (caller !== undefined || refusals.get(key) !== undefined) {
+        observer.cacheHit(caller === undefined ? 'refused' : 'valid');
+        return caller;
       }
       const validation =
         pending.get(key) ?? validateAndCache(token, key).finally(() => pending.delete(key));

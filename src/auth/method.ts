@@ -3,10 +3,10 @@ import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 /** A method of authenticating callers by their tokens. */
 export interface Method {
   /** Returns whether this method handles `token`. If so, no other method receives the token. */
-  claims(token: string): boolean;
+  recognises(token: string): boolean;
   /** Throws `unavailable` if the token cannot be validated now. */
   readonly authenticate: Authenticate;
-  readonly known: KnownCaller;
+  readonly cachedCaller: KnownCaller;
   readonly challenge: Challenge;
   /** Closes the connections of the method. */
   close(): void;

@@ -23,8 +23,8 @@ export interface AuthDependencies {
 }
 
 /**
- * The authentication methods, by their names in the configuration. The first method that claims a
- * token authenticates its caller.
+ * The authentication methods, by their names in the configuration. The first method that recognises
+ * a token authenticates its caller.
  */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
   tokens: ({ store, clock, revokedTokens, forgedToken }) =>
@@ -35,7 +35,7 @@ const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => M
 /** All configured methods, combined. */
 export interface Authentication {
   readonly authenticate: Authenticate;
-  readonly known: KnownCaller;
+  readonly cachedCaller: KnownCaller;
   /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
   /** Records that the caller's token was used now. */
@@ -48,7 +48,7 @@ export interface Authentication {
 
 /**
  * Authenticates callers by `adminToken`, if one is configured, and then by the methods in `names`.
- * Refuses a token that no method claims. Throws if a file in the configuration cannot be read.
+ * Refuses a token that no method recognises. Throws if a file in the configuration cannot be read.
  */
 export function openAuthentication(
   names: readonly AuthMethod[],
@@ -65,8 +65,9 @@ export function openAuthentication(
   return {
     noteUse: uses.note,
     authenticate: async (token) =>
-      authenticators.find(({ claims }) => claims(token))?.authenticate(token),
-    known: (token) => authenticators.find(({ claims }) => claims(token))?.known(token),
+      authenticators.find(({ recognises }) => recognises(token))?.authenticate(token),
+    cachedCaller: (token) =>
+      authenticators.find(({ recognises }) => recognises(token))?.cachedCaller(token),
     challenges: methods.map(({ challenge }) => challenge),
     changeAdminToken(token) {
       authenticators = withAdminToken(token);

@@ -24,9 +24,9 @@ const BEARER = { unknownCaller: 'Bearer', missingRight: 'Bearer error="insuffici
 export function configuredToken(adminToken: string): Method {
   const adminHash = hashToken(adminToken);
   return {
-    claims: (token) => equalHashes(hashToken(token), adminHash),
+    recognises: (token) => equalHashes(hashToken(token), adminHash),
     authenticate: async () => CONFIGURED_ADMIN,
-    known: () => CONFIGURED_ADMIN,
+    cachedCaller: () => CONFIGURED_ADMIN,
     challenge: BEARER,
     close: () => undefined,
   };
@@ -57,8 +57,8 @@ export function ownTokens(
     return expiresAt !== null && expiresAt <= clock() ? undefined : caller;
   };
   return {
-    claims: looksLikeToken,
-    known: (token) => ifValid(cached(hashToken(token))),
+    recognises: looksLikeToken,
+    cachedCaller: (token) => ifValid(cached(hashToken(token))),
     authenticate: async (token) => ifValid(await find(hashToken(token))),
     challenge: BEARER,
     close: () => undefined,
@@ -95,8 +95,8 @@ function cacheUnchanged(store: Store, seconds: () => number, forged: (id: string
     return found;
   };
   const find = async (hash: string): Promise<Caller | undefined> => {
-    const known = cached(hash);
-    if (known !== undefined) return known;
+    const caller = cached(hash);
+    if (caller !== undefined) return caller;
     const running = searches.get(hash);
     if (running?.changes === asOf && seconds() < running.until) return running.found;
     const until = store.exclusive ? Infinity : seconds() + MAX_AGE_SECONDS;

@@ -59,8 +59,8 @@ export function readVariable(
     return undefined;
   }
   if (file !== '') {
-    const given = readSecretFile(file, sourceOf(fileVariable ?? '', file), problems);
-    return given === undefined ? undefined : { ...given, value: valueOf(option, given.value) };
+    const found = readSecretFile(file, sourceOf(fileVariable ?? '', file), problems);
+    return found === undefined ? undefined : { ...found, value: valueOf(option, found.value) };
   }
   return text === '' ? undefined : { value: valueOf(option, text), source: variable };
 }

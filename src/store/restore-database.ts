@@ -94,8 +94,8 @@ async function prepareDump(
   clock: Clock,
 ): Promise<string> {
   const { kind, location } = parseDatabase(config.database);
-  const given = parseDatabaseUrl(source);
-  if (given === undefined || !parseDatabase(source).kind.shared)
+  const url = parseDatabaseUrl(source);
+  if (url === undefined || !parseDatabase(source).kind.shared)
     throw new ServiceError(
       'bad_request',
       `'${withoutPassword(source)}' is not a PostgreSQL database. Restore the dump into a new database with pg_restore, then run: tsigil restore postgres://USER@HOST/NEW_DATABASE`,

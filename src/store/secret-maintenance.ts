@@ -20,7 +20,7 @@ import { assertSchema, migrate, NEWEST_SCHEMA } from './migrate.ts';
 import { localEntry, recordLocally } from './audit/local.ts';
 import { checkCredentials, signCredentials } from './secrets/credentials.ts';
 import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './secrets/re-encrypt.ts';
-import { planReset, resetSecrets, type ResetPlan } from './secrets/reset.ts';
+import { findReset, resetSecrets, type Reset } from './secrets/reset.ts';
 import { assertUnused } from './sql/other-users.ts';
 import { insertRecord } from './sql/audit-records.ts';
 import { assertMasterKey } from './secrets/start.ts';
@@ -80,7 +80,7 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
       throw new ServiceError('bad_request', NO_MASTER_KEY);
     await migrate(database, clock());
     await assertUnused(database);
-    const { keys, dataKeys } = await planReset(database.reads, keyring);
+    const { keys, dataKeys } = await findReset(database.reads, keyring);
     if (keys.length === 0 && dataKeys.length === 0)
       return 'Every secret is readable. Nothing was changed.\n';
     const lostIds = [...new Set(dataKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
@@ -93,7 +93,7 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
       keyring,
       createMasterKey,
       now: clock(),
-      record: (sql, plan) => insertRecord(sql, resetEntry(plan, clock())),
+      record: (sql, reset) => insertRecord(sql, resetEntry(reset, clock())),
     });
     const [wrapping] = keyring.masterKeys;
     return [
@@ -159,7 +159,7 @@ function describeToken(stored: Resource): string {
   return `${withoutTokens(text('name', ''))} (${stored.id}): roles ${roles}, project ${text('project_id', 'none')}, expires ${text('expires_at', 'never')}${limits.join('') || ', no limits'}, created ${stored.created_at} by ${text('created_by', 'an unknown caller')}`;
 }
 
-function resetEntry({ keys }: ResetPlan, at: string): AuditEntry {
+function resetEntry({ keys }: Reset, at: string): AuditEntry {
   const names = keys.slice(0, MAX_NAMES).map(({ name }) => withoutTokens(name));
   const detail = { counts: { update: keys.length }, names };
   return localEntry({ at, action: 'encryption:reset', type: tsigkey, detail });

@@ -83,7 +83,7 @@ export function serverDependenciesOn(
       changed: absent,
     },
     recording: {
-      markSecret: hideSecret,
+      fingerprint: hideSecret,
       recorded: () => undefined,
       secretsRead: () => undefined,
       refused: () => undefined,

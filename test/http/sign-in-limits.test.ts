@@ -78,6 +78,7 @@ async function start(exclusive: boolean): Promise<Counted> {
     ...config.api,
     ...liveSettings(config, serverDependenciesOn(store, { clock })),
     ...authentication,
+    known: authentication.cachedCaller,
     maxConnectionsPerAddress: undefined,
     databaseConnections: undefined,
     readMetrics: undefined,

@@ -43,8 +43,8 @@ function addLogin(program: Command, terminal: Terminal): void {
       const { environment, out } = terminal;
       const name = flags.profile ?? (environment.TSIGIL_PROFILE || DEFAULT_PROFILE);
       const { url, token } = await readCredentials(flags, terminal);
-      const given = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
-      const cacert = given === undefined ? undefined : resolve(given);
+      const caFile = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
+      const cacert = caFile === undefined ? undefined : resolve(caFile);
       const stored = readProfiles(environment);
       const profile = { url, token, ...(cacert === undefined ? {} : { cacert }) };
       const checked = { TSIGIL_URL: url, TSIGIL_TOKEN: token };

@@ -10,14 +10,14 @@ export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
  * default pool. Throws `CommandError` if the scope is ZONE and the zone is missing.
  */
 export function completeKey(
-  given: Readonly<Record<string, unknown>>,
+  members: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
-  const { scope = 'POOL', resource_id: id } = given;
+  const { scope = 'POOL', resource_id: id } = members;
   if (scope === 'ZONE' && id === undefined)
     throw new CommandError(
       EXIT.usage,
       'The zone is missing: a key with scope ZONE applies to one zone',
       'Add --zone with the name of the zone, or --resource-id.',
     );
-  return { algorithm: DEFAULT_ALGORITHM, ...given, scope, resource_id: id ?? DEFAULT_POOL_ID };
+  return { algorithm: DEFAULT_ALGORITHM, ...members, scope, resource_id: id ?? DEFAULT_POOL_ID };
 }

@@ -56,19 +56,19 @@ export async function findConnection(
     'token-file': flags.tokenFile,
     profile: flags.profile,
   };
-  const given = Object.entries(sources).flatMap(([name, value]) =>
+  const used = Object.entries(sources).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`],
   );
-  if (given.length > 1) {
+  if (used.length > 1) {
     throw new CommandError(
       EXIT.usage,
-      `Cannot use ${given.join(' and ')} together: each provides a token. Use one of them.`,
+      `Cannot use ${used.join(' and ')} together: each provides a token. Use one of them.`,
     );
   }
-  const ownToken = given.length === 0 ? environment.TSIGIL_TOKEN || undefined : undefined;
+  const ownToken = used.length === 0 ? environment.TSIGIL_TOKEN || undefined : undefined;
   const named =
     flags.profile ??
-    (given.length === 0 && ownToken === undefined
+    (used.length === 0 && ownToken === undefined
       ? environment.TSIGIL_PROFILE || undefined
       : undefined);
   if (named !== undefined)

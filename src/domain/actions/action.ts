@@ -201,10 +201,10 @@ export function readActionBody<B>(
  */
 export function readActionParameters(
   definitions: Parameters,
-  given: readonly Parameter[],
+  query: readonly Parameter[],
 ): Readonly<Record<string, unknown>> {
   const names = Object.keys(definitions);
-  const stray = given.find(([name]) => !names.includes(name));
+  const stray = query.find(([name]) => !names.includes(name));
   if (stray !== undefined)
     throw new ServiceError(
       'bad_request',
@@ -212,7 +212,7 @@ export function readActionParameters(
     );
   return Object.fromEntries(
     Object.entries(definitions).map(([name, kind]) => {
-      const values = given.filter(([each]) => each === name).map(([, value]) => value);
+      const values = query.filter(([other]) => other === name).map(([, value]) => value);
       if (values.length > 1)
         throw new ServiceError('bad_request', `'${name}' is repeated. Give it once`);
       if (values.length === 0 && kind.isOptional === true) return [name, undefined];

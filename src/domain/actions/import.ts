@@ -110,7 +110,7 @@ export async function importResources(
   const rows = await readResources(type, items, dependencies.settings, slicer);
   return change(dependencies, { ...context, action: importRight(type) }, async (changes) => {
     const pace = slicer.forTransaction();
-    changes.claim(
+    changes.lockType(
       type,
       rows.map((row) => ({ operation: 'create', ...row })),
     );

@@ -116,7 +116,7 @@ async function apply(
     try {
       return await change(dependencies, { ...context, action: BULK_ACTION }, async (changes) => {
         const pace = slicer.forTransaction();
-        changes.claim(tld);
+        changes.lockType(tld);
         const plan =
           early !== undefined && store.changes(tld) === version
             ? early

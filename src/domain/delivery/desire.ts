@@ -29,23 +29,23 @@ export async function desire(
   const kept = new Map<string, KeptKey>();
   for (const { key, zones: applied } of candidates) {
     if (slicer.isOver()) await slicer.next();
-    const known: KeptKey = {
+    const base: KeptKey = {
       id: key.id,
       name: comparisonForm(key.name),
       version: key.version,
       rights: server.rights,
       zones: applied === 'all' ? 'all' : applied.map(comparisonForm).toSorted(),
     };
-    const { name } = known;
+    const { name } = base;
     const isRepeated = keys.has(name) || kept.has(name);
     const { algorithm, secret } = key;
     if (isUnreadable(secret) || secret === '') {
-      if (!isRepeated) kept.set(name, known);
+      if (!isRepeated) kept.set(name, base);
       const reason = secret === '' ? LOST : UNREADABLE;
       undeliverable.push({ key, code: 'unreadable_secret', reason });
       continue;
     }
-    const desired = { ...known, algorithm, secret };
+    const desired = { ...base, algorithm, secret };
     const reason =
       keyProblem(desired) ?? (isRepeated ? 'another key has the same name on the wire' : undefined);
     if (reason === undefined) keys.set(name, desired);

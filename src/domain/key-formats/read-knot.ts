@@ -102,9 +102,9 @@ function readPatterns(text: string, origin: Origin): string[] {
  */
 function readValue(text: string, origin: Origin): string {
   const value = text.trim();
-  const mark = value[0];
-  if (mark !== '"' && mark !== "'") return value.replace(/\s#.*$/, '').trim();
-  const end = value.indexOf(mark, 1);
+  const quote = value[0];
+  if (quote !== '"' && quote !== "'") return value.replace(/\s#.*$/, '').trim();
+  const end = value.indexOf(quote, 1);
   if (end < 0) throw new KeyFileError(origin, 'the quotation mark is not closed');
   return value.slice(1, end);
 }

@@ -281,8 +281,8 @@ export function isReadOnly(type: ResourceType, member: string): boolean {
 export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceType) => T {
   const derived = new Map<ResourceType, T>();
   return (type) => {
-    const known = derived.get(type);
-    if (known !== undefined) return known;
+    const cached = derived.get(type);
+    if (cached !== undefined) return cached;
     const value = derive(type);
     derived.set(type, value);
     return value;

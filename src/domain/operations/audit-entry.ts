@@ -59,14 +59,14 @@ export function auditEntry(
 
 const MAX_NAMES = 100;
 
-/** Returns the mark of a secret. Equal secrets have equal marks. */
-export type MarkSecret = (secret: string) => string;
+/** Returns the fingerprint of a secret. Equal secrets have equal fingerprints. */
+export type Fingerprint = (secret: string) => string;
 
-/** The mark of every secret if no audit data key exists. */
-const UNKNOWN_MARK = '(secret)';
+/** The fingerprint of every secret if no audit data key exists. */
+const UNKNOWN_FINGERPRINT = '(secret)';
 
-/** Returns the same mark for every secret. Use this function if no audit data key exists. */
-export const hideSecret: MarkSecret = () => UNKNOWN_MARK;
+/** Returns the same fingerprint for every secret, for when no audit data key exists. */
+export const hideSecret: Fingerprint = () => UNKNOWN_FINGERPRINT;
 
 /** A creation whose resource is stored. */
 type Created<F extends Fields> = Keyed<ResourceOf<F>> & { readonly operation: 'create' };
@@ -83,7 +83,7 @@ export interface ChangeLog {
     origin: AuditOrigin,
     subject: { readonly action?: string | undefined } & Pick<AuditSubject, 'detail'>,
     at: string,
-    mark: MarkSecret,
+    fingerprint: Fingerprint,
   ): AuditEntry | undefined;
 }
 
@@ -104,7 +104,7 @@ export function createChangeLog(): ChangeLog {
       counts[change.operation] += 1;
       if (total > 1 && total <= MAX_NAMES) names.push(nameOf(noted.type, noted.change.resource));
     },
-    entry(origin, { action, detail = {} }, at, mark) {
+    entry(origin, { action, detail = {} }, at, fingerprint) {
       if (first === undefined) return undefined;
       const { type, change } = first;
       const name = nameOf(type, change.resource);
@@ -115,7 +115,7 @@ export function createChangeLog(): ChangeLog {
           type,
           id: change.resource.id,
           name,
-          detail: { changes: changedValues(type, change, mark) },
+          detail: { changes: changedValues(type, change, fingerprint) },
         });
       const done = Object.entries(counts).filter(([, count]) => count > 0);
       return auditEntry(origin, {
@@ -137,8 +137,8 @@ function nameOf({ unique }: ResourceType, resource: Readonly<Record<string, unkn
 }
 
 /**
- * Returns the fields of a type that records include, and whether a mark replaces the value of each
- * field. Omits fields that no response shows, unless they are secrets.
+ * Returns the fields of a type that records include, and whether a fingerprint replaces the value
+ * of each field. Omits fields that no response shows, unless they are secrets.
  */
 const recordedFields = perType((type): readonly (readonly [name: string, isSecret: boolean])[] =>
   Object.entries(type.fields)
@@ -149,7 +149,7 @@ const recordedFields = perType((type): readonly (readonly [name: string, isSecre
 function changedValues(
   type: ResourceType,
   change: Change,
-  mark: MarkSecret,
+  fingerprint: Fingerprint,
 ): Record<string, [before: unknown, after: unknown]> {
   const { operation } = change;
   const before: Partial<Resource> =
@@ -160,7 +160,7 @@ function changedValues(
     const shown = (value: unknown) => {
       if (value === null) return null;
       if (!isSecret) return shownValue(value);
-      return isUnreadable(value) ? '(unreadable)' : mark(String(value));
+      return typeof value === 'string' ? fingerprint(value) : '(unreadable)';
     };
     const [old, current] = [before[name] ?? null, after[name] ?? null];
     if (isEqual(old, current)) continue;

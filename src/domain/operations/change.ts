@@ -42,7 +42,7 @@ export interface Dependencies {
   readonly delivery?: DeliveryStatus | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
-  /** The recording in the audit trail. If absent, every secret in a record has the same mark. */
+  /** The recording in the audit trail. If absent, all secrets in records have one fingerprint. */
   readonly recording?: Recording | undefined;
 }
 
@@ -76,7 +76,7 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    * depend on. Call this function first in a transaction that reads many resources to decide how to
    * change them.
    */
-  claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
+  lockType<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
   /**
    * Returns a new timestamp, later than all earlier timestamps. With one writer, resources become
    * visible in the order of their timestamps, because the transaction creates the timestamps.
@@ -127,7 +127,7 @@ export async function change<T>(
     const log = createChangeLog();
     const affected = noneAffected();
     const value = await work(changesOn(writer, dependencies, context, warn, log, affected));
-    entry = log.entry(context, context, clock(), recording?.markSecret ?? hideSecret);
+    entry = log.entry(context, context, clock(), recording?.fingerprint ?? hideSecret);
     if (entry !== undefined) await writer.record(entry);
     if (!isEmpty(affected)) await writer.announce(affected);
     return value;
@@ -157,7 +157,7 @@ function changesOn(
     writer.lock?.([{ type, exclusive: false }, ...(rulesOf(type)?.locks(change, context) ?? [])]);
     return admitChange(dependencies, caller, type, change, writer, now);
   };
-  const claim = <F extends Fields>(
+  const lockType = <F extends Fields>(
     type: ResourceType<F>,
     changes: readonly Change<F>[] = [],
   ): void =>
@@ -169,10 +169,10 @@ function changesOn(
     // Separate assignments, because spreading the writer takes longer than the rest of the call.
     get: writer.get,
     getToChange(type, id) {
-      writer.lock?.([{ type, exclusive: false }]); // before the lock on the resource, as in `claim`
+      writer.lock?.([{ type, exclusive: false }]); // before the lock on the resource, as in `lockType`
       return writer.getToChange(type, id);
     },
-    claim,
+    lockType,
     find: writer.find,
     present: writer.present,
     list: writer.list,
@@ -216,7 +216,7 @@ function changesOn(
       const stored: Keyed<Resource>[] = [];
       const removed: string[] = [];
       const hasRules = rulesOf(type)?.admit !== undefined || caller.limits !== undefined;
-      if (hasRules) claim(type, changes);
+      if (hasRules) lockType(type, changes);
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
         const admitted = hasRules ? await admit(type, each, dependencies.clock()) : each;

@@ -39,8 +39,8 @@ export interface Refusal {
 
 /** The parts of the audit trail that the operations use. */
 export interface Recording {
-  /** Returns the mark of a secret in the trail. */
-  markSecret(secret: string): string;
+  /** Returns the fingerprint of a secret in the trail. */
+  fingerprint(secret: string): string;
   /** Called for each record after the commit. */
   recorded(entry: AuditEntry): void;
   /**
@@ -62,7 +62,7 @@ export interface RecordingDependencies {
   recorded(entry: AuditEntry): void;
 }
 
-const MARK_LENGTH = 12;
+const FINGERPRINT_LENGTH = 12;
 
 export function createRecording({
   tally,
@@ -73,9 +73,9 @@ export function createRecording({
   recorded,
 }: RecordingDependencies): Recording {
   return {
-    markSecret(secret) {
+    fingerprint(secret) {
       const digest = hmac(`tsigil audit secret\n${secret}`);
-      return digest === undefined ? '(secret)' : `hmac:${digest.slice(0, MARK_LENGTH)}`;
+      return digest === undefined ? '(secret)' : `hmac:${digest.slice(0, FINGERPRINT_LENGTH)}`;
     },
     recorded,
     secretsRead(read) {

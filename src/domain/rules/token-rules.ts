@@ -108,12 +108,12 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
 }
 
 /**
- * Returns the time of expiry of a token. Throws `invalid_object` if `given` is later than the
+ * Returns the time of expiry of a token. Throws `invalid_object` if `requested` is later than the
  * origin allows.
  */
-function expiryOf(given: string | null, { expires: latest, reason }: Origin): string | null {
-  if (latest === null || given === null) return given ?? latest;
-  if (given <= latest) return given;
+function expiryOf(requested: string | null, { expires: latest, reason }: Origin): string | null {
+  if (latest === null || requested === null) return requested ?? latest;
+  if (requested <= latest) return requested;
   const message = `'expires_at' must be ${latest} or earlier, ${reason ?? ''}`;
   throw invalidToken([{ path: ['expires_at'], message, validator: 'maximum' }]);
 }

@@ -144,7 +144,7 @@ function below(name: string): Condition[] {
  * zone, if any.
  */
 export function requestedPool({
-  pool_id: given,
+  pool_id: requested,
   attributes,
 }: Pick<Zone, 'pool_id' | 'attributes'>): {
   readonly id: string;
@@ -152,7 +152,7 @@ export function requestedPool({
 } {
   const named = attributes.pool_id;
   const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
-  return { id: given ?? attribute ?? DEFAULT_POOL_ID, attribute };
+  return { id: requested ?? attribute ?? DEFAULT_POOL_ID, attribute };
 }
 
 async function choosePool(

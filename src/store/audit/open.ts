@@ -39,12 +39,12 @@ export interface AuditDependencies {
 }
 
 /** Starts the audit trail of a service. The schema of the database must be up to date. */
-export function openAudit({ settings, log, metrics, ...given }: AuditDependencies): {
+export function openAudit({ settings, log, metrics, ...rest }: AuditDependencies): {
   readonly running: RunningTrail;
   readonly trail: AuditTrail;
   readonly recording: Recording;
 } {
-  const { database, keyring, now } = given;
+  const { database, keyring, now } = rest;
   const sql = database.reads;
   const tally = createTally();
   const recorded = (entry: AuditEntry) => {
@@ -52,7 +52,7 @@ export function openAudit({ settings, log, metrics, ...given }: AuditDependencie
     if (settings().toLog) log.info({ audit: entry }, 'audit');
   };
   const running = runTrail({
-    ...given,
+    ...rest,
     tally,
     recorded,
     retentionDays: () => settings().retentionDays,

@@ -57,8 +57,8 @@ export interface RunningTrail {
   close(): Promise<void>;
 }
 
-export function runTrail(given: TrailDependencies): RunningTrail {
-  const { database, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = given;
+export function runTrail(dependencies: TrailDependencies): RunningTrail {
+  const { database, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = dependencies;
   // After a crash, the next process with exclusive access to a database need not wait for the
   // lease.
   const lease = leaseOn(
@@ -67,19 +67,19 @@ export function runTrail(given: TrailDependencies): RunningTrail {
     database.exclusive ? 'the only process' : holder,
     LEASE_MS,
   );
-  const sealer: Sealer = { ...given, lease };
+  const sealer: Sealer = { ...dependencies, lease };
   let logged = 0;
-  let known = 0;
+  let lastSealed = 0;
   let interval = 0;
   let closed = false;
   let dropped = 0;
 
   const seal = async (): Promise<boolean> => {
-    const sealed = await sealBatch(sealer, known);
-    known = sealed?.number ?? known;
+    const sealed = await sealBatch(sealer, lastSealed);
+    lastSealed = sealed?.number ?? lastSealed;
     if (sealed?.repair !== undefined) {
       recorded(sealed.repair);
-      given.repaired(sealed);
+      dependencies.repaired(sealed);
     }
     return sealed !== undefined;
   };
@@ -87,7 +87,7 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   const writeTally = async (isEnd = false) => {
     const entries = tally.finished(isEnd ? undefined : minuteOf(now()));
     if (tally.dropped() > dropped) {
-      given.dropped(tally.dropped() - dropped);
+      dependencies.dropped(tally.dropped() - dropped);
       dropped = tally.dropped();
     }
     if (entries.length === 0) return;
@@ -97,7 +97,7 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   };
 
   const purge = async () => {
-    const days = given.retentionDays();
+    const days = dependencies.retentionDays();
     const changed = await noteRetention(sealer);
     if (changed !== undefined) recorded(changed);
     while (days > 0 && !closed) {
@@ -111,7 +111,7 @@ export function runTrail(given: TrailDependencies): RunningTrail {
     const { number = 0, hash = NO_PREVIOUS } = (await readHead(database.reads)) ?? {};
     if (number === logged || number === 0) return;
     logged = number;
-    given.checkpoint({ number, hash });
+    dependencies.checkpoint({ number, hash });
   };
 
   const tick = async () => {
@@ -121,7 +121,7 @@ export function runTrail(given: TrailDependencies): RunningTrail {
     await logCheckpoint();
     if (interval % PURGE_INTERVALS === CHECKPOINT_INTERVALS) await purge();
   };
-  const { failed } = given;
+  const { failed } = dependencies;
   const writing = runJob({ everyMs: intervalMs, work: () => writeTally(), failed });
   const sealing = runJob({ everyMs: intervalMs, lease, work: tick, failed });
 

@@ -48,15 +48,15 @@ const FIRST = `SELECT seq ${UNSEALED} LIMIT 1`;
 /**
  * Seals up to 2,000 records in a batch. Writes the batch number of these records, and the hash and
  * the MAC of the batch. Records that are committed meanwhile belong to a later batch. Returns the
- * new end of the chain; undefined if there is no record, or if another process seals. `known` is
- * the number of the last batch that this process has seen.
+ * new end of the chain; undefined if there is no record, or if another process seals. `lastSealed`
+ * is the number of the last batch that this process has seen.
  *
  * Another program may have deleted, changed or set back the head. The new batch then follows the
  * last batch in the database, and the head says for ever what was found.
  */
 export async function sealBatch(
   { database, keyring, lease, now, retentionDays }: Sealer,
-  known = 0,
+  lastSealed = 0,
 ): Promise<Sealed | undefined> {
   const { reads } = database;
   if ((await reads.one(FIRST, [0])) === undefined) return undefined;
@@ -64,7 +64,7 @@ export async function sealBatch(
   const head = await readHead(reads);
   if (key === undefined && typeof head?.mac === 'string')
     throw new Error('This process lacks the key of the audit trail');
-  const { number: last, hash: previous, event } = await continuation(reads, head, key, known);
+  const { number: last, hash: previous, event } = await continuation(reads, head, key, lastSealed);
   const [number, at] = [last + 1, now()];
   // Hash before the transaction, so that other writes need not wait. Unsealed records do not
   // change.
@@ -112,13 +112,13 @@ async function continuation(
   sql: Sql,
   head: StoredHead | undefined,
   key: AuditKey | undefined,
-  known: number,
+  lastSealed: number,
 ): Promise<ChainEnd & { readonly event: TrailEventName | undefined }> {
   const last = (await lastBatchOf(sql)) ?? { number: 0, hash: NO_PREVIOUS };
   if (!isGenuine(head, key)) return { ...last, event: 'head_changed' };
   const { number, hash } = head;
   if (last.number > number) return { ...last, event: 'head_set_back' };
-  return { number, hash, event: number < known ? 'head_set_back' : undefined };
+  return { number, hash, event: number < lastSealed ? 'head_set_back' : undefined };
 }
 
 function isSame(one: StoredHead | undefined, other: StoredHead | undefined): boolean {

@@ -10,10 +10,10 @@ const POLL_MS = 50;
  * transaction `?` or an earlier transaction replaced.
  */
 const OLDER = `
-  WITH mark AS (SELECT ?::bigint AS id),
-    horizon AS (SELECT age(mod(id, 4294967296)::text::xid) AS age FROM mark)
+  WITH newest AS (SELECT ?::bigint AS id),
+    horizon AS (SELECT age(mod(id, 4294967296)::text::xid) AS age FROM newest)
   SELECT
-    (SELECT (txid_snapshot_xmin(txid_current_snapshot()) <= id)::int FROM mark)
+    (SELECT (txid_snapshot_xmin(txid_current_snapshot()) <= id)::int FROM newest)
     + (SELECT count(*) FROM pg_stat_activity, horizon
         WHERE pid <> pg_backend_pid() AND age(backend_xmin) >= horizon.age
           AND (datname = current_database() OR backend_type = 'walsender'))
@@ -37,9 +37,9 @@ export async function scrub(sql: Sql, tables: readonly string[], waitMs = WAIT_M
 }
 
 async function waitForEarlierTransactions(sql: Sql, waitMs: number): Promise<void> {
-  const mark = String((await sql.one('SELECT txid_current()::text AS id', []))?.['id']);
+  const newest = String((await sql.one('SELECT txid_current()::text AS id', []))?.['id']);
   const until = performance.now() + waitMs;
-  while (Number((await sql.one(OLDER, [mark]))?.['count']) > 0) {
+  while (Number((await sql.one(OLDER, [newest]))?.['count']) > 0) {
     if (performance.now() > until)
       throw new ServiceError(
         'unavailable',

@@ -21,8 +21,8 @@ const statements = new Map<string, { name: string; text: string }>();
  * under the returned name.
  */
 function prepared(text: string): { name: string; text: string } {
-  const known = statements.get(text);
-  if (known !== undefined) return known;
+  const found = statements.get(text);
+  if (found !== undefined) return found;
   const statement = {
     name: createHash('sha256').update(text).digest('base64url').slice(0, 32),
     text: numbered(text),

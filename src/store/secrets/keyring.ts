@@ -92,8 +92,8 @@ export function createKeyring(
         return { text, keyNumber: active.number };
       },
       decrypt(id, { text, keyNumber }) {
-        const known = keyNumber === null ? undefined : cache.get(id, text);
-        if (known !== undefined) return known;
+        const cached = keyNumber === null ? undefined : cache.get(id, text);
+        if (cached !== undefined) return cached;
         try {
           const secret = decrypt(id, keyNumber, text);
           if (keyNumber !== null) cache.set(id, text, secret);

@@ -13,7 +13,7 @@ export interface ResetDependencies {
   /** The current time, as a timestamp of the API. */
   readonly now: string;
   /** Writes an audit record in the transaction of the reset. */
-  record(sql: Sql, plan: ResetPlan): Promise<void>;
+  record(sql: Sql, reset: Reset): Promise<void>;
 }
 
 export interface UnreadableKey {
@@ -21,7 +21,7 @@ export interface UnreadableKey {
   readonly name: string;
 }
 
-export interface ResetPlan {
+export interface Reset {
   readonly keys: readonly UnreadableKey[];
   /** The data keys that no master key unwraps. */
   readonly dataKeys: readonly WrappedKey[];
@@ -33,7 +33,7 @@ const PLACE = { table: tsigkey.collection, column: 'secret', keyColumn: 'secret_
  * Returns the keys with unreadable secrets, and the data keys that no master key unwraps. Changes
  * nothing.
  */
-export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> {
+export async function findReset(sql: Sql, keyring: Keyring): Promise<Reset> {
   const dataKeys = await loadDataKeys(sql, keyring);
   const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
   const keys: UnreadableKey[] = [];
@@ -57,22 +57,22 @@ export async function resetSecrets({
   createMasterKey,
   now,
   record,
-}: ResetDependencies): Promise<ResetPlan> {
-  let plan: ResetPlan = { keys: [], dataKeys: [] };
+}: ResetDependencies): Promise<Reset> {
+  let reset: Reset = { keys: [], dataKeys: [] };
   await database.migrate(async (sql) => {
-    plan = await planReset(sql, keyring);
+    reset = await findReset(sql, keyring);
     await ensureActiveKey(sql, keyring, createMasterKey, now);
-    for (const { id } of plan.keys)
+    for (const { id } of reset.keys)
       await sql.run(
         `UPDATE ${PLACE.table} SET secret = '', secret_key = NULL, secret_usable = 0, updated_at = ? WHERE id = ?`,
         [now, id],
       );
-    for (const { number } of plan.dataKeys)
+    for (const { number } of reset.dataKeys)
       await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
     await loadDataKeys(sql, keyring);
-    await record(sql, plan);
+    await record(sql, reset);
   });
-  return plan;
+  return reset;
 }
 
 /** Creates an active data key, unless the master keys unwrap the current active data key. */

@@ -68,9 +68,9 @@ export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 export function tablesIn(dialect: Dialect, keyring?: Keyring): TableFor {
   const tables = new Map<unknown, unknown>();
   return <F extends Fields>(type: ResourceType<F>): Table<F> => {
-    const known = tables.get(type) ?? tableOf(type, dialect, keyring);
-    tables.set(type, known);
-    return known as Table<F>; // `tables` maps each type to its own table
+    const table = tables.get(type) ?? tableOf(type, dialect, keyring);
+    tables.set(type, table);
+    return table as Table<F>; // `tables` maps each type to its own table
   };
 }
 
@@ -110,12 +110,12 @@ export function tableOf<F extends Fields>(
       `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
   );
   const encode = ({ resource, uniqueForm }: Keyed<ResourceOf<F>>): SqlValue[] => {
-    const given: Readonly<Record<string, unknown>> = resource;
+    const source: Readonly<Record<string, unknown>> = resource;
     const values = members.map((column) =>
-      encodeValue(given[column], jsonColumns.includes(column)),
+      encodeValue(source[column], jsonColumns.includes(column)),
     );
     for (const secret of secrets) {
-      const [text, keyNumber] = writeSecret(secret, resource.id, given[secret.field]);
+      const [text, keyNumber] = writeSecret(secret, resource.id, source[secret.field]);
       values[members.indexOf(secret.field)] = text;
       values.push(keyNumber);
     }

@@ -102,11 +102,11 @@ export function startGroupCommit(
    */
   async function arrivals(): Promise<void> {
     const until = performance.now() + MAX_WAIT_MS;
-    let known: number;
+    let before: number;
     do {
-      known = waiting.length;
+      before = waiting.length;
       await new Promise((resume) => setImmediate(resume));
-    } while (waiting.length > known && waiting.length < MAX_BATCH && performance.now() < until);
+    } while (waiting.length > before && waiting.length < MAX_BATCH && performance.now() < until);
   }
 
   /**

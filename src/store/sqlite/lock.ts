@@ -33,7 +33,7 @@ export async function lockDatabase(path: string): Promise<DatabaseLock> {
   const key = fileKey(path);
   try {
     if (heldHere.get(key) === 'open') throw inUse(path);
-    const mark = await claim(path, heldHere.has(key));
+    const mark = await writeMark(path, heldHere.has(key));
     heldHere.set(key, 'open');
     return {
       confirm(connection) {
@@ -86,10 +86,12 @@ export function lockFileBeside(path: string): DatabaseSyncInstance {
  * and replace the mark. If processes start concurrently, only the last process finds its mark.
  * Returns undefined if the file has no space for the mark.
  */
-async function claim(path: string, hadOpen: boolean): Promise<number | undefined> {
+async function writeMark(path: string, hadOpen: boolean): Promise<number | undefined> {
   const mark = randomInt(1, 2 ** 31);
   try {
-    return await (hadOpen ? tryClaim(path, mark) : retryWhileBusy(() => tryClaim(path, mark)));
+    return await (hadOpen
+      ? tryWriteMark(path, mark)
+      : retryWhileBusy(() => tryWriteMark(path, mark)));
   } catch (error) {
     if (!isBusy(error)) throw translate(error, path);
     if (hadOpen) return undefined;
@@ -105,7 +107,7 @@ async function claim(path: string, hadOpen: boolean): Promise<number | undefined
  * Throws SQLite's error if another connection has the file open. Opens a new connection for each
  * attempt, because a failed attempt keeps a shared lock.
  */
-function tryClaim(path: string, mark: number): number | undefined {
+function tryWriteMark(path: string, mark: number): number | undefined {
   const connection = new DatabaseSync(path);
   try {
     connection.exec('PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

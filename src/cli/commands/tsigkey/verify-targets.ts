@@ -68,9 +68,9 @@ function serverOf({ name, address }: Item): Server {
 function createZones(connection: Connection) {
   const cache = new Map<string, Promise<Item | undefined>>();
   const cached = (key: string, read: (from: Connection) => Promise<Item | undefined>) => {
-    const known = cache.get(key) ?? readEverywhere(connection, read);
-    cache.set(key, known);
-    return known;
+    const reading = cache.get(key) ?? readEverywhere(connection, read);
+    cache.set(key, reading);
+    return reading;
   };
   const get = (collection: string, id: string) =>
     cached(`${collection} ${id}`, (from) => ifExists(call(from, 'GET', `/v2/${collection}/${id}`)));

@@ -26,8 +26,8 @@ export function sqlOn(
 export function cachedByText<T>(prepare: (text: string) => T): (text: string) => T {
   const statements = new Map<string, T>();
   return (text) => {
-    const known = statements.get(text);
-    if (known !== undefined) return known;
+    const cached = statements.get(text);
+    if (cached !== undefined) return cached;
     if (statements.size >= MAX_STATEMENTS) statements.clear();
     const statement = prepare(text);
     statements.set(text, statement);
