@@ -15,7 +15,7 @@ const MODULES = [
   'domain/resources/tsigkey',
   'service',
   'store/open-database',
-  'store/secrets/keyring',
+  'store/secrets/create-keyring',
   'store/sql/data-keys',
 ];
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { CommandError, EXIT } from './cli/output/errors.ts';
+import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import { startFileProblems } from './config/checks.ts';
 import { ConfigError, readConfig } from './config/config.ts';

@@ -1,5 +1,5 @@
 import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
-import { CommandError, EXIT } from './cli/output/errors.ts';
+import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import {
   checkConnections,

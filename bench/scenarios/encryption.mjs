@@ -85,7 +85,7 @@ async function openStore(isEncrypted) {
     await Promise.all([
       source('store/open-database'),
       source('store/sql/data-keys'),
-      source('store/secrets/keyring'),
+      source('store/secrets/create-keyring'),
       source('domain/encryption/master-key'),
     ]);
   const [{ tsigkey }, { keyed }] = await Promise.all([

@@ -2,7 +2,7 @@ import { ServiceError } from '../domain/model/errors.ts';
 import { deadlineAfter, within, type Deadline } from '../net/deadline.ts';
 import { NetError } from '../net/faults.ts';
 import { authOf } from '../net/keystone-credentials.ts';
-import { keystoneError, type KeystoneApi, type KeystoneResponse } from '../net/keystone.ts';
+import { keystoneError, type KeystoneApi, type KeystoneResponse } from '../net/keystone-api.ts';
 import { readToken, readLifetimeSeconds, type ValidToken } from './keystone-token.ts';
 
 /** The service's credentials for Keystone: a password, an application credential, or none. */

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { placedFault } from '../net/faults.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
-import { CommandError, EXIT } from './output/errors.ts';
+import { CommandError, EXIT } from './output/command-error.ts';
 import { plainLines } from './output/plain-text.ts';
 import { bold, textStyleOf, red, type Stream, type Terminal } from './output/terminal.ts';
 import { formatHelp, optionDescription } from './root-help.ts';

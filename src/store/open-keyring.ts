@@ -5,7 +5,7 @@ import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { MasterKey } from '../domain/encryption/master-key.ts';
 import { parseDatabase } from './databases.ts';
 import { assertSchema } from './migrate.ts';
-import { createKeyring } from './secrets/keyring.ts';
+import { createKeyring } from './secrets/create-keyring.ts';
 import {
   createMasterKeyFile,
   findMasterKeys,

@@ -18,7 +18,7 @@ import {
 import { parseDatabase } from './databases.ts';
 import { assertSchema, migrate, NEWEST_SCHEMA } from './migrate.ts';
 import { localEntry, recordLocally } from './audit/local.ts';
-import { checkCredentials, signCredentials } from './secrets/credentials.ts';
+import { checkCredentials, signCredentials } from './secrets/check-credentials.ts';
 import { countUnder, namesInClearText, reEncrypt, SECRET_PLACES } from './secrets/re-encrypt.ts';
 import { findReset, resetSecrets, type Reset } from './secrets/reset.ts';
 import { assertUnused } from './sql/other-users.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hashToken, token } from '../../src/domain/resources/token.ts';
-import { CREDENTIAL_TYPES } from '../../src/store/secrets/credentials.ts';
+import { CREDENTIAL_TYPES } from '../../src/store/secrets/check-credentials.ts';
 import { queryDatabase } from '../harness/audit.ts';
 import {
   startTestService,

@@ -5,7 +5,7 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
 import type { ResourceCommand } from '../flags/resource-table.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { callFor, type Connection } from '../service/client.ts';

@@ -5,7 +5,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { NAME_SERVER_CHECK, RESUMED } from '../../domain/delivery/responses.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { printList, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';

@@ -7,7 +7,7 @@ import {
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainLines, plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { callFor } from '../service/client.ts';

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { call, type Connection } from '../service/client.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { checkColumns, connect, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { plainCell, printList } from '../output/output.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { call } from '../service/client.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { checkColumns, connect } from '../flags/flags.ts';
 import { readListedIds, readReferences } from '../flags/references.ts';
 import { fieldOptions, flaggedFields, phrase, readFields } from '../flags/resource-flags.ts';

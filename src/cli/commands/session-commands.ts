@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { LIMIT_KINDS } from '../../domain/model/caller.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { printItem, printList, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import { readReplies } from '../output/prompt.ts';

@@ -7,7 +7,7 @@ import {
   type Confirm,
   type ConfirmationFlags,
 } from '../output/confirmation.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { createReport, quote, type Report } from '../output/import-report.ts';

@@ -4,7 +4,7 @@ import { normaliseUuid } from '../../domain/model/field.ts';
 import { call, callWithHeaders, type Connection } from '../service/client.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { plainText } from '../output/plain-text.ts';

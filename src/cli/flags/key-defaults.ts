@@ -1,6 +1,6 @@
 import { DEFAULT_POOL_ID } from '../../domain/resources/pool.ts';
 import type { AlgorithmName } from '../../domain/dns/algorithms.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 
 /** The algorithm of a new key if the flags contain none. */
 export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Field, JsonSchema } from '../../domain/model/field.ts';
 import { givenFields, sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { COMMON_SORT_KEYS } from '../../domain/model/settings.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { collect } from './flags.ts';
 import type { ResourceCommand } from './resource-table.ts';
 import { readPastTime } from './time.ts';

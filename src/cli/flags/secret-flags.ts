@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { Option } from 'commander';
 import { givenFields, type ResourceType } from '../../domain/model/resource.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
 import { assertSecrets } from '../service/resource-requests.ts';
 import type { FlagValues } from './resource-flags.ts';

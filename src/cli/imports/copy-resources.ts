@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { normaliseUuid, parseTimestamp } from '../../domain/model/field.ts';
 import { givenFields, uniqueOf, type ResourceType } from '../../domain/model/resource.ts';
 import { call, type Connection } from '../service/client.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
 import { assertSecrets, listItems, type Item } from '../service/resource-requests.ts';
 import { batchesOf } from './batches.ts';

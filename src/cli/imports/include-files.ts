@@ -7,7 +7,7 @@ import type {
   ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
 import { faultOf } from '../../net/faults.ts';
-import { CommandError } from '../output/errors.ts';
+import { CommandError } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
 import { expandBraces, isPattern, matchingPaths } from './glob.ts';
 

@@ -6,7 +6,7 @@ import {
   type ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { readText } from '../service/input.ts';

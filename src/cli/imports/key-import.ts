@@ -6,7 +6,7 @@ import { OWN_KEY } from '../../domain/key-formats/read-bind.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, type Connection } from '../service/client.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Outcome, Report } from '../output/import-report.ts';
 import { plainCell } from '../output/output.ts';
 import { keyOf } from '../service/key-requests.ts';

@@ -2,7 +2,7 @@ import { anyText, array, type Kind } from '../../domain/model/field.ts';
 import { optional, responseObject } from '../../domain/model/object.ts';
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { sendRequest } from '../service/send-request.ts';
 import type { FoundKey } from './key-import.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { Connection } from '../service/client.ts';
 import { findConnection, type ConnectionFlags } from '../service/connection.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { connect } from '../flags/flags.ts';
 import { createReport, type Report } from '../output/import-report.ts';
 import { copyResources } from './copy-resources.ts';

@@ -5,7 +5,7 @@ import {
   type BulkRequest,
 } from '../../domain/actions/bulk-request.ts';
 import { callFor, type Connection } from '../service/client.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { quote, type Report } from '../output/import-report.ts';
 import type { ListEntry } from '../tld-lists/list.ts';
 import { batchesOf, jsonBytes } from './batches.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CommandError, EXIT } from './errors.ts';
+import { CommandError, EXIT } from './command-error.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The flag that confirms a destructive command in advance. */

@@ -1,4 +1,4 @@
-import { CommandError, EXIT } from './errors.ts';
+import { CommandError, EXIT } from './command-error.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A question that a command asks on standard error. */

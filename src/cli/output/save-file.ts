@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { codeOf, faultOf } from '../../net/faults.ts';
-import { CommandError, EXIT } from './errors.ts';
+import { CommandError, EXIT } from './command-error.ts';
 
 /**
  * Writes a file with mode 0600. Replaces an existing file by renaming a new one, because other

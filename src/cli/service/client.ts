@@ -1,7 +1,7 @@
 import { isObject, type Kind } from '../../domain/model/field.ts';
 import { NetError } from '../../net/faults.ts';
 import { parseJson, type HttpRequest, type HttpResponse, type Trust } from '../../net/http.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { openRequest, sendRequest, type ServerDescription } from './send-request.ts';
 
 /** The URL of a service, and the credentials for it. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject } from '../../domain/model/field.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { yaml } from '../output/yaml.ts';
 import type { CredentialKind } from '../../net/keystone-credentials.ts';
 import { readTextFile } from './input.ts';

@@ -3,7 +3,7 @@ import { faultOf } from '../../net/faults.ts';
 import type { Trust } from '../../net/http.ts';
 import type { Connection } from './client.ts';
 import { findCloud, type Cloud } from './clouds.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { readCertificates } from './input.ts';
 import { signIn } from './keystone.ts';
 import { profileNamed, readProfiles, type Profile } from './profiles.ts';

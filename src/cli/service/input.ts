@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** Returns the text of a file, or of standard input for `-`. Throws `CommandError`. */

@@ -1,7 +1,7 @@
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from './client.ts';
 import {
   assertSecrets,

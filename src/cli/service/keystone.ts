@@ -10,10 +10,10 @@ import {
   keystoneError,
   type KeystoneApi,
   type KeystoneResponse,
-} from '../../net/keystone.ts';
+} from '../../net/keystone-api.ts';
 import type { Trust } from '../../net/http.ts';
 import type { Cloud } from './clouds.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { withServer } from './send-request.ts';
 
 const SERVICE_TYPE = 'dns';

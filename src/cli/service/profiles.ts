@@ -5,7 +5,7 @@ import { isObject } from '../../domain/model/field.ts';
 import { createFolder, readWholeFile } from '../../net/files.ts';
 import { codeOf, faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 
 /** The address of a service and a token for it, as `tsigil login` stores them. */
 export interface Profile {

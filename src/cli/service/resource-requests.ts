@@ -3,7 +3,7 @@ import type { ResourceType } from '../../domain/model/resource.ts';
 import { revealRight, secretFields } from '../../domain/model/response.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { call, type Connection } from './client.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 
 /** A resource as the service returns it. */
 export type Item = Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import {
   type OpenResponse,
   type Trust,
 } from '../../net/http.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 
 /** The description of a server in messages. */
 export interface ServerDescription {

@@ -6,7 +6,7 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { parseJson } from '../../net/http.ts';
 import { call, type Connection } from './client.ts';
 import { inAllProjects, listItems, withoutSecrets } from './resource-requests.ts';

@@ -1,5 +1,5 @@
 import type { Dialect } from '../sql/sql.ts';
-import { isReferenceViolation, isUniqueViolation } from './faults.ts';
+import { isReferenceViolation, isUniqueViolation } from './postgres-faults.ts';
 
 /** The name by which the server lists the connections of the service. */
 export const APPLICATION = 'tsigil';

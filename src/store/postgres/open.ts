@@ -10,7 +10,7 @@ import type {
 } from '../sql/sql.ts';
 import { dialect } from './dialect.ts';
 import { connectionOptions } from './connection.ts';
-import { translate } from './faults.ts';
+import { translate } from './postgres-faults.ts';
 import { createNotifications } from './notifications.ts';
 import { createPools } from './pools.ts';
 import { scansOn } from './scan.ts';

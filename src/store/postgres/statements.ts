@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Sql, SqlRow } from '../sql/sql.ts';
-import { translate } from './faults.ts';
+import { translate } from './postgres-faults.ts';
 
 /** A function that sends one query over a connection. */
 export type Query = (query: {

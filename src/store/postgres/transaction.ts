@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { DatabaseObserver, Sql, TransactionSql } from '../sql/sql.ts';
-import { isCollision, translate } from './faults.ts';
+import { isCollision, translate } from './postgres-faults.ts';
 import { createLocks } from './locks.ts';
 import { sqlOn } from './statements.ts';
 

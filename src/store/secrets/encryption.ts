@@ -11,7 +11,7 @@ import { messageOf } from '../../net/faults.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { insertDataKey, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
-import { checkCredentials } from './credentials.ts';
+import { checkCredentials } from './check-credentials.ts';
 import { lostKeys } from './reset.ts';
 import { countUnder, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
 

@@ -6,7 +6,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { adoptKey } from '../audit/head.ts';
 import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
-import { countUnsigned } from './credentials.ts';
+import { countUnsigned } from './check-credentials.ts';
 import { countUnder } from './re-encrypt.ts';
 
 export interface MasterKeySource {

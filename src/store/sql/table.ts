@@ -9,7 +9,7 @@ import {
 } from '../../domain/model/resource.ts';
 import { columnOf, derivedColumn, lookupColumn, orderColumns, orderValues } from './columns.ts';
 import { conditionsText, whereText, type Decider } from './conditions.ts';
-import { credentialColumn, MAC_COLUMN } from './credentials.ts';
+import { credentialColumn, MAC_COLUMN } from './credential-column.ts';
 import { loadDataKeys } from './data-keys.ts';
 import { isLookup } from './indexes.ts';
 import { inListOrder } from './order.ts';

@@ -15,7 +15,7 @@ import { timestampOf } from '../../domain/text/timestamps.ts';
 import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';
-import { translate } from './connection/faults.ts';
+import { translate } from './connection/sqlite-faults.ts';
 import { localEntry } from '../audit/local.ts';
 import { insertStatement } from '../sql/audit-records.ts';
 

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { LOCK_WAIT_MS, pauseForLock, retryWhileBusy } from './connection/busy.ts';
-import { translate } from './connection/faults.ts';
+import { translate } from './connection/sqlite-faults.ts';
 
 const PAGE_BYTES = 4096;
 

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { asError, ServiceError } from '../../domain/model/errors.ts';
 import type { DatabaseObserver, Sql } from '../sql/sql.ts';
 import { LOCK_WAIT_MS, pauseForLock, retrying } from './connection/busy.ts';
-import { isBusy, translate } from './connection/faults.ts';
+import { isBusy, translate } from './connection/sqlite-faults.ts';
 import { sqlOn } from './connection/statements.ts';
 
 const MAX_BATCH = 500;

@@ -3,7 +3,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { randomInt } from 'node:crypto';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { retryWhileBusy } from './connection/busy.ts';
-import { isBusy, isFull, translate } from './connection/faults.ts';
+import { isBusy, isFull, translate } from './connection/sqlite-faults.ts';
 import { identify } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 

@@ -4,7 +4,7 @@ import type { Database, DatabaseObserver, ServingSettings, Sql } from '../sql/sq
 import { retrying, retryWhileBusy } from './connection/busy.ts';
 import { emptyWal, rewriteFile, walFitter } from './checkpoint.ts';
 import { dialect } from './connection/dialect.ts';
-import { translate } from './connection/faults.ts';
+import { translate } from './connection/sqlite-faults.ts';
 import { sqlOn } from './connection/statements.ts';
 import { startGroupCommit } from './group-commit.ts';
 import { lockDatabase } from './lock.ts';

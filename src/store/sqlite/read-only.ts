@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import type { Snapshot, SqlValue } from '../sql/sql.ts';
 import { retrying } from './connection/busy.ts';
 import { dialect } from './connection/dialect.ts';
-import { translate } from './connection/faults.ts';
+import { translate } from './connection/sqlite-faults.ts';
 import { lockFileBeside } from './lock.ts';
 import { sqlOn } from './connection/statements.ts';
 

@@ -23,7 +23,7 @@ import { codeOf } from '../../net/faults.ts';
 import { createFolder } from '../../net/files.ts';
 import type { Snapshot } from '../sql/sql.ts';
 import { copyInto, NO_LINKS, sync } from './backup.ts';
-import { translate } from './connection/faults.ts';
+import { translate } from './connection/sqlite-faults.ts';
 import { identify } from './file-watch.ts';
 import { lockFileBeside } from './lock.ts';
 import { openSqliteSnapshot, readSnapshot } from './read-only.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { WrappedKey } from '../../../src/domain/encryption/keyring.ts';
 import { masterKeyOf } from '../../../src/domain/encryption/master-key.ts';
-import { createKeyring } from '../../../src/store/secrets/keyring.ts';
+import { createKeyring } from '../../../src/store/secrets/create-keyring.ts';
 
 const NOW = '2026-01-02T03:04:05.000006';
 const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';

@@ -9,7 +9,7 @@ import {
   withOutputFlags,
 } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 import { plainCell, printList, type OutputFlags } from '../../output/output.ts';
 import { plainText } from '../../output/plain-text.ts';
 import type { Terminal } from '../../output/terminal.ts';

@@ -3,7 +3,7 @@ import type { AuditRecord } from '../../../domain/audit/record.ts';
 import type { Position } from '../../../domain/audit/trail.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import { formatPosition, POSITION } from '../../../domain/operations/audit-list.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 import type { Connection } from '../../service/client.ts';
 import { getLastBatch, getRecords, type Parameters } from './audit-requests.ts';

@@ -6,7 +6,7 @@ import { firstOf } from '../../../domain/text/first-of.ts';
 import { VERIFICATION } from '../../../domain/operations/audit-responses.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { startProgress } from '../../output/progress.ts';
 import type { Terminal } from '../../output/terminal.ts';

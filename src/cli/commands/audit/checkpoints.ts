@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { isObject } from '../../../domain/model/field.ts';
 import { parseJson } from '../../../net/http.ts';
 import { faultOf } from '../../../net/faults.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 
 /** The recorded hashes of batches, by batch number. */
 export type Checkpoints = ReadonlyMap<number, ReadonlySet<string>>;

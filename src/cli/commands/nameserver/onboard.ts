@@ -3,7 +3,7 @@ import { responseObject } from '../../../domain/model/object.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { callFor } from '../../service/client.ts';
 import { findPath, withHints } from '../../service/resource-requests.ts';

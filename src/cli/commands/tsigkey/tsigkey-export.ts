@@ -16,7 +16,7 @@ import { weaknessOf } from '../../../domain/dns/algorithms.ts';
 import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 import { plainCell } from '../../output/output.ts';
 import { fileExists, saveFile } from '../../output/save-file.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';

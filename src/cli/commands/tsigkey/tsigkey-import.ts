@@ -3,7 +3,7 @@ import { normaliseUuid } from '../../../domain/model/field.ts';
 import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
 import { tsigkey as tsigkeyType } from '../../../domain/resources/tsigkey.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { readReferences, referenceOptions } from '../../flags/references.ts';

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import type { Check, CheckResult, Verdict } from '../../../domain/dns/key-check.ts';
 import { keyProblems } from '../../../domain/key-formats/key.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
-import { CommandError, EXIT } from '../../output/errors.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { diagnoseKey } from '../../../net/probe.ts';

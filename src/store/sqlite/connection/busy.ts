@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isBusy, translate } from './faults.ts';
+import { isBusy, translate } from './sqlite-faults.ts';
 
 /** The time limit for acquiring a lock that another program holds on the database. */
 export const LOCK_WAIT_MS = 5000;

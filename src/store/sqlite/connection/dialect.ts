@@ -1,5 +1,5 @@
 import type { Dialect, SqlCondition } from '../../sql/sql.ts';
-import { isReferenceViolation, isUniqueViolation } from './faults.ts';
+import { isReferenceViolation, isUniqueViolation } from './sqlite-faults.ts';
 
 export const dialect: Dialect = {
   text: 'TEXT',

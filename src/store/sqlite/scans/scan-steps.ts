@@ -6,7 +6,7 @@ import { conditionsText, whereText } from '../../sql/conditions.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 import { among } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
-import { translate } from '../connection/faults.ts';
+import { translate } from '../connection/sqlite-faults.ts';
 import type { Key } from '../../sql/order.ts';
 import { cachedByText } from '../connection/statements.ts';
 import { orderOf, rangeOf, type Position, type Walk } from './walk.ts';

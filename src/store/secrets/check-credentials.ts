@@ -1,7 +1,7 @@
 import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Resource, ResourceType } from '../../domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
-import { credentialColumn, MAC_COLUMN } from '../sql/credentials.ts';
+import { credentialColumn, MAC_COLUMN } from '../sql/credential-column.ts';
 import { allResources, readerOn } from '../sql/reader.ts';
 import type { Snapshot, Sql } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
