@@ -46,21 +46,21 @@ export function formatTable(rows) {
     .join('\n');
 }
 
-/** Returns the rows as a Markdown table. */
+/** Returns the rows as the Markdown table of docs/performance.md, with missed targets in bold. */
 export function formatMarkdown(rows) {
-  const columns = COLUMNS.slice(0, -1);
-  const line = (cells) => `| ${cells.join(' | ')} |`;
-  const body = rows.map((row) =>
-    line(
-      columns.map(
-        ([, fill]) => fill(row) + (fill === columns[0][1] && row.noisy ? ' (noisy)' : ''),
-      ),
-    ),
-  );
+  const line = (cells) =>
+    `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |').replaceAll('|  |', '| |');
   return [
-    line(columns.map(([head]) => head)),
-    line(columns.map((_, column) => (column === 0 ? '---' : '---:'))),
-    ...body,
+    line(['Scenario', 'Per s', 'p99 ms', 'CPU µs', 'Result', 'Target']),
+    line(['---', ...Array.from({ length: 5 }, () => '---:')]),
+    ...rows.map(({ name, noisy, rate, p99, cpu, ratio, value, target, met }) =>
+      line([
+        `${name}${noisy ? ' (noisy)' : ''}`,
+        ...[rate, p99, cpu].map(formatNumber),
+        target?.unit === undefined ? formatNumber(ratio) : `${formatNumber(value)} ${target.unit}`,
+        met === false ? `**${targetText(target)}**` : targetText(target),
+      ]),
+    ),
   ].join('\n');
 }
 
@@ -72,6 +72,6 @@ function targetText(target) {
 
 function formatNumber(value) {
   if (value === undefined || Number.isNaN(value)) return '';
-  if (value >= 1000) return Math.round(value).toLocaleString('en-GB').replaceAll(',', ' ');
+  if (value >= 1000) return Math.round(value).toLocaleString('en-GB');
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

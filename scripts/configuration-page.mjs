@@ -95,7 +95,7 @@ function valuesOf({ description, type, enum: values, minimum, maximum, items, an
   if (values !== undefined) return values.join(', ');
   if (anyOf !== undefined) return `${valuesOf(anyOf[0])}, or a list of these`;
   if (type === 'array') return `a list, each item ${valuesOf(items)}`;
-  return type === 'integer' ? `an integer from ${minimum} to ${maximum}` : 'true or false';
+  return type === 'integer' ? `${minimum} to ${maximum}` : 'true or false';
 }
 
 function defaultOf(option) {
