@@ -99,7 +99,6 @@ async function readRequest(
     slicer,
     releaseConnection: () => request.releaseConnection?.(),
     disconnected: () => connectionSignal(request.raw.socket),
-    errorType: (error) => statusAndType(error, settings.errors)[1],
     pageLinks(marker) {
       const url = request.base + action.path;
       const given = parametersOf(request);

@@ -21,18 +21,16 @@ describe('an invalid request', () => {
     ['an empty list with replace', { replace: true, tlds: [] }, ['tlds']],
     ['an object instead of a list', { tlds: { name: 'com' } }, ['tlds']],
     ['too many entries', { tlds: new Array(MAX_ENTRIES + 1).fill(0) }, ['tlds']],
-    ['an unknown mode', { mode: 'best', tlds: named('com') }, ['mode']],
     ['an unknown member', { force: true, tlds: named('com') }, ['force']],
     [
       'text instead of a boolean',
       { replace: 'yes', dry_run: 1, tlds: named('com') },
       ['replace', 'dry_run'],
     ],
-    ['replace in per-item mode', { mode: 'per-item', replace: true, tlds: named('com') }, ['mode']],
     [
       'every problem at once',
-      { mode: 1, replace: 1, dry_run: 1, more: 1 },
-      ['mode', 'replace', 'dry_run', 'more', 'tlds'],
+      { replace: 1, dry_run: 1, more: 1 },
+      ['replace', 'dry_run', 'more', 'tlds'],
     ],
     ['an array', named('com'), []],
   ])('400: %s', async (_what, body, paths) => {
@@ -52,15 +50,6 @@ describe('an invalid request', () => {
       400,
     );
     expect(response.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
-    const each = expectStatus(
-      await service.post(PATH, {
-        mode: 'per-item',
-        tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2 }),
-      }),
-      200,
-    );
-    expect(each.body.counts.refused).toBe(MAX_ENTRIES);
-    expect(each.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
   });
 
   test.each([
@@ -153,38 +142,11 @@ describe('rights', () => {
     }
   });
 
-  test('401 without tlds:update, and nothing changes; in per-item mode, only the entry is refused', async () => {
+  test('401 without tlds:update if an entry would be updated, and nothing changes', async () => {
     const list = [{ name: 'added' }, { name: 'KEPT', description: 'otherwise' }];
     const response = expectStatus(await creator.post(PATH, { tlds: list }), 401);
     expect(response.body.message).toContain('tlds:update');
     expect(namesOf(await allEntries(service))).toEqual(['kept']);
-    const each = expectStatus(await creator.post(PATH, { mode: 'per-item', tlds: list }), 200);
-    expect(each.body.results[1]).toMatchObject({
-      index: 1,
-      outcome: 'refused',
-      type: 'access_denied',
-    });
-    expect((await allEntries(service)).map(({ name, description }) => [name, description])).toEqual(
-      [
-        ['kept', 'as it is'],
-        ['added', null],
-      ],
-    );
     expectStatus(await creator.post(PATH, { tlds: named('kept', 'added') }), 200);
-  });
-
-  test('the type of a refused entry depends on auth.insufficientRightsStatus', async () => {
-    const strict = await startTestService({
-      TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }),
-      TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',
-    });
-    await strict.post('/v2/tlds', { name: 'kept' });
-    const token = (await strict.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body
-      .token as string;
-    const { body } = await strict
-      .with(token)
-      .post(PATH, { mode: 'per-item', tlds: [{ name: 'kept', description: 'x' }] });
-    await strict.close();
-    expect(body.results[0].type).toBe('forbidden');
   });
 });

@@ -132,7 +132,7 @@ function serviceOn(dependencies: Dependencies) {
     delete: (type: unknown, name: string) =>
       deleteResource(dependencies, any(type), as('red'), idOf(name)),
     bulk: async (tlds: object[], replace = false) => {
-      const request = { tlds, mode: 'transactional', replace, dry_run: false } as const;
+      const request = { tlds, replace, dry_run: false } as const;
       const { outcomes, removed } = await changeTlds(dependencies, as('red'), request, slicer());
       return { outcomes, removed: removed.map(({ resource }) => resource.name) };
     },

@@ -144,7 +144,7 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   try {
     for (const batch of entryBatches(list.entries)) {
       if (signal.aborted) break;
-      await sendEntries(connection, batch, { mode: 'per-item', dryRun }, report);
+      await sendEntries(connection, batch, { dryRun }, report);
       done += batch.length;
       progress.advance(batch.length);
     }
@@ -194,7 +194,6 @@ function otherEntries(report: Report, dryRun: boolean): string {
 async function importTogether(work: Import): Promise<void> {
   const { list, flags, terminal, confirm } = work;
   assertOneRequest(list.entries);
-  if (list.refused.length > 0) throw await reportRefusals(work);
   const dryRun = flags.dryRun === true;
   if (dryRun || flags.replace !== true) {
     print(terminal, await applyTogether(work, dryRun), dryRun);
@@ -209,12 +208,16 @@ async function importTogether(work: Import): Promise<void> {
 
 /**
  * Sends the single request of an import in one transaction. After Ctrl-C, waits for the response,
- * which states whether anything was changed.
+ * which states whether anything was changed. If this command or the service refuses lines, changes
+ * nothing, prints these lines and throws `CommandError`.
  */
 async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   const { connection, list, flags, terminal } = work;
-  const request: BulkFlags = { mode: 'transactional', replace: flags.replace === true, dryRun };
-  const report = createReport();
+  const request: BulkFlags =
+    list.refused.length > 0
+      ? { dryRun: true, allOrNothing: true }
+      : { dryRun, replace: flags.replace === true, allOrNothing: true };
+  const report = startReport(list);
   const { signal, release } = catchInterrupt(terminal);
   signal.addEventListener(
     'abort',
@@ -225,33 +228,15 @@ async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   );
   try {
     await sendEntries(connection, list.entries, request, report);
-  } catch (error) {
-    throw error instanceof CommandError && error.exitCode === EXIT.refused
-      ? await reportRefusals(work, error)
-      : error;
   } finally {
     release();
   }
   if (signal.aborted && dryRun)
     throw new CommandError(EXIT.interrupted, 'Stopped: nothing was changed');
-  return report;
-}
-
-/**
- * Prints every line that this command or the service refuses. Returns the error for the caller to
- * throw.
- */
-async function reportRefusals(
-  { connection, list, terminal }: Import,
-  cause?: CommandError,
-): Promise<CommandError> {
-  const report = startReport(list);
-  for (const batch of entryBatches(list.entries))
-    await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }, report);
   const refused = report.count('refused');
-  if (refused === 0 && cause !== undefined) return cause;
+  if (refused === 0) return report;
   terminal.err.write(report.refusals());
-  return new CommandError(
+  throw new CommandError(
     EXIT.refused,
     `Refused: ${refused} of ${countOf(list)} entries, so nothing was changed`,
     refusalHint(list, refused),

@@ -2,7 +2,7 @@ import {
   BULK_RESPONSE,
   MAX_ENTRIES,
   MAX_LIST_BYTES,
-  type BulkRequest,
+  type BulkResponse,
 } from '../../domain/actions/bulk-request.ts';
 import { callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -10,11 +10,12 @@ import { quote, type Report } from '../output/import-report.ts';
 import type { ListEntry } from '../tld-lists/list.ts';
 import { batchesOf, jsonBytes } from './batches.ts';
 
-/** The options of a bulk request. */
-export type BulkFlags = Pick<BulkRequest, 'mode'> & {
+export interface BulkFlags {
   readonly dryRun: boolean;
   readonly replace?: boolean;
-};
+  /** Whether nothing changes if an entry is refused. */
+  readonly allOrNothing?: boolean;
+}
 
 /**
  * The maximum size of a request, unless one request must contain all entries. The size is small
@@ -23,8 +24,10 @@ export type BulkFlags = Pick<BulkRequest, 'mode'> & {
 const BATCH = { items: 1000, bytes: MAX_LIST_BYTES / 2 };
 
 /**
- * Sends entries to the service in one request, and adds each outcome to `report`. Throws
- * `CommandError`.
+ * Sends entries to the service in one request, and adds each outcome to `report`. The service
+ * refuses a list with an invalid entry, so the request is repeated without the refused entries; with
+ * `allOrNothing` as a dry run, which finds refused entries that did not fit in the first error.
+ * Throws `CommandError`.
  */
 export async function sendEntries(
   connection: Connection,
@@ -32,26 +35,47 @@ export async function sendEntries(
   flags: BulkFlags,
   report: Report,
 ): Promise<void> {
-  const { mode, dryRun, replace = false } = flags;
-  const { results, removed } = await callFor(
-    BULK_RESPONSE.kind,
-    connection,
-    'POST',
-    '/v2/tlds/bulk',
-    { mode, replace, dry_run: dryRun, tlds: entries.map(bodyOf) },
-  );
-  for (const { index, outcome, name = '', previous, message = '' } of results) {
-    const entry = entries[index];
-    if (entry === undefined) continue;
-    if (outcome === 'refused') report.add(outcome, `${quote(entry.name)}: ${message}`, entry.line);
-    else if (outcome === 'updated')
-      report.add(
-        outcome,
-        `${name}: ${quote(previous?.description)} -> ${quote(entry.description)}`,
-      );
-    else report.add(outcome, name);
+  let { dryRun, replace = false } = flags;
+  let rest = entries;
+  while (rest.length > 0) {
+    try {
+      const body = { replace, dry_run: dryRun, tlds: rest.map(bodyOf) };
+      const path = '/v2/tlds/bulk';
+      const result = await callFor(BULK_RESPONSE.kind, connection, 'POST', path, body);
+      addOutcomes(rest, result, report);
+      return;
+    } catch (error) {
+      const refused = refusedEntries(rest, error);
+      if (refused.size === 0) throw error;
+      for (const [{ name, line }, messages] of refused)
+        report.add('refused', `${quote(name)}: ${messages.join('; ')}`, line);
+      rest = rest.filter((entry) => !refused.has(entry));
+      if (flags.allOrNothing === true) [dryRun, replace] = [true, false];
+    }
+  }
+}
+
+function addOutcomes(
+  entries: readonly ListEntry[],
+  { results, removed }: BulkResponse,
+  report: Report,
+): void {
+  for (const { index, outcome, name, previous } of results) {
+    const change = `${quote(previous?.description)} -> ${quote(entries[index]?.description)}`;
+    report.add(outcome, outcome === 'updated' ? `${name}: ${change}` : name);
   }
   for (const { name } of removed) report.add('removed', name);
+}
+
+/** Returns the entries that the service refused, with their problems. */
+function refusedEntries(entries: readonly ListEntry[], error: unknown): Map<ListEntry, string[]> {
+  const refused = new Map<ListEntry, string[]>();
+  const problems = error instanceof CommandError ? error.problems : [];
+  for (const { path, message } of problems) {
+    const entry = path[0] === 'tlds' ? entries[Number(path[1])] : undefined;
+    if (entry !== undefined) refused.set(entry, [...(refused.get(entry) ?? []), message]);
+  }
+  return refused;
 }
 
 /** Divides entries into batches of at most 1,000. */

@@ -1,3 +1,4 @@
+import type { Problem } from '../../domain/model/error-entry.ts';
 import { plainLines, plainText } from './plain-text.ts';
 
 /**
@@ -16,6 +17,8 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
+export type MemberProblem = Pick<Problem, 'path' | 'message'>;
+
 /**
  * The failure of a command. The message is one line, and `hint` states what to do next. Both texts
  * may quote a server or a file, so the constructor escapes unprintable characters.
@@ -25,12 +28,22 @@ export class CommandError extends Error {
   readonly hint: string | undefined;
   /** The HTTP status, if the service refused the request. */
   readonly status: number | undefined;
+  /** The problems with members of the request, if the service refused it for them. */
+  readonly problems: readonly MemberProblem[];
 
-  constructor(exitCode: number, message: string, hint?: string, cause?: unknown, status?: number) {
+  constructor(
+    exitCode: number,
+    message: string,
+    hint?: string,
+    cause?: unknown,
+    status?: number,
+    problems: readonly MemberProblem[] = [],
+  ) {
     super(plainText(message), { cause });
     this.name = 'CommandError';
     this.exitCode = exitCode;
     this.hint = hint === undefined ? undefined : plainLines(hint);
     this.status = status;
+    this.problems = problems;
   }
 }

@@ -1,7 +1,7 @@
 import { isObject, type Kind } from '../../domain/model/field.ts';
 import { NetError } from '../../net/faults.ts';
 import { parseJson, type HttpRequest, type HttpResponse, type Trust } from '../../net/http.ts';
-import { CommandError, EXIT } from '../output/command-error.ts';
+import { CommandError, EXIT, type MemberProblem } from '../output/command-error.ts';
 import { openRequest, sendRequest, type ServerDescription } from './send-request.ts';
 
 /** The URL of a service, and the credentials for it. */
@@ -165,6 +165,7 @@ function refusal(url: string, response: HttpResponse, content: Content | undefin
     hintFor(url, response, content, exitCode),
     undefined,
     status,
+    problemsOf(content),
   );
 }
 
@@ -206,6 +207,16 @@ function parseBody(text: string): Content | undefined {
   if (text === '') return {};
   const content = parseJson(text);
   return isObject(content) ? content : undefined;
+}
+
+/** Returns the problems in `errors`. Ignores what does not have the form of a problem. */
+function problemsOf(content: Content | undefined): MemberProblem[] {
+  const listed = isObject(content?.errors) ? content.errors.errors : undefined;
+  if (!Array.isArray(listed)) return [];
+  return listed.filter(
+    (each): each is MemberProblem =>
+      isObject(each) && Array.isArray(each.path) && typeof each.message === 'string',
+  );
 }
 
 function messageOf(content: Content | undefined): string | undefined {

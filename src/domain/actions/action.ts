@@ -101,8 +101,6 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   releaseConnection(): void;
   /** Returns a signal that aborts when the caller closes the connection. */
   disconnected(): AbortSignal;
-  /** Returns the `type` of an error in a response. */
-  errorType(error: ServiceError): string;
   /**
    * Returns the links of a page: the URLs of this request and of the next page. The next page
    * begins after `marker`. Without `marker`, no next page exists.

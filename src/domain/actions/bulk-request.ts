@@ -1,7 +1,6 @@
 import type { ActionBody, ActionResponse } from './action.ts';
-import { EXAMPLE_ID, type Problem } from '../model/error-entry.ts';
+import { EXAMPLE_ID } from '../model/error-entry.ts';
 import {
-  anyText,
   boolean,
   enumeration,
   integer,
@@ -28,46 +27,27 @@ export const MAX_ENTRIES = 20_000;
  */
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 
-const MODES = ['transactional', 'per-item'] as const;
-const OUTCOMES = ['added', 'unchanged', 'updated', 'refused'] as const;
+const OUTCOMES = ['added', 'unchanged', 'updated'] as const;
 
 const name = described(tld.fields.name, tld.fields.name.description);
 const description = described(tld.fields.description, tld.fields.description.description);
 
-const REQUEST = object(
-  {
-    mode: described(
-      withDefault(enumeration(MODES), MODES[0]),
-      'What happens if an entry is refused. With `transactional`, nothing is changed. With `per-item`, all other entries are applied.',
-    ),
-    replace: described(
-      withDefault(boolean(), false),
-      'Whether to remove the stored entries that are not in the list. Requires the mode `transactional` and the right `tlds:delete`.',
-    ),
-    dry_run: described(
-      withDefault(boolean(), false),
-      'Whether to show what would change, without changing anything.',
-    ),
-    // The service rejects an empty list, because its usual cause is a failed download. With
-    // `replace`, an empty list would remove every entry.
-    tlds: described(
-      unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
-      'The entries, in the format of a request that creates a Tld. No two entries may have the same name.',
-    ),
-  },
-  {
-    problems({ replace, mode }): Problem[] {
-      if (replace !== true || mode === undefined || mode === 'transactional') return [];
-      return [
-        {
-          path: ['mode'],
-          message: "'mode' must be transactional if 'replace' is true",
-          validator: 'not_allowed',
-        },
-      ];
-    },
-  },
-);
+const REQUEST = object({
+  replace: described(
+    withDefault(boolean(), false),
+    'Whether to remove the stored entries that are not in the list. Requires the right `tlds:delete`.',
+  ),
+  dry_run: described(
+    withDefault(boolean(), false),
+    'Whether to show what would change, without changing anything.',
+  ),
+  // The service rejects an empty list, because its usual cause is a failed download. With
+  // `replace`, an empty list would remove every entry.
+  tlds: described(
+    unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
+    'The entries, in the format of a request that creates a Tld. No two entries may have the same name.',
+  ),
+});
 
 /** A list of unparsed TLD entries, and the options for applying the list. */
 export type BulkRequest = ValueOf<typeof REQUEST>;
@@ -75,32 +55,19 @@ export type BulkRequest = ValueOf<typeof REQUEST>;
 const RESULT = responseObject({
   index: described(integer(0), 'The position of the entry in the list, from 0.'),
   outcome: described(enumeration(OUTCOMES), 'What happened to the entry.'),
-  id: optional(
-    described(
-      nullable(uuid()),
-      'The id of the Tld. Null for a Tld that a dry run would add. Absent for a refused entry.',
-    ),
-  ),
-  name: optional(described(name, 'The name as it is stored. Absent for a refused entry.')),
+  id: described(nullable(uuid()), 'The id of the Tld. Null for a Tld that a dry run would add.'),
+  name: described(name, 'The name as it is stored.'),
   previous: optional(
     described(
       responseObject({ description: optional(description) }),
       'For an updated entry: the old values of the changed members.',
     ),
   ),
-  type: optional(
-    described(
-      anyText(),
-      'For a refused entry: the type of the error that a request with this entry alone would cause.',
-    ),
-  ),
-  message: optional(described(anyText(), 'For a refused entry: the reason in a sentence.')),
 });
 
 const asInRequest = 'The value in the request.';
 
 const RESPONSE = responseObject({
-  mode: described(enumeration(MODES), asInRequest),
   replace: described(boolean(), asInRequest),
   dry_run: described(boolean(), asInRequest),
   counts: described(
@@ -108,7 +75,6 @@ const RESPONSE = responseObject({
       added: described(integer(0), 'The number of entries that did not exist.'),
       unchanged: described(integer(0), 'The number of entries that existed with the same members.'),
       updated: described(integer(0), 'The number of existing entries with a changed member.'),
-      refused: described(integer(0), 'The number of refused entries.'),
       removed: described(integer(0), 'The number of existing entries that are not in the list.'),
     }),
     'The number of entries with each outcome.',
@@ -134,14 +100,14 @@ export const BULK_BODY: ActionBody<BulkRequest> = {
       summary: 'Apply all entries or none.',
       value: { tlds: [{ name: 'example' }, { name: 'co.example', description: 'Companies' }] },
     },
-    each: {
-      summary: 'Show what would happen to all valid entries.',
-      value: { mode: 'per-item', dry_run: true, tlds: [{ name: 'example' }, { name: 'Example' }] },
+    dry: {
+      summary: 'Show what would change if the list replaced all entries.',
+      value: { replace: true, dry_run: true, tlds: [{ name: 'example' }] },
     },
   },
 };
 
-const NONE = { added: 0, unchanged: 0, updated: 0, refused: 0, removed: 0 };
+const NONE = { added: 0, unchanged: 0, updated: 0, removed: 0 };
 
 export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
   kind: RESPONSE,
@@ -151,7 +117,6 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
     whole: {
       summary: 'One entry existed with another description.',
       value: {
-        mode: 'transactional',
         replace: false,
         dry_run: false,
         counts: { ...NONE, added: 1, updated: 1 },
@@ -168,23 +133,14 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
         removed: [],
       },
     },
-    each: {
-      summary: 'One entry would be added.',
+    dry: {
+      summary: 'One entry would be added, and one removed.',
       value: {
-        mode: 'per-item',
-        replace: false,
+        replace: true,
         dry_run: true,
-        counts: { ...NONE, added: 1, refused: 1 },
-        results: [
-          { index: 0, outcome: 'added', id: null, name: 'example' },
-          {
-            index: 1,
-            outcome: 'refused',
-            type: 'duplicate_tld',
-            message: 'Duplicate Tld: entry 0 of the list has the same name',
-          },
-        ],
-        removed: [],
+        counts: { ...NONE, added: 1, removed: 1 },
+        results: [{ index: 0, outcome: 'added', id: null, name: 'example' }],
+        removed: [{ id: EXAMPLE_ID, name: 'co.example', description: null }],
       },
     },
   },

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readCreation } from '../operations/body.ts';
-import type { BulkRequest } from './bulk-request.ts';
+import { firstOf } from '../text/first-of.ts';
+import { MAX_ENTRIES, type BulkRequest } from './bulk-request.ts';
 import type { Caller } from '../model/caller.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { ERRORS, ServiceError, type Problem } from '../model/errors.ts';
 import { isObject } from '../model/field.ts';
-import { may } from '../resources/policy.ts';
+import { requireRight } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';
 import { uniqueOf, type DraftFields } from '../model/resource.ts';
 import { MAX_LIMIT, type Settings } from '../model/settings.ts';
@@ -13,11 +14,11 @@ import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts
 import { tld, type Tld } from '../resources/tld.ts';
 import { uniqueFormOf, type Keyed } from '../model/query.ts';
 
-/** The outcome of one entry of a list, with the index of the entry. */
-export type Outcome = Accepted | Refused;
-
-/** An accepted entry. `previous` has the old values of the changed members. */
-export interface Accepted {
+/**
+ * The outcome of one entry of a list, with the index of the entry. `previous` has the old values of
+ * the changed members.
+ */
+export interface Outcome {
   readonly index: number;
   readonly outcome: 'added' | 'unchanged' | 'updated';
   readonly id: string;
@@ -25,9 +26,8 @@ export interface Accepted {
   readonly previous?: Partial<Tld>;
 }
 
-export interface Refused {
+interface Refused {
   readonly index: number;
-  readonly outcome: 'refused';
   readonly error: ServiceError;
 }
 
@@ -55,7 +55,7 @@ export interface PlannedChange {
 
 /** The changes that a list would make to the stored entries. */
 export interface Plan {
-  /** The outcomes of the valid entries, ordered by name. */
+  /** The outcomes, ordered by the names of the entries. */
   readonly outcomes: readonly Outcome[];
   /**
    * The rows to write, ordered by name. The order prevents deadlocks between two lists that are
@@ -65,12 +65,15 @@ export interface Plan {
   readonly removed: readonly Keyed<Tld>[];
 }
 
-/** Divides the entries of a list into valid entries, ordered by name, and rejected entries. */
+/**
+ * Returns the entries of a list, ordered by name. Throws `invalid_object` with the problems of all
+ * invalid entries.
+ */
 export async function checkEntries(
   list: readonly unknown[],
   settings: Settings,
   slicer: Slicer,
-): Promise<{ entries: readonly Entry[]; refused: readonly Refused[] }> {
+): Promise<readonly Entry[]> {
   const entries = new Map<string, Entry>();
   const refused: Refused[] = [];
   await eachInSlices(slicer, list.entries(), ([index, value]) => {
@@ -88,15 +91,44 @@ export async function checkEntries(
       entries.set(key, { index, key, row, given });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      refused.push({ index, outcome: 'refused', error });
+      refused.push({ index, error });
     }
   });
-  return {
-    entries: await sortInSlices(slicer, [...entries.values()], (one, other) =>
-      compareText(one.key, other.key),
-    ),
+  if (refused.length > 0) throw listError(refused, list.length);
+  return sortInSlices(slicer, [...entries.values()], (one, other) =>
+    compareText(one.key, other.key),
+  );
+}
+
+/** The maximum number of problems reported for one entry, and in the message about a whole list. */
+const MAX_REPORTED = 5;
+
+/**
+ * Returns the error for a whole list of `count` entries, with up to 5 problems of each rejected
+ * entry.
+ */
+function listError(refused: readonly Refused[], count: number): ServiceError {
+  const problems: Problem[] = [];
+  for (const { index, error } of refused) {
+    const own = error.details.problems ?? [{ path: [], message: error.message, validator: 'type' }];
+    const room = Math.min(MAX_REPORTED, MAX_ENTRIES - problems.length);
+    for (const { path, message, validator } of own.slice(0, room))
+      problems.push({ path: ['tlds', index, ...path], message, validator });
+  }
+  const entries = firstOf(
     refused,
-  };
+    MAX_REPORTED,
+    ({ index, error }) => `entry ${index}: ${refusalMessage(error)}`,
+  );
+  const message = `${refused.length} of ${count} entries are refused, and nothing was changed: ${entries.join('; ')}`;
+  return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
+}
+
+/** Returns why an entry was rejected: its message, or its first 5 problems. */
+function refusalMessage({ message, details }: ServiceError): string {
+  return details.problems === undefined
+    ? message
+    : firstOf(details.problems, MAX_REPORTED, (problem) => problem.message).join('; ');
 }
 
 function repeated(index: number): ServiceError {
@@ -129,7 +161,6 @@ export async function planChange(
     : await reader.find(tld, uniqueOf(tld).field, keys);
   const existing = new Map<string, Tld>();
   await eachInSlices(slicer, rows, (row) => existing.set(uniqueFormOf(tld, row), row));
-  const mayUpdate = may(policy, caller, 'tlds:update');
   // New ids ascend with the names, so adjacent rows share pages in both indexes. This order halves
   // the time to insert the rows.
   const missing: string[] = [];
@@ -144,10 +175,8 @@ export async function planChange(
     const previous = current === undefined ? {} : membersToChange(given, current);
     if (current !== undefined && Object.keys(previous).length === 0) {
       outcomes.push({ index, outcome: 'unchanged', id, name });
-    } else if (current !== undefined && !mayUpdate) {
-      if (request.mode === 'transactional') throw updateDenied();
-      outcomes.push({ index, outcome: 'refused', error: updateDenied() });
     } else {
+      if (current !== undefined) requireRight(policy, caller, 'tlds:update');
       outcomes.push(
         current === undefined
           ? { index, outcome: 'added', id, name }
@@ -168,10 +197,6 @@ export async function planChange(
 function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
   const values: Readonly<Record<string, unknown>> = given;
   return pick(current, (name) => name in values && !isDeepStrictEqual(values[name], current[name]));
-}
-
-function updateDenied(): ServiceError {
-  return new ServiceError('access_denied', 'tlds:update');
 }
 
 function compareText(one: string, other: string): number {

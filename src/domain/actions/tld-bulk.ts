@@ -1,4 +1,3 @@
-import { firstOf } from '../text/first-of.ts';
 import {
   BULK_BODY,
   BULK_RESPONSE,
@@ -15,7 +14,7 @@ import {
   type Changes,
   type Dependencies,
 } from '../operations/change.ts';
-import { ServiceError, type Problem } from '../model/errors.ts';
+import { ServiceError } from '../model/errors.ts';
 import { requireRight } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Change } from '../model/resource.ts';
@@ -27,7 +26,6 @@ import {
   type BulkOptions,
   type Outcome,
   type Plan,
-  type Refused,
 } from './tld-bulk-plan.ts';
 import type { Keyed } from '../model/query.ts';
 
@@ -39,16 +37,16 @@ export const tldBulk = defineAction({
   summary: 'Change many top-level domains',
   description: `Applies a list of up to ${MAX_ENTRIES} entries, in at most ${MAX_LIST_BYTES} bytes, to the TLD entries in one transaction. The list is desired state. Entries are matched by name, ignoring case. Missing entries are created. The service does not change the case of an existing entry's name. It updates the entry's other members if the request has different values. All other entries stay, unless \`replace\` is true.
 
-In the mode \`transactional\`, one invalid entry causes a 400 response: \`errors\` lists up to 5 problems of each entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and lists the refused entries.
+One invalid entry causes a 400 response: \`errors\` lists up to 5 problems of each entry, and nothing is changed. To apply the other entries, send the list again without the entries in \`errors\`.
 
 To update an existing entry, callers also need the right \`tlds:update\`. With \`replace\`, callers also need \`tlds:delete\`.`,
   type: tld,
   body: BULK_BODY,
   response: BULK_RESPONSE,
-  async run({ dependencies, context, body, slicer, errorType }) {
+  async run({ dependencies, context, body, slicer }) {
     const { outcomes, removed } = await changeTlds(dependencies, context, body, slicer);
-    const { mode, replace, dry_run } = body;
-    return showResult({ mode, replace, dry_run }, outcomes, removed, errorType);
+    const { replace, dry_run } = body;
+    return showResult({ replace, dry_run }, outcomes, removed);
   },
 });
 
@@ -74,9 +72,8 @@ const MAX_ATTEMPTS = 10;
  * Applies a list to the TLD entries in one transaction. Creates missing entries, and updates
  * entries whose members differ. With `replace`, removes the entries that are not in the list.
  * Matches entries by name, ignoring case. Does not change the case of an existing entry's name, or
- * members that are not given. Divides the work into slices. In transactional mode, throws
- * `invalid_object` for the whole list if one entry is invalid. Also throws `access_denied` and
- * `unavailable`.
+ * members that are not given. Divides the work into slices. Throws `invalid_object` for the whole
+ * list if one entry is invalid. Also throws `access_denied` and `unavailable`.
  */
 export async function changeTlds(
   dependencies: Dependencies,
@@ -85,15 +82,14 @@ export async function changeTlds(
   slicer: Slicer,
 ): Promise<BulkOutcome> {
   if (options.replace) requireRight(dependencies.policy, context.caller, 'tlds:delete');
-  const { entries, refused } = await checkEntries(tlds, dependencies.settings, slicer);
-  if (options.mode === 'transactional' && refused.length > 0) throw listError(refused, tlds.length);
+  const entries = await checkEntries(tlds, dependencies.settings, slicer);
   const makePlan = (reader: Reader, pace: Slicer) =>
     planChange(reader, entries, options, dependencies, context.caller, pace);
   const { outcomes, removed } = options.dry_run
     ? await makePlan(dependencies.store, slicer)
     : await apply(dependencies, context, makePlan, slicer);
   const ordered = new Array<Outcome>(tlds.length);
-  for (const each of [...outcomes, ...refused]) ordered[each.index] = each;
+  for (const each of outcomes) ordered[each.index] = each;
   return { outcomes: ordered, removed };
 }
 
@@ -174,21 +170,12 @@ function showResult(
   options: BulkOptions,
   outcomes: readonly Outcome[],
   removed: readonly Keyed<Tld>[],
-  errorType: (error: ServiceError) => string,
 ): BulkResponse {
-  const counts = { added: 0, unchanged: 0, updated: 0, refused: 0, removed: removed.length };
+  const counts = { added: 0, unchanged: 0, updated: 0, removed: removed.length };
   for (const { outcome } of outcomes) counts[outcome] += 1;
   const show = (each: Outcome): BulkResult => {
-    const { index, outcome } = each;
-    if (outcome === 'refused')
-      return { index, outcome, type: errorType(each.error), message: refusalMessage(each.error) };
-    const shown = {
-      index,
-      outcome,
-      id: options.dry_run && outcome === 'added' ? null : each.id,
-      name: each.name,
-    };
-    return each.previous === undefined ? shown : { ...shown, previous: each.previous };
+    const isNew = options.dry_run && each.outcome === 'added';
+    return isNew ? { ...each, id: null } : each;
   };
   return {
     ...options,
@@ -204,34 +191,4 @@ function showResult(
 
 function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> {
   for (const item of items) yield show(item);
-}
-
-const MAX_REPORTED = 5;
-
-/**
- * Returns the error for a whole list of `count` entries, with up to 5 problems of each rejected
- * entry.
- */
-function listError(refused: readonly Refused[], count: number): ServiceError {
-  const problems: Problem[] = [];
-  for (const { index, error } of refused) {
-    const own = error.details.problems ?? [{ path: [], message: error.message, validator: 'type' }];
-    const room = Math.min(MAX_REPORTED, MAX_ENTRIES - problems.length);
-    for (const { path, message, validator } of own.slice(0, room))
-      problems.push({ path: ['tlds', index, ...path], message, validator });
-  }
-  const entries = firstOf(
-    refused,
-    MAX_REPORTED,
-    ({ index, error }) => `entry ${index}: ${refusalMessage(error)}`,
-  );
-  const message = `${refused.length} of ${count} entries are refused, and nothing was changed: ${entries.join('; ')}`;
-  return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
-}
-
-/** Returns why an entry was rejected: its message, or its first 5 problems. */
-function refusalMessage({ message, details }: ServiceError): string {
-  return details.problems === undefined
-    ? message
-    : firstOf(details.problems, MAX_REPORTED, (problem) => problem.message).join('; ');
 }

@@ -96,7 +96,6 @@ describe('a rule for the changes of a resource type', () => {
         CONTEXT,
         readActionBody(BULK_BODY, {
           tlds: [{ name: 'net' }],
-          mode: 'transactional',
           replace: true,
         }),
         slicer(),
