@@ -13,9 +13,13 @@ import { openAudit } from './store/audit/open.ts';
 import { logSecrets, openKeyring, prepareSecrets } from './store/open-keyring.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
-import { createAuditMetrics } from './http/audit-metrics.ts';
-import { addDeliveryMetrics } from './http/delivery-metrics.ts';
-import { addEncryptionMetrics, createMetrics } from './http/metrics.ts';
+import { ENCRYPTION_GAUGES, TRAIL_GAUGES } from './http/metrics/metric-table.ts';
+import {
+  addDatabaseGauges,
+  addNameServerGauges,
+  createMetrics,
+  createPassMetrics,
+} from './http/metrics/metrics.ts';
 import type { LiveSettings } from './http/live-settings.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
@@ -107,7 +111,13 @@ export async function startService(
   };
   const database = await kind.open(
     location,
-    { committed: metrics.observeCommit, failed },
+    {
+      committed(writes, seconds) {
+        metrics.note('tsigil_database_commit_duration_seconds', seconds);
+        metrics.note('tsigil_database_writes_total', writes);
+      },
+      failed,
+    },
     settings,
   );
   const store = createStore(database);
@@ -129,15 +139,9 @@ export async function startService(
     });
     closers.push(() => encryption.close());
     // A copy looks for connections after it has marked the database, so one of both sees the other.
-    await assertServable(
-      database,
-      shownDatabase(config.database),
-      dependencies.again === true,
-      clock(),
-    );
-    addEncryptionMetrics(metrics, encryption);
+    await assertServable(database, shownDatabase(config.database), dependencies.again === true, clock());
+    addDatabaseGauges(metrics, () => encryption.status(), ENCRYPTION_GAUGES);
     let { audit } = config;
-    const auditMetrics = createAuditMetrics(metrics);
     const { running, trail, recording } = openAudit({
       database,
       keyring: secrets.keyring,
@@ -145,22 +149,25 @@ export async function startService(
       holder: processId,
       settings: () => audit,
       log,
-      metrics: auditMetrics,
+      metrics: {
+        count: ({ outcome }) => metrics.note('tsigil_audit_records_total', 1, { outcome }),
+        repaired: () => metrics.note('tsigil_audit_repairs_total'),
+        dropped: (records) => metrics.note('tsigil_audit_dropped_records_total', records),
+      },
       intervalMs: dependencies.auditIntervalMs,
     });
     closers.push(() => running.close());
-    auditMetrics.observe(running);
-    const deliveryMetrics = addDeliveryMetrics(metrics);
+    addDatabaseGauges(metrics, () => running.state(), TRAIL_GAUGES);
     const delivery = prepareDelivery({
       store,
       log,
       clock,
-      observe: deliveryMetrics.observe,
+      observe: createPassMetrics(metrics),
       ...config.delivery,
       ...openDelivery(database, store, clock),
       nameServers: config.nameServers ?? [],
     });
-    deliveryMetrics.addStatus(store, delivery.status);
+    addNameServerGauges(metrics, store, delivery.status);
     closers.push(() => delivery.close(config.stopGraceSeconds * 1000));
     const revokedTokens = new Set<string>();
     const lasting: LastingDependencies = {
@@ -191,14 +198,15 @@ export async function startService(
       clock: dependencies.clock ?? systemTime,
       revokedTokens,
       forgedToken(id) {
-        metrics.countForgedCredential();
+        metrics.note('tsigil_forged_credentials_total');
         log.error({ token: id }, FORGED);
       },
       tokenUses: { log, intervalMs: dependencies.tokenUseIntervalMs },
       keystone: config.auth.keystone,
       keystoneObserver: {
-        validated: metrics.observeKeystone,
-        cacheHit: metrics.countKeystoneCacheHit,
+        validated: (outcome, seconds) =>
+          metrics.note('tsigil_keystone_validation_duration_seconds', seconds, { outcome }),
+        cacheHit: (outcome) => metrics.note('tsigil_keystone_cache_hits_total', 1, { outcome }),
       },
     });
     closers.push(() => authentication.close());

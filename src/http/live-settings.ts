@@ -1,5 +1,5 @@
 import type { ActionDependencies } from '../domain/actions/action.ts';
-import { createMetricsCheck, type MetricsAccess } from './metrics-access.ts';
+import { createMetricsCheck, type MetricsAccess } from './metrics-route.ts';
 import type { RequestSettings } from './request/guard.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { normaliseUuid } from '../domain/model/field.ts';
 import { withoutTokens } from '../domain/text/token-form.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import { globalRequestId } from './request/guard.ts';
 import { pathId } from './request/routes.ts';
 
@@ -58,7 +58,9 @@ export function createRequestLog(
     for (const each of requests) {
       const { request, reply, milliseconds } = each;
       const route = request.route.url ?? '(unknown)';
-      metrics.observeRequest(request.method, route, reply.statusCode, milliseconds / 1000);
+      const labels = { method: request.method, route, status: reply.statusCode };
+      metrics.note('http_request_duration_seconds', milliseconds / 1000, labels);
+      if (reply.statusCode >= 500) metrics.note('http_request_errors_total', 1, labels);
       log.info(describeRequest(each, route, globalIdHeader), 'request');
     }
   };

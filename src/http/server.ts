@@ -17,7 +17,8 @@ import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
 import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
 import { createLineSender } from './sharing/json-lines.ts';
 import { createLongWork } from './sharing/long-work.ts';
-import { addMetrics, type Metrics } from './metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { addMetrics } from './metrics-route.ts';
 import { addDocuments } from './docs/documents.ts';
 import { createNodeServer, type NodeServerSettings } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
@@ -92,7 +93,7 @@ export function createServer(options: ServerOptions): HttpServer {
     refusalText(error, headers, options.errors);
   const app = Fastify({
     serverFactory: (handle: RequestListener) =>
-      createNodeServer(handle, options, metrics.registry, writeRefusal),
+      createNodeServer(handle, options, metrics, writeRefusal),
     ...(options.tls.cert === undefined ? {} : { https: {} }), // for an https URL from `listen`
     genReqId: () => `req-${dependencies.newId()}`,
     bodyLimit: options.maxBodyBytes,
@@ -123,7 +124,7 @@ export function createServer(options: ServerOptions): HttpServer {
   prepareRoutes(app);
 
   const settings = createSettings(options, () => performance.now() / 1000);
-  const unsent = limitUnsentResponses(options.maxUnsentBytes, metrics.registry);
+  const unsent = limitUnsentResponses(options.maxUnsentBytes, metrics);
   const requestLog = createRequestLog(app, { log, metrics, requestIdHeader });
   let connections = 0;
   app.server.on('connection', () => (connections += 1));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
-import { addDatabaseGauges, createMetrics } from '../../src/http/metrics.ts';
+import { addDatabaseGauges, createMetrics } from '../../src/http/metrics/metrics.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;

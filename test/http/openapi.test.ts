@@ -7,7 +7,7 @@ import { uniqueOf, type ResourceType } from '../../src/domain/model/resource.ts'
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
 import { ERROR_CODES } from '../harness/errors.ts';
-import { createMetrics } from '../../src/http/metrics.ts';
+import { createMetrics } from '../../src/http/metrics/metrics.ts';
 import { describeApi } from '../../src/http/openapi/openapi.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
 import { createServer } from '../../src/http/server.ts';

@@ -12,7 +12,7 @@ import { createClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { hashToken, token as tokenType } from '../../src/domain/resources/token.ts';
-import { createMetrics } from '../../src/http/metrics.ts';
+import { createMetrics } from '../../src/http/metrics/metrics.ts';
 import { createServer } from '../../src/http/server.ts';
 import { liveSettings, openStore } from '../../src/service.ts';
 import { createClient, type Client } from '../harness/client.ts';

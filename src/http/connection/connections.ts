@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Metrics } from '../metrics/metrics.ts';
 import { addressGroup, withoutMapping } from './client-address.ts';
 
 /** Limits on the connections of a server. */
@@ -14,19 +14,6 @@ export interface ConnectionLimits {
 
 /** The reason why the service closed an accepted connection. */
 export type CutOffReason = 'pipelining' | 'request_timeout' | 'tls_handshake' | 'unread_answer';
-
-/**
- * Creates the counter of accepted connections that the service closed. Call it once per registry.
- */
-export function countCutOffs(registry: Registry): (reason: CutOffReason) => void {
-  const counter = new Counter({
-    name: 'tsigil_connections_cut_off_total',
-    help: 'Connections that the service closed after it accepted them, by reason.',
-    labelNames: ['reason'] as const,
-    registers: [registry],
-  });
-  return (reason) => counter.inc({ reason });
-}
 
 /** The progress of responses on a connection. */
 interface Progress {
@@ -48,25 +35,12 @@ const MAX_STALLS = 4;
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits,
-  registry: Registry,
+  metrics: Metrics,
   cutOff: (reason: CutOffReason) => void,
 ): void {
   const open = new Map<Socket, Progress>();
   const shares = new Map<string, number>();
-  new Gauge({
-    name: 'tsigil_connections_open',
-    help: 'Open connections from clients.',
-    registers: [registry],
-    collect() {
-      this.set(open.size);
-    },
-  });
-  const refused = new Counter({
-    name: 'tsigil_connections_refused_total',
-    help: 'Connections that the service closed on arrival, by the limit they exceeded (total, address).',
-    labelNames: ['limit'] as const,
-    registers: [registry],
-  });
+  metrics.live('tsigil_connections_open', () => open.size);
   const { maxConnections, maxConnectionsPerAddress = Infinity } = limits;
 
   // Workers cannot use server.maxConnections: when all workers are full, they pass a connection to
@@ -83,7 +57,7 @@ export function limitConnections(
           ? 'address'
           : undefined;
     if (exceeded !== undefined) {
-      refused.inc({ limit: exceeded });
+      metrics.note('tsigil_connections_refused_total', 1, { limit: exceeded });
       socket.destroy();
       return;
     }

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Registry } from 'prom-client';
-import { countCutOffs, limitConnections, type ConnectionLimits } from './connections.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { limitConnections, type ConnectionLimits, type CutOffReason } from './connections.ts';
 import { runInOrder } from './pipelining.ts';
 
 /** How long an idle connection stays open between two requests. */
@@ -31,7 +31,7 @@ export interface NodeServerSettings extends ConnectionLimits {
 export function createNodeServer(
   handle: RequestListener,
   settings: NodeServerSettings,
-  registry: Registry,
+  metrics: Metrics,
   writeRefusal: (error: unknown, headers: Readonly<Record<string, string>>) => string,
 ): Server {
   const { cert, key, handshakeTimeoutSeconds, hstsMaxAgeSeconds } = settings.tls;
@@ -50,7 +50,8 @@ export function createNodeServer(
   const extraHeaders: Record<string, string> = {};
   if (isSecure && hstsMaxAgeSeconds > 0)
     extraHeaders['strict-transport-security'] = `max-age=${hstsMaxAgeSeconds}`;
-  const cutOff = countCutOffs(registry);
+  const cutOff = (reason: CutOffReason) =>
+    metrics.note('tsigil_connections_cut_off_total', 1, { reason });
   const handshakeTimeout = handshakeTimeoutSeconds * 1000;
   const server = isSecure
     ? createSecureServer({
@@ -63,7 +64,7 @@ export function createNodeServer(
   const refuseInOrder = runInOrder(server, addHeaders(handle, extraHeaders), () =>
     cutOff('pipelining'),
   );
-  limitConnections(server, settings, registry, cutOff);
+  limitConnections(server, settings, metrics, cutOff);
 
   const refuse = (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') cutOff('tls_handshake');

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Gauge, type Registry } from 'prom-client';
 import { ServiceError } from '../../domain/model/errors.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 
 /** Responses up to this size are not counted, because most fit into the kernel's socket buffers. */
 const SMALL_BYTES = 64 * 1024;
@@ -81,16 +81,9 @@ export interface UnsentLimit {
  * This also applies to requests that started before the share was used up. Responses to other
  * methods are always sent and counted, because their requests have changed resources.
  */
-export function limitUnsentResponses(maxBytes: number, registry: Registry): UnsentLimit {
+export function limitUnsentResponses(maxBytes: number, metrics: Metrics): UnsentLimit {
   const budget = createUnsentBudget(maxBytes);
-  new Gauge({
-    name: 'tsigil_unsent_response_bytes',
-    help: 'Bytes of large responses that callers have not read yet.',
-    registers: [registry],
-    collect() {
-      this.set(budget.bytes());
-    },
-  });
+  metrics.live('tsigil_unsent_response_bytes', budget.bytes);
   return {
     check(request) {
       if (request.caller !== undefined && budget.isFull(request.caller.id)) throw noRoom();

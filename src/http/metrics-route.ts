@@ -1,0 +1,95 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { Store } from '../domain/model/ports.ts';
+import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import { singleFlight } from '../domain/scheduling/single-flight.ts';
+import { networksOf } from '../domain/text/networks.ts';
+import { isStatedAddress } from './connection/client-address.ts';
+import { addDatabaseGauges, inTime, MAX_AGE_SECONDS, type Metrics } from './metrics/metrics.ts';
+import { tokenOf } from './request/guard.ts';
+import { addRoutes } from './request/routes.ts';
+
+/** The callers who may read the metrics. */
+export interface MetricsAccess {
+  /** The token that requests must have. Undefined if requests need no token. */
+  readonly token: string | undefined;
+  /**
+   * The addresses and networks of allowed callers, such as `10.0.0.0/8`. Empty to allow all
+   * addresses.
+   */
+  readonly addresses: readonly string[];
+  /** Whether to read the caller's address from `X-Forwarded-For`. */
+  readonly trustProxyHeaders: boolean;
+}
+
+/**
+ * Returns a function that checks a request for the metrics. It throws `address_denied` if the
+ * address is not allowed, and `unauthenticated` if the token is missing or wrong.
+ */
+export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequest) => void {
+  const { token, addresses, trustProxyHeaders } = access;
+  const allowed = networksOf(addresses);
+  const expected = token === undefined ? undefined : digest(token);
+  return (request) => {
+    const isAllowed = () =>
+      isStatedAddress(request, trustProxyHeaders) && allowed.includes(request.address);
+    if (addresses.length > 0 && !isAllowed()) throw new ServiceError('address_denied');
+    if (expected !== undefined && !timingSafeEqual(digest(tokenOf(request) ?? ''), expected))
+      throw new ServiceError('unauthenticated');
+  };
+}
+
+/** Returns a hash of fixed length, so that tokens of any length are compared in constant time. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** The sources of `/metrics` besides the metrics of the process. */
+export interface MetricsSources {
+  readonly store: Store;
+  /** Resolves if the database responds. */
+  readonly ping: () => Promise<void>;
+  /** Reads the metrics of all the service's processes. Undefined if there is one process. */
+  readonly readAll: (() => Promise<string>) | undefined;
+}
+
+/**
+ * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the
+ * same text. The numbers of resources are at most 15 seconds old. A scrape omits these numbers if
+ * the database does not respond.
+ */
+export function addMetrics(
+  app: FastifyInstance,
+  metrics: Metrics,
+  { store, ping, readAll }: MetricsSources,
+): void {
+  const { registry } = metrics;
+  metrics.live('tsigil_database_up', async () =>
+    (await inTime(ping().then(() => true))) === true ? 1 : 0,
+  );
+  const countAll = async () => {
+    const counts: [labels: { collection: string }, count: number][] = [];
+    for (const type of RESOURCE_TYPES)
+      counts.push([{ collection: type.collection }, await store.count(type, [])]);
+    return counts;
+  };
+  addDatabaseGauges(metrics, countAll, [
+    {
+      name: 'tsigil_resources',
+      help: `Resources by collection. The numbers are at most ${MAX_AGE_SECONDS} seconds old.`,
+      labelNames: ['collection'],
+      valueOf: (counts) => counts,
+    },
+  ]);
+  const read = singleFlight(readAll ?? (() => registry.metrics()));
+  addRoutes(app, '/metrics', [
+    {
+      method: 'GET',
+      async handler(request, reply) {
+        request.settings.checkMetrics(request);
+        return reply.header('content-type', registry.contentType).send(await read());
+      },
+    },
+  ]);
+}
