@@ -70,7 +70,7 @@ const ROOMS: Record<string, string[]> = {
     'operations',
     'actions',
   ],
-  http: ['metrics', 'connection', 'request', 'sharing', 'openapi', 'docs', ''],
+  http: ['metrics', 'connection', 'request', 'admission', 'openapi', 'docs', ''],
   store: [
     'sql',
     'migrations',

@@ -9,17 +9,15 @@ import {
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
-import { JSON_TYPE, LINES_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
+import { JSON_TYPE, LINES_TYPE } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
-import { connectionSignal } from './sharing/connection-signal.ts';
-import { acceptsLines, type SendLines } from './sharing/json-lines.ts';
-import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
+import { connectionSignal, newSlicer, type RunLongWork } from './admission/admission.ts';
+import { acceptsLines, writeLongJson, type SendLines } from './long-responses.ts';
 
 export interface ActionSettings {
-  readonly errors: ErrorSettings;
   /** The maximum body size in bytes, for actions that do not set a limit. */
   readonly maxBodyBytes: number;
   readonly runLongWork: RunLongWork;

@@ -19,7 +19,7 @@ import {
 import { isLive } from '../domain/operations/live-status.ts';
 import type { Settings } from '../domain/model/settings.ts';
 import { mayReveal } from '../domain/resources/policy.ts';
-import { connectionSignal } from './sharing/connection-signal.ts';
+import { connectionSignal } from './admission/admission.ts';
 import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
@@ -32,7 +32,7 @@ import {
   isSet,
   parametersOf,
 } from './request/context.ts';
-import { countFitting, isLonger } from './page-size.ts';
+import { countFitting, isLonger } from './long-responses.ts';
 import { createWriter, type ResourceWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, pathId, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';

@@ -9,14 +9,11 @@ import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
 import { addAction } from './actions.ts';
-import { addBodyBudget } from './request/body-budget.ts';
+import { createAdmission, createLongWork, type AdmissionLimits } from './admission/admission.ts';
 import { addCollection } from './collections.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
-import { addDatabaseShares } from './sharing/database-shares.ts';
-import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
 import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
-import { createLineSender } from './sharing/json-lines.ts';
-import { createLongWork } from './sharing/long-work.ts';
+import { createLineSender } from './long-responses.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { addMetrics } from './metrics-route.ts';
 import { addDocuments } from './docs/documents.ts';
@@ -28,18 +25,13 @@ import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { prepareRoutes, routeOf } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
-import { limitUnsentResponses } from './connection/unsent-responses.ts';
 
-export interface ServerOptions extends NodeServerSettings, LiveSettings {
+export interface ServerOptions
+  extends NodeServerSettings, LiveSettings, Omit<AdmissionLimits, 'largestBody'> {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
   /** Records that a token was used. Must not delay the request. */
   readonly noteUse: (caller: Caller) => void;
-  /**
-   * The number of database connections that requests share. Undefined for SQLite, which runs in the
-   * process of the service.
-   */
-  readonly databaseConnections: number | undefined;
   readonly metrics: Metrics;
   /** Returns the metrics of all the service's processes. Undefined if there is one process. */
   readonly readMetrics: (() => Promise<string>) | undefined;
@@ -52,10 +44,6 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
   /** The platform in the name of the request id header, `X-<platform>-Request-Id`. */
   readonly platform: string;
   readonly maxBodyBytes: number;
-  /** The maximum number of bytes of large request bodies in memory. */
-  readonly maxBodyBytesInFlight: number;
-  /** The maximum number of bytes of large responses in memory that callers have not read yet. */
-  readonly maxUnsentBytes: number;
 }
 
 /** The response statuses that the audit trail counts as refused requests. */
@@ -124,33 +112,24 @@ export function createServer(options: ServerOptions): HttpServer {
   prepareRoutes(app);
 
   const settings = createSettings(options, () => performance.now() / 1000);
-  const unsent = limitUnsentResponses(options.maxUnsentBytes, metrics);
   const requestLog = createRequestLog(app, { log, metrics, requestIdHeader });
-  let connections = 0;
-  app.server.on('connection', () => (connections += 1));
-  const turns = createFairTurns({
-    now: () => performance.now(),
-    later: setImmediate,
-    connections: () => connections,
-  });
-  const waitForTurn = addFairTurns(app, turns, (request) => requestOwner(request, options));
   const guard = createGuard(app, { ...options, requestIdHeader });
   const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
-  addBodyBudget(app, {
-    maxBytesInFlight: options.maxBodyBytesInFlight,
-    largestBody: Math.max(options.maxBodyBytes, ...largeBodies),
-  });
+  const largestBody = Math.max(options.maxBodyBytes, ...largeBodies);
+  const admission = createAdmission(app, { ...options, largestBody }, metrics, (request) =>
+    requestOwner(request, options),
+  );
   const enter = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
     let passed: Passed;
     try {
       passed = guard(request, reply);
-      if (passed === true) unsent.check(request);
+      if (passed === true) admission.check(request);
     } catch (error) {
       done(asError(error));
       return;
     }
     if (passed === true) done();
-    else if (passed !== false) passed.then(() => unsent.check(request)).then(() => done(), done);
+    else if (passed !== false) passed.then(() => admission.check(request)).then(() => done(), done);
   };
   // One hook instead of several, because each hook adds time to every request.
   app.decorateRequest('settings');
@@ -158,15 +137,11 @@ export function createServer(options: ServerOptions): HttpServer {
     request.route = routeOf(request);
     request.settings = settings.current();
     requestLog.begin(request);
-    if (turns.mayBegin()) enter(request, reply, done);
-    else waitForTurn(request, () => enter(request, reply, done), done);
+    admission.begin(request, () => enter(request, reply, done), done);
   });
   const sendInBatch = createResponseBatches({ now: () => performance.now(), later: setImmediate });
-  app.decorateRequest('releaseConnection', undefined);
-  if (options.databaseConnections !== undefined)
-    addDatabaseShares(app, options.databaseConnections);
   app.addHook('onSend', (request, reply, payload, done) => {
-    unsent.count(request, reply, payload);
+    admission.leave(request, reply, payload);
     requestLog.end(request, reply);
     const send = () => {
       // An idle connection would delay a shutdown, so the last response closes the connection.

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createFairTurns } from '../../src/http/sharing/fair-turns.ts';
+import { createFairTurns } from '../../src/http/admission/fair-turns.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('fair turns of the event loop', () => {

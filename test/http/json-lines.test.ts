@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '../../src/domain/model/caller.ts';
-import { createLineSender } from '../../src/http/sharing/json-lines.ts';
+import { createLineSender } from '../../src/http/long-responses.ts';
 
 test('a stream that sends no lines ends when the caller disconnects', async () => {
   let hasEnded = false;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { countFitting, isLonger } from '../../src/http/page-size.ts';
+import { countFitting, isLonger } from '../../src/http/long-responses.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createUnsentBudget } from '../../src/http/connection/unsent-responses.ts';
+import { createUnsentBudget } from '../../src/http/admission/admission.ts';
 import { openConnections } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 

@@ -14,28 +14,14 @@ export interface ErrorResponse {
   readonly body: string;
 }
 
-/** The settings for errors about missing rights. */
-export interface ErrorSettings {
-  readonly insufficientRightsStatus: 401 | 403;
-}
-
 /** The settings of all error responses. */
-export interface ErrorResponseSettings extends ErrorSettings {
+export interface ErrorResponseSettings {
+  readonly insufficientRightsStatus: 401 | 403;
   /**
    * The challenges in 401 responses, one for each way to authenticate. Each challenge has one form
    * for unknown callers and one form for callers without a right.
    */
   readonly challenges: readonly { readonly unknownCaller: string; readonly missingRight: string }[];
-}
-
-/** Returns the status of an error, and its `type`. */
-export function statusAndType(
-  { code, type }: ServiceError,
-  settings: ErrorSettings,
-): readonly [status: number, type: string] {
-  if (code === 'access_denied' && settings.insufficientRightsStatus === 403)
-    return [403, 'forbidden'];
-  return [ERRORS[code].status, type];
 }
 
 /** Returns the response to a request that failed with `error`, the result of `toServiceError`. */
@@ -45,7 +31,9 @@ export function errorResponse(
   settings: ErrorResponseSettings,
 ): ErrorResponse {
   const { problems, retryAfterSeconds } = error.details;
-  const [status, type] = statusAndType(error, settings);
+  const isForbidden =
+    error.code === 'access_denied' && settings.insufficientRightsStatus === 403;
+  const [status, type] = isForbidden ? [403, 'forbidden'] : [ERRORS[error.code].status, error.type];
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
   // RFC 9110 section 15.5.2 requires a challenge in every 401. Section 11.6.1 allows several

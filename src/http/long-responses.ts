@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../domain/model/errors.ts';
-import { LINES_TYPE } from '../request/errors.ts';
-import { signedIn } from '../request/guard.ts';
-import { connectionSignal } from './connection-signal.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
+import { connectionSignal } from './admission/admission.ts';
+import { LINES_TYPE } from './request/errors.ts';
+import { signedIn } from './request/guard.ts';
 
 /**
  * Returns whether a GET request accepts JSON lines. The Accept header must name the type: `*`
@@ -80,4 +81,60 @@ async function* linesOf(
   } finally {
     await rest.return?.();
   }
+}
+
+/** How many characters of JSON are encoded at a time. */
+const CHUNK_LENGTH = 65_536;
+
+/**
+ * Writes the JSON of an object in slices. The object's lists may be any iterables, and are written
+ * one item at a time.
+ */
+export async function writeLongJson(slicer: Slicer, object: object): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let text = '';
+  const members: [string, unknown][] = Object.entries(object);
+  for (const [name, member] of members) {
+    text += `${text === '' && chunks.length === 0 ? '{' : ','}${JSON.stringify(name)}:`;
+    if (!isIterable(member)) {
+      text += JSON.stringify(member);
+      continue;
+    }
+    text += '[';
+    let separator = '';
+    await eachInSlices(slicer, member, (item) => {
+      text += separator + JSON.stringify(item);
+      separator = ',';
+      if (text.length < CHUNK_LENGTH) return;
+      chunks.push(Buffer.from(text));
+      text = '';
+    });
+    text += ']';
+  }
+  return Buffer.concat([...chunks, Buffer.from(`${text}}`)]);
+}
+
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
+}
+
+/**
+ * Returns how many items at the start of `texts` fit into a JSON array of `maxBytes`. Returns at
+ * least 1 unless `texts` is empty.
+ */
+export function countFitting(texts: readonly string[], maxBytes: number): number {
+  let bytes = '[]'.length;
+  for (const [index, text] of texts.entries()) {
+    bytes += Buffer.byteLength(text) + (index === 0 ? 0 : ','.length);
+    if (bytes > maxBytes) return Math.max(index, 1);
+  }
+  return texts.length;
+}
+
+/**
+ * Returns whether a text is longer than `maxBytes` in UTF-8. A UTF-16 code unit has at most three
+ * bytes in UTF-8.
+ */
+export function isLonger(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }

@@ -1,6 +1,3 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../domain/model/errors.ts';
-
 /**
  * How long requests may run in one turn of the event loop before further requests wait, in
  * milliseconds.
@@ -124,42 +121,4 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
       if (due < STARTS_PER_TURN) serveLater();
     },
   };
-}
-
-/**
- * A function that calls `begin` when the request's owner is next. It calls `refuse` instead if the
- * caller has disconnected.
- */
-export type WaitForTurn = (
-  request: FastifyRequest,
-  begin: () => void,
-  refuse: (error: Error) => void,
-) => void;
-
-/**
- * Lets requests with a body begin in fair turns once the body is read. Calls `ownerOf` for requests
- * that wait. Returns a function that lets a request wait before its body is read. Call the returned
- * function before any other work for the request, except storing when it began.
- */
-export function addFairTurns(
-  app: FastifyInstance,
-  turns: FairTurns,
-  ownerOf: (request: FastifyRequest) => string,
-): WaitForTurn {
-  const wait: WaitForTurn = (request, begin, refuse) =>
-    turns.wait(ownerOf(request), () => {
-      if (request.raw.socket.destroyed)
-        refuse(
-          new ServiceError(
-            'request_timeout',
-            'The caller closed the connection before the request began',
-          ),
-        );
-      else begin();
-    });
-  app.addHook('preHandler', (request, _reply, done) => {
-    if (request.body === undefined || turns.mayBegin()) done();
-    else wait(request, () => done(), done);
-  });
-  return wait;
 }
