@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../../domain/model/errors.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import {
   readActionBody,
@@ -19,24 +18,15 @@ import { thrownBy } from './examples.ts';
 import { commonParameters, idParameter, unlessKnown } from './parameters.ts';
 import { LINES_TYPE } from '../request/errors.ts';
 import {
-  ERRORS_WITH_TOKEN,
+  BODY_ERRORS,
+  describeOperation,
   ETAG,
-  errorResponses,
   headers,
+  ID_ERRORS,
   json,
-  notModified,
   type ApiSettings,
 } from './responses.ts';
-import { withDefaultsInWords } from './request-schema.ts';
-import { schemaReference } from './schemas.ts';
-
-const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
-const BODY_ERRORS: readonly ErrorCode[] = [
-  'unsupported_content_type',
-  'empty_request_body',
-  'invalid_json',
-  'invalid_object',
-];
+import { schemaReference, withDefaultsInWords } from './schemas.ts';
 
 /** Returns the paths of actions. */
 export function actionPaths(settings: ApiSettings, actions: readonly Action[]): Paths {
@@ -66,46 +56,26 @@ export function actionSchemas(actions: readonly Action[]): Readonly<Record<strin
 }
 
 function describeAction(settings: ApiSettings, action: Action): OperationObject {
-  const { operationId, summary, description, right, type, body, parameters, errors = [] } = action;
-  const codes = [
-    ...ERRORS_WITH_TOKEN,
-    ...(hasId(action) ? ID_ERRORS : []),
-    ...(body === undefined ? [] : BODY_ERRORS),
-    ...errors,
-  ];
-  return {
-    operationId,
-    summary,
-    description: `${description}\n\n${right === undefined ? 'Needs a valid token.' : `Needs the right \`${right}\`.`}`,
-    tags: [action.group?.name ?? type.collection],
-    security: [{ token: [] }, { bearer: [] }],
-    ...(parameters === undefined
-      ? {}
-      : { parameters: [...describeParameters(parameters), ...conditionOf(action)] }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: json(schemaReference(body.schemaName), body.examples),
-          },
-        }),
-    responses: {
-      200: describeSuccess(settings, action),
-      ...('isConditional' in action ? { 304: notModified(settings) } : {}),
-      ...errorResponses(
-        settings,
-        type,
-        codes,
-        body === undefined ? {} : { invalid_object: emptyBodyError(body) },
-      ),
-    },
-  };
-}
-
-/** Returns the `If-None-Match` parameter of a conditional action, or nothing for other actions. */
-function conditionOf(action: Action): ParameterObject[] {
-  return 'isConditional' in action ? [unlessKnown(ETAG)] : [];
+  const { type, body, parameters, errors = [] } = action;
+  const isConditional = 'isConditional' in action;
+  return describeOperation(settings, type, {
+    ...action,
+    tag: action.group?.name ?? type.collection,
+    parameters: [
+      ...describeParameters(parameters ?? {}),
+      ...(isConditional ? [unlessKnown(ETAG)] : []),
+    ],
+    body,
+    status: 200,
+    success: describeSuccess(settings, action),
+    isConditional,
+    errors: [
+      ...(hasId(action) ? ID_ERRORS : []),
+      ...(body === undefined ? [] : BODY_ERRORS),
+      ...errors,
+    ],
+    ...(body === undefined ? {} : { ownErrors: { invalid_object: emptyBodyError(body) } }),
+  });
 }
 
 function hasId({ path }: Action): boolean {

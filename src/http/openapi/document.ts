@@ -89,11 +89,10 @@ export interface ResponseObject {
 
 /** Bodies by media type. */
 export type Content = Readonly<
-  Record<
-    string,
-    { readonly schema: JsonSchema; readonly examples?: Readonly<Record<string, Example>> }
-  >
+  Record<string, { readonly schema: JsonSchema; readonly examples?: Examples }>
 >;
+
+export type Examples = Readonly<Record<string, Example>>;
 
 export interface Example<T = unknown> {
   readonly summary: string;

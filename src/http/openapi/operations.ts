@@ -6,6 +6,7 @@ import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
 import type {
   OperationObject,
+  OrReference,
   ParameterObject,
   PathItem,
   Paths,
@@ -21,12 +22,12 @@ import {
   unlessKnown,
 } from './parameters.ts';
 import {
-  ERRORS_WITH_TOKEN,
+  BODY_ERRORS,
+  describeOperation,
   ETAG,
-  errorResponses,
   headers,
+  ID_ERRORS,
   json,
-  notModified,
   type ApiSettings,
 } from './responses.ts';
 import { schemaNames, schemaReference } from './schemas.ts';
@@ -42,17 +43,9 @@ interface OperationNote {
   readonly errors: readonly ErrorCode[];
 }
 
-const BODY_ERRORS: readonly ErrorCode[] = [
-  'unsupported_content_type',
-  'empty_request_body',
-  'invalid_json',
-  'invalid_object',
-  'duplicate',
-];
 /** The operations whose response shows a secret from the database. */
 const SECRET_OPERATIONS: readonly Operation[] = ['list', 'get', 'update'];
 
-const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
 const PAGING_ERRORS: readonly ErrorCode[] = [
   'invalid_limit',
   'invalid_marker',
@@ -68,7 +61,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
       'Returns 400 for unknown members and for members that only the service sets. The response to an invalid body lists every problem.',
     status: 201,
     response: 'Created: the new resource.',
-    errors: BODY_ERRORS,
+    errors: [...BODY_ERRORS, 'duplicate'],
   },
   list: {
     summary: ({ many }) => `List ${many}`,
@@ -91,7 +84,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     description: 'Changes only the members in the body. Sets `updated_at` even if nothing changes.',
     status: 200,
     response: 'Updated: the resource after the change.',
-    errors: [...ID_ERRORS, ...BODY_ERRORS, 'precondition_failed'],
+    errors: [...ID_ERRORS, ...BODY_ERRORS, 'duplicate', 'precondition_failed'],
   },
   delete: {
     summary: ({ one }) => `Delete a ${one}`,
@@ -118,72 +111,43 @@ export function collectionPaths(settings: ApiSettings, type: ResourceType): Path
     ];
     paths[path] = {
       ...(paths[path] ?? { parameters }),
-      [method.toLowerCase()]: describeOperation(settings, type, operation),
+      [method.toLowerCase()]: ofCollection(settings, type, operation),
     };
   }
   return paths;
 }
 
-function describeOperation(
+function ofCollection(
   settings: ApiSettings,
   type: ResourceType,
   operation: Operation,
 ): OperationObject {
-  const { summary, description, errors } = NOTES[operation];
-  const status = successStatus(type, operation, settings, NOTES[operation].status);
-  const refusals = type.refusals?.[operation] ?? [];
-  const unreadable: readonly ErrorCode[] =
-    SECRET_OPERATIONS.includes(operation) && secretFields(type).length > 0
-      ? ['unreadable_secret']
-      : [];
-  return {
+  const { summary, description, errors, status } = NOTES[operation];
+  const { request } = schemaNames(type, operation);
+  const showsSecret = SECRET_OPERATIONS.includes(operation) && secretFields(type).length > 0;
+  return describeOperation(settings, type, {
     operationId: `${operation}_${operation === 'list' ? type.collection : type.noun}`,
     summary: summary(type.words),
-    description: `${description}${type.owner === undefined || operation === 'create' ? '' : OWN}\n\nNeeds the right \`${type.collection}:${operation}\`.`,
-    tags: [type.collection],
-    security: [{ token: [] }, { bearer: [] }],
-    ...parametersOf(type, operation),
-    ...requestBody(type, operation),
-    responses: {
-      [status]: success(settings, type, operation),
-      ...(operation === 'get' ? { 304: notModified(settings) } : {}),
-      ...errorResponses(settings, type, [
-        ...ERRORS_WITH_TOKEN,
-        ...errors,
-        ...refusals,
-        ...unreadable,
-      ]),
-    },
-  };
+    description: `${description}${type.owner === undefined || operation === 'create' ? '' : OWN}`,
+    tag: type.collection,
+    right: `${type.collection}:${operation}`,
+    parameters: parametersOf(type, operation),
+    body: request && { schemaName: request, examples: requestExamples(type, operation) },
+    status: successStatus(type, operation, settings, status),
+    success: success(settings, type, operation),
+    isConditional: operation === 'get',
+    errors: [
+      ...errors,
+      ...(type.refusals?.[operation] ?? []),
+      ...(showsSecret ? (['unreadable_secret'] as const) : []),
+    ],
+  });
 }
 
-function parametersOf(
-  type: ResourceType,
-  operation: Operation,
-): Pick<OperationObject, 'parameters'> {
-  if (operation === 'list') return { parameters: listParameters(type) };
-  const conditions: Partial<Record<Operation, ParameterObject[]>> = {
-    get: [...secretParameters(type), unlessKnown(ETAG)],
-    update: [onlyIfUnchanged(ETAG)],
-    delete: [onlyIfUnchanged(ETAG)],
-  };
-  const parameters = conditions[operation] ?? [];
-  return parameters.length === 0 ? {} : { parameters };
-}
-
-function requestBody(
-  type: ResourceType,
-  operation: Operation,
-): Pick<OperationObject, 'requestBody'> {
-  const { request } = schemaNames(type, operation);
-  return request === undefined
-    ? {}
-    : {
-        requestBody: {
-          required: true,
-          content: json(schemaReference(request), requestExamples(type, operation)),
-        },
-      };
+function parametersOf(type: ResourceType, operation: Operation): OrReference<ParameterObject>[] {
+  if (operation === 'list') return listParameters(type);
+  if (operation === 'get') return [...secretParameters(type), unlessKnown(ETAG)];
+  return operation === 'create' ? [] : [onlyIfUnchanged(ETAG)];
 }
 
 /** Returns the name of the header with the caller's id, if responses to `operation` have it. */

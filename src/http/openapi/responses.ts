@@ -10,7 +10,15 @@ import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { errorResponse, type ErrorResponseSettings } from '../request/errors.ts';
-import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './document.ts';
+import type {
+  Content,
+  Example,
+  Examples,
+  HeaderObject,
+  OperationObject,
+  OrReference,
+  ResponseObject,
+} from './document.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import { EXAMPLE_REQUEST_ID, UPDATED_AT } from './examples.ts';
 import { schemaReference } from './schemas.ts';
@@ -44,7 +52,7 @@ export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
 ];
 
 /** The errors that any request with a token may cause. */
-export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
+const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   ...ERRORS_ANYWHERE,
   'unauthenticated',
   'access_denied',
@@ -53,8 +61,68 @@ export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   'unavailable',
 ];
 
+/** The errors of a path with an id. */
+export const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
+
+/** The errors of a request with a body. */
+export const BODY_ERRORS: readonly ErrorCode[] = [
+  'unsupported_content_type',
+  'empty_request_body',
+  'invalid_json',
+  'invalid_object',
+];
+
+/** What the operations on a collection and the actions state about themselves. */
+export interface Described extends Pick<
+  OperationObject,
+  'operationId' | 'summary' | 'description' | 'parameters'
+> {
+  readonly tag: string;
+  /** The right that a caller needs, besides a valid token. */
+  readonly right?: string | undefined;
+  readonly body: { readonly schemaName: string; readonly examples: Examples } | undefined;
+  readonly status: number;
+  readonly success: ResponseObject;
+  /** Whether a request with the `ETag` of the current state gets 304. */
+  readonly isConditional: boolean;
+  /** The errors, in addition to those of every request with a token. */
+  readonly errors: readonly ErrorCode[];
+  readonly ownErrors?: ErrorExamples;
+}
+
+/** Returns an operation that needs a token. The examples of its errors refer to `type`. */
+export function describeOperation(
+  settings: ApiSettings,
+  type: ResourceType,
+  { tag, right, body, status, success, isConditional, errors, ownErrors, ...described }: Described,
+): OperationObject {
+  const { operationId, summary, description, parameters = [] } = described;
+  const need = right === undefined ? 'Needs a valid token.' : `Needs the right \`${right}\`.`;
+  return {
+    operationId,
+    summary,
+    description: `${description}\n\n${need}`,
+    tags: [tag],
+    security: [{ token: [] }, { bearer: [] }],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: json(schemaReference(body.schemaName), body.examples),
+          },
+        }),
+    responses: {
+      [status]: success,
+      ...(isConditional ? { 304: notModified(settings) } : {}),
+      ...errorResponses(settings, type, [...ERRORS_WITH_TOKEN, ...errors], ownErrors),
+    },
+  };
+}
+
 /** Examples of errors, by code. */
-export type ErrorExamples = Readonly<Partial<Record<ErrorCode, ServiceError>>>;
+type ErrorExamples = Readonly<Partial<Record<ErrorCode, ServiceError>>>;
 
 /** Errors that close a connection before a request has an id. */
 const ERRORS_WITHOUT_ID: readonly ErrorCode[] = [
@@ -115,7 +183,7 @@ export function headers(
 }
 
 /** Returns the response to a request with the `ETag` of the current state. */
-export function notModified(settings: ApiSettings): ResponseObject {
+function notModified(settings: ApiSettings): ResponseObject {
   return {
     description: 'Nothing has changed since the response with this `ETag`.',
     headers: headers(settings, 'ETag'),
@@ -123,7 +191,7 @@ export function notModified(settings: ApiSettings): ResponseObject {
 }
 
 /** Returns a JSON body: its schema and its examples. */
-export function json(schema: JsonSchema, examples: Readonly<Record<string, Example>>): Content {
+export function json(schema: JsonSchema, examples: Examples): Content {
   return { 'application/json': { schema, examples } };
 }
 

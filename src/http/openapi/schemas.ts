@@ -17,7 +17,6 @@ import {
   UPDATED_AT,
 } from './examples.ts';
 import { referenceCondition, referenceMembers, referredFields } from './references.ts';
-import { withDefaultsInWords } from './request-schema.ts';
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
@@ -213,6 +212,31 @@ function creation(type: ResourceType, fields: Properties): JsonSchema {
     ...referenceCondition(type),
     additionalProperties: false,
   });
+}
+
+/**
+ * Returns the schema of a request body with its defaults in descriptions instead of `default`.
+ * Client generators treat a member with `default` as always present, and would require the member
+ * in requests.
+ */
+export function withDefaultsInWords(schema: JsonSchema): JsonSchema {
+  const { default: value, ...others } = schema;
+  const { description, items, properties } = schema;
+  const words = `Default: \`${JSON.stringify(value)}\`.`;
+  return {
+    ...others,
+    ...(Object.hasOwn(schema, 'default')
+      ? { description: description === undefined ? words : `${description} ${words}` }
+      : {}),
+    ...(items === undefined ? {} : { items: withDefaultsInWords(items) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, each]) => [name, withDefaultsInWords(each)]),
+          ),
+        }),
+  };
 }
 
 function page(type: ResourceType): JsonSchema {
