@@ -168,7 +168,6 @@ function beginning(prefix: string, words: readonly Word[]): readonly Word[] {
     .map(([word, about = '']) => [word, about.replaceAll(/\s+/g, ' ')]);
 }
 
-/** Returns the option of `command` that `word` sets to the next word. */
 function valueFlag(command: Command, word: string): Option | undefined {
   return command.options.find(
     ({ long, short, required, optional }) =>

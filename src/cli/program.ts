@@ -35,7 +35,6 @@ export async function runCommand(
   }
 }
 
-/** Creates the program with all commands and flags. */
 export async function createProgram(
   version: string,
   local: LocalCommands,

@@ -3,7 +3,6 @@ import { AUTH_METHODS } from '../domain/model/settings.ts';
 import { line, oneOrMore, path, policy, tokenText, url } from './kinds.ts';
 import { option } from './option.ts';
 
-/** The settings for Keystone. */
 const KEYSTONE = {
   url: option(url(), {
     meaning:
@@ -63,7 +62,6 @@ const KEYSTONE = {
   }),
 };
 
-/** The setting of the administrator token. */
 export const ADMIN_TOKEN = option(tokenText(), {
   reload: 'while set',
   secret: true,
@@ -71,7 +69,6 @@ export const ADMIN_TOKEN = option(tokenText(), {
     'An administrator token that is valid while it is configured, for containers and tests. If unset, the service creates a token at the first start. The service writes this token to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
 });
 
-/** The settings of authentication and authorisation. */
 export const AUTH_SECTIONS = {
   auth: {
     insufficientRightsStatus: option(enumeration([401, 403]), {

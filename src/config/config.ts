@@ -5,7 +5,6 @@ import { quotingProblem, readConfigFile } from './file.ts';
 import { defaultOf, mapOptions, valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
 
-/** An invalid configuration. `problems` lists all problems. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 

@@ -9,7 +9,6 @@ const RESERVED_FILES = 40;
 
 const KEYSTONE_CONNECTIONS = 32;
 
-/** The connection limits in force. */
 export interface EffectiveLimits {
   readonly maxConnections: number;
   /** Undefined if the service trusts a proxy, because many callers share the address of a proxy. */

@@ -5,7 +5,6 @@ import { yaml } from './file.ts';
 import { fileVariableOf, variableOf, type Option } from './option.ts';
 import { OPTIONS } from './options.ts';
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The value of a setting before it is parsed, and the name of its source in messages. */

@@ -37,7 +37,6 @@ function matching(values: string, expression: RegExp, hint?: string): Kind<strin
   return textOf(values, (value) => (expression.test(value) ? value : undefined), hint);
 }
 
-/** A short line of text. */
 export function line(): Kind<string> {
   return matching('1 to 255 characters without control characters', /^\P{Cc}{1,255}$/u);
 }
@@ -58,7 +57,6 @@ export function tokenText(): Kind<string> {
   return matching(values, /^[\x21-\x7e]{32,512}$/, '. Create one with: openssl rand -hex 32');
 }
 
-/** The text of a master key file. */
 export function masterKeys(): Kind<string> {
   const values = 'a master key';
   const hint = '. Create one with: tsigil encryption new-master-key --file FILE';
@@ -74,7 +72,6 @@ export function path(): Kind<string> {
   return { ...kind, schema: { ...kind.schema, format: PATH_FORMAT } };
 }
 
-/** An address to listen on. */
 export function address(): Kind<string> {
   return textOf('`host:port`', (value) => {
     const port = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(value)?.[1];
@@ -124,7 +121,6 @@ export function network(): Kind<string> {
   );
 }
 
-/** The URL of a database. */
 export function databaseUrl(): Kind<string> {
   const values = '`sqlite:PATH` or `postgres://USER@HOST/NAME`';
   return textOf(values, (value) => (parseDatabaseUrl(value) === undefined ? undefined : value));

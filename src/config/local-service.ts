@@ -7,7 +7,6 @@ import type { Environment } from './environment.ts';
 import { variableOf } from './option.ts';
 import { OPTIONS, type Config } from './options.ts';
 
-/** A service on this machine, as its configuration describes it. */
 export interface LocalService {
   readonly url: string;
   /** The file in which the service stores its first token. */
@@ -33,7 +32,6 @@ const INSTALLATION: Installation = {
 /** The token file of a service that was started in this folder with the default configuration. */
 const TOKEN_FILE_HERE = 'var/admin.token';
 
-/** The variables that determine the address of a service and its folder. */
 const VARIABLES = variablesOf('database', 'listen');
 
 /** The variables of an installed service that determine its address and its folder. */

@@ -27,7 +27,6 @@ function nameServers() {
   return { ...kind, schema: { ...kind.schema, description: 'a list of name servers' } };
 }
 
-/** The settings for the delivery of keys to name servers. */
 export const DELIVERY_SECTIONS = {
   nameServers: option(nameServers(), {
     secret: true,

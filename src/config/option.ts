@@ -28,12 +28,10 @@ export interface Definition<T = unknown> {
  */
 export type Reload = 'yes' | 'while set' | 'no';
 
-/** Settings and nested sections by name. */
 export interface Section {
   readonly [name: string]: Definition | Section;
 }
 
-/** The type of the values of a section. */
 export type ValuesOf<S> = {
   readonly [Name in keyof S]: S[Name] extends Definition<infer T> ? T : ValuesOf<S[Name]>;
 };
@@ -146,7 +144,6 @@ function isDefinition(node: Definition | Section): node is Definition {
 export const COMPATIBILITIES = ['none', 'designate'] as const;
 export type Compatibility = (typeof COMPATIBILITIES)[number];
 
-/** Returns the value of a setting that is not set. */
 export function defaultOf<T>(option: Definition<T>, compatibility: Compatibility): T {
   return compatibility === 'designate' ? (option.designate ?? option.default) : option.default;
 }

@@ -173,7 +173,6 @@ export type Config = ValuesOf<typeof TABLE>;
 /** All settings, in the order of the documentation. */
 export const OPTIONS = listOptions(TABLE);
 
-/** Returns the value of the setting whose dotted key is `key`. */
 export function valueAt(config: Config, key: string): unknown {
   return key
     .split('.')

@@ -45,7 +45,6 @@ function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): voi
   reply.header(WARNING_HEADER, warnings.map((each) => JSON.stringify(each)).join(', '));
 }
 
-/** Serves the collection of `type` under `/v2`. */
 export function addCollection(
   app: FastifyInstance,
   type: ResourceType,

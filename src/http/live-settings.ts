@@ -1,20 +1,17 @@
 import type { ActionDependencies } from '../domain/actions/action.ts';
-import { createMetricsCheck, type MetricsAccess } from './metrics-route.ts';
+import { createMetricsCheck, type MetricsAccess } from './operator-routes.ts';
 import type { RequestSettings } from './request/guard.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
 
 /** The settings of the HTTP server that may change while it runs. */
 export interface LiveSettings {
   readonly dependencies: ActionDependencies;
-  /** The rate limit of each caller. */
   readonly rateLimit: RateLimit;
-  /** The rate limit of each address, for requests without a valid token. */
   readonly addressRateLimit: RateLimit;
   readonly allowedOrigins: readonly string[];
   readonly metricsAccess: MetricsAccess;
 }
 
-/** The current settings. */
 export interface CurrentSettings {
   /** Returns the settings for a request that begins now. */
   current(): RequestSettings;

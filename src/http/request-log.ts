@@ -15,11 +15,9 @@ export interface Log {
 export interface RequestLogSettings {
   readonly log: Log;
   readonly metrics: Metrics;
-  /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
 }
 
-/** A finished request, and its duration in milliseconds. */
 interface CompletedRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -33,7 +31,6 @@ declare module 'fastify' {
   }
 }
 
-/** The log and the counter of requests. */
 export interface RequestLog {
   /** Stores when a request began. Call it before any other work for the request. */
   begin(request: FastifyRequest): void;

@@ -9,7 +9,6 @@ export interface ResourceWriter {
   write(resource: Resource, collectionUrl: string): string;
   /** Returns one resource. The members in `further` follow all other members. */
   writeWith(resource: Resource, collectionUrl: string, further: readonly string[]): string;
-  /** Returns an array of resources. */
   writeList(resources: readonly Resource[], collectionUrl: string): string;
 }
 

@@ -18,7 +18,6 @@ export type RecordSecretReads = (
 
 const MAX_IDS = 100;
 
-/** Returns a function that records reads of the secrets of a type. */
 export function secretReadsOf(type: ResourceType): RecordSecretReads {
   if (secretFields(type).length === 0) return () => undefined;
   const actions = { get: `${type.collection}:get`, list: `${type.collection}:list` };

@@ -15,12 +15,11 @@ import { errorResponse, toServiceError, type ErrorResponseSettings } from './req
 import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
 import { createLineSender } from './long-responses.ts';
 import type { Metrics } from './metrics/metrics.ts';
-import { addMetrics } from './metrics-route.ts';
+import { addMetrics, addProbes } from './operator-routes.ts';
 import { addDocuments } from './docs/documents.ts';
 import { createNodeServer, type NodeServerSettings } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
 import { createResponseBatches } from './connection/response-batches.ts';
-import { addProbes } from './probes.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { prepareRoutes, routeOf } from './request/routes.ts';
@@ -37,7 +36,6 @@ export interface ServerOptions
   readonly readMetrics: (() => Promise<string>) | undefined;
   readonly log: Log;
   readonly version: string;
-  /** The URL of the folder with the guides. */
   readonly guides: string;
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
@@ -51,14 +49,11 @@ const RECORDED_STATUSES: readonly number[] = [403, 409, 422];
 
 const NO_QUERY = Object.freeze({});
 
-/** The HTTP server, ready to listen. */
 export interface HttpServer {
   readonly app: FastifyInstance;
-  /** Changes settings for all later requests. */
   change(settings: LiveSettings): void;
 }
 
-/** Returns the HTTP server. */
 export function createServer(options: ServerOptions): HttpServer {
   const { dependencies, log, metrics } = options;
   const sendError = (

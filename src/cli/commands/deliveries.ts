@@ -11,7 +11,6 @@ import type { Terminal } from '../output/terminal.ts';
 import { callFor, type Connection } from '../service/client.ts';
 import type { Item } from '../service/resource-requests.ts';
 
-/** The columns of a key's deliveries. */
 export const DELIVERY_COLUMNS = ['name_server', 'state', 'verified_at', 'error'];
 
 /** The maximum wait of the service before it responds, in seconds. Requests may take longer. */
@@ -25,7 +24,6 @@ const MAX_WAIT_MS = 60_000;
  */
 const INTERVAL_MS = 500;
 
-/** The deliveries of a key to its name servers. */
 export interface Deliveries {
   readonly rows: readonly Item[];
   readonly isDelivered: boolean;

@@ -16,7 +16,6 @@ import { findPath, withHints } from '../service/resource-requests.ts';
 
 type Flags = ConnectionFlags & OutputFlags;
 
-/** Adds the command that shows on which name servers a key works. */
 export function addKeyStatus(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('status')
@@ -43,7 +42,6 @@ export function addKeyStatus(parent: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Adds the command that checks the requirements for delivery to a name server. */
 export function addServerCheck(parent: Command, terminal: Terminal): void {
   const columns = ['requirement', 'ok', 'problem', 'hint'];
   const command = parent
@@ -119,7 +117,6 @@ export function addKeyRemoval(parent: Command, terminal: Terminal): void {
   addExamples(withConnectionFlags(command), ['tsigil nameserver remove-key ns4 former-key']);
 }
 
-/** Adds the commands for the delivery of keys to all name servers. */
 export function addDeliveryCommands(program: Command, terminal: Terminal): void {
   const parent = program
     .command('delivery', { hidden: true })

@@ -14,7 +14,6 @@ import { callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import type { Ask, LocalCommands } from './local-commands.ts';
 
-/** The commands that send one request and print the encryption status. */
 const REQUESTS = {
   status:
     'print the keys that encrypt secrets, and how many secrets each encrypts; exit with 1 if secrets are in clear text',
@@ -22,7 +21,6 @@ const REQUESTS = {
   'rotate-master-key': 'encrypt the data keys with the first key in the master key file',
 };
 
-/** Adds the commands for the encryption of secrets. */
 export function addEncryptionCommands(
   program: Command,
   local: LocalCommands,

@@ -23,7 +23,6 @@ export interface LocalCommands {
    */
   restore(config: string | undefined, source: string, revive: boolean, ask: Ask): Promise<string>;
   migrate(config: string | undefined): Promise<void>;
-  /** Adds a master key to a file, and returns its id. */
   newMasterKey(file: string): Promise<string>;
   /**
    * Removes the remains of former secrets from the database, after `ask` confirms. Returns the text
@@ -50,7 +49,6 @@ export interface LocalCommands {
   ): Promise<void>;
 }
 
-/** Adds the commands that run and maintain the service. */
 export function addLocalCommands(program: Command, local: LocalCommands, terminal: Terminal): void {
   const config = () =>
     new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG');

@@ -19,7 +19,6 @@ import {
   type Flags,
 } from './resource-verb.ts';
 
-/** Adds the command that creates a resource. */
 export function addCreate(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type, nameIsArgument = false } = resource;
   const shownOnce = Object.keys(type.shownOnce ?? {});

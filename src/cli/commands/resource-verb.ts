@@ -16,7 +16,6 @@ import { hideSecret } from '../flags/secret-flags.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** The flags of a command about a resource type. */
 export type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
 
 const ALIASES: Readonly<Partial<Record<Verb, string>>> = {
@@ -70,7 +69,6 @@ export function print(
   printItem(terminal, hideSecret(type, item, flags), columns, flags);
 }
 
-/** Returns the flags with which a verb refers to other resources. */
 export function referenceOptionsOf(
   { type, referenceVerbs }: ResourceCommand,
   verb: Verb,

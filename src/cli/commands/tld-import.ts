@@ -43,7 +43,6 @@ type Flags = ConnectionFlags &
 
 const COUNTED = ['added', 'unchanged', 'updated', 'removed', 'refused'] as const;
 
-/** The arguments of an import. */
 interface Import {
   readonly connection: Connection;
   readonly list: TldList;
@@ -52,7 +51,6 @@ interface Import {
   readonly confirm: Confirm;
 }
 
-/** Adds `import` to the commands for top-level domains. */
 export function addTldImport(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('import')
@@ -247,7 +245,6 @@ function countOf({ entries, refused }: TldList): number {
   return entries.length + refused.length;
 }
 
-/** Creates a report with the lines of the list that cannot be imported. */
 function startReport({ refused }: TldList): Report {
   const report = createReport();
   for (const { line, text, reason } of refused)

@@ -6,13 +6,11 @@ import { FORMATS, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** The flags that select the project of a request. */
 export interface ProjectFlags {
   readonly allProjects?: boolean;
   readonly sudoProjectId?: string;
 }
 
-/** Adds the flags that select a service and a token. */
 export function withConnectionFlags(command: Command): Command {
   return command
     .optionsGroup('Connection:')
@@ -72,7 +70,6 @@ export function withProjectFlags(command: Command, allProjects: boolean): Comman
   return command.option('--sudo-project-id <id>', 'act on behalf of the project with this id');
 }
 
-/** Adds the flags for output. */
 export function withOutputFlags(command: Command): Command {
   return command
     .optionsGroup('Output:')
@@ -89,7 +86,6 @@ export function withOutputFlags(command: Command): Command {
     );
 }
 
-/** Returns the connection and the project that the flags select. Throws `CommandError`. */
 export async function connect(
   flags: ConnectionFlags & ProjectFlags,
   { environment, err, findService }: Terminal,
@@ -125,13 +121,11 @@ export function checkColumns({ column = [] }: OutputFlags, columns: readonly str
     );
 }
 
-/** Collects the values of a repeatable flag. Throws `InvalidArgumentError` for an empty value. */
 export function collect(value: string, earlier: string[] | undefined): string[] {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return [...(earlier ?? []), value];
 }
 
-/** Returns the value of `--limit`. Throws `InvalidArgumentError`. */
 export function readLimit(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError('It must be a whole number above 0.');

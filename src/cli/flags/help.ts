@@ -20,7 +20,6 @@ export function addExamples(command: Command, examples: readonly (string | Examp
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
-/** Returns the examples of a command. */
 export function examplesOf(command: Command): readonly Example[] {
   return EXAMPLES.get(command) ?? [];
 }
@@ -42,7 +41,6 @@ export function commandsBelow(
     });
 }
 
-/** Returns the options of a command, including `--help`. */
 export function optionsOf(command: Command): readonly Option[] {
   return command.createHelp().visibleOptions(command);
 }

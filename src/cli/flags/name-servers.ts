@@ -28,7 +28,6 @@ function readServer(text: string): NameServer {
   return { host, port: Number(port) };
 }
 
-/** Reads the name of a zone. Throws `InvalidArgumentError`. */
 export function readZone(text: string): string {
   const name = text === '.' ? text : absoluteAsciiName(text);
   if (name !== '.' && !isAbsoluteName(name))

@@ -21,7 +21,6 @@ export function referenceOptions(type: ResourceType, purpose: string): Option[] 
   );
 }
 
-/** Returns whether `flags` name a resource to which resources of `type` refer. */
 export function hasReferences(
   type: ResourceType,
   flags: Readonly<Record<string, unknown>>,

@@ -85,7 +85,6 @@ export function readFields(
   );
 }
 
-/** Returns the flags for the filters and computed filters of a list. */
 export function filterOptions(resource: ResourceCommand): Option[] {
   const { type } = resource;
   const filters = Object.entries(type.filters).map(([name, form]) => {
@@ -141,7 +140,6 @@ export function readFilters(
   return [...times, ...others];
 }
 
-/** Returns the flag that sorts a list. */
 export function sortOption({ type, sort = COMMON_SORT_KEYS[0] }: ResourceCommand): Option {
   const keys = Object.keys(sortFields(type)).join(', ');
   return new Option(
@@ -179,7 +177,6 @@ function longFlag({ flags }: ResourceCommand, name: string): string {
   return flags?.[name]?.flag.split(' ')[0] ?? `--${dashed(name)}`;
 }
 
-/** Returns the name under which commander stores the flag of a field or filter. */
 function attributeOf(resource: ResourceCommand, name: string): string {
   return new Option(longFlag(resource, name)).attributeName();
 }
@@ -197,7 +194,6 @@ export function phrase(sentence: string): string {
   return /^[A-Z](?![A-Z])/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }
 
-/** Returns the type of a JSON Schema, without null. */
 function typeOf(schema: JsonSchema): string {
   const { type } = schema;
   return String(Array.isArray(type) ? type.find((each) => each !== 'null') : type);
@@ -229,7 +225,6 @@ function emptyValue(schema: JsonSchema): unknown {
   return { array: [], object: {} }[typeOf(schema)];
 }
 
-/** Returns the values of a repeatable flag. */
 function listOf(given: unknown): string[] {
   return Array.isArray(given) ? given.map(String) : [];
 }

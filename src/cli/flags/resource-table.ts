@@ -4,21 +4,19 @@ import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 import { token } from '../../domain/resources/token.ts';
-import { ALGORITHM_NAMES } from '../../domain/dns/algorithms.ts';
+import { ALGORITHM_NAMES, type AlgorithmName } from '../../domain/dns/algorithms.ts';
 import { generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Format } from '../output/output.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Example } from './help.ts';
-import { completeKey, DEFAULT_ALGORITHM } from './key-defaults.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
 import { TOKEN_FLAGS, type FieldFlag } from './token-flags.ts';
 
-/** The verbs of the commands for resources. */
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** The properties of a resource type on the command line. */
 export interface ResourceCommand {
   readonly type: ResourceType;
   /** The columns of a list in a format for programs, such as `csv`. */
@@ -35,7 +33,6 @@ export interface ResourceCommand {
    * The verbs whose flags can name another resource, with the beginning of the flags' descriptions.
    */
   readonly referenceVerbs?: Readonly<Partial<Record<Verb, string>>>;
-  /** Returns a new secret for a resource with these members. */
   newSecret?(members: Item): string;
   /** Returns the commands to run after the secret of a resource was set. */
   nextSteps?(item: Item): readonly string[];
@@ -48,7 +45,6 @@ export interface ResourceCommand {
    * `--wait`.
    */
   readonly isDelivered?: boolean;
-  /** The plural noun in the list of commands. */
   readonly plural: string;
   /** The sort key of lists without `--sort`, if it differs from the service's default. */
   readonly sort?: string;
@@ -66,7 +62,6 @@ export function columnsOf(type: ResourceType): string[] {
   );
 }
 
-/** The options that determine the columns of a list. */
 export interface ListColumnFlags {
   readonly allProjects?: boolean;
   readonly format?: Format | undefined;
@@ -90,13 +85,31 @@ export function listColumns(
   );
 }
 
-/** Returns text as one word of a shell command. */
 function shellWord(text: unknown): string {
   const word = String(text);
   return /^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The resource types that have commands. */
+/** The algorithm of a new key if the flags contain none. */
+const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
+
+/**
+ * Returns the members of a new key with defaults. Without a pool or a zone, the key applies to the
+ * default pool. Throws `CommandError` if the scope is ZONE and the zone is missing.
+ */
+function completeKey(
+  members: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { scope = 'POOL', resource_id: id } = members;
+  if (scope === 'ZONE' && id === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      'The zone is missing: a key with scope ZONE applies to one zone',
+      'Add --zone with the name of the zone, or --resource-id.',
+    );
+  return { algorithm: DEFAULT_ALGORITHM, ...members, scope, resource_id: id ?? DEFAULT_POOL_ID };
+}
+
 export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: tld,

@@ -31,7 +31,6 @@ export function secretOptions(type: ResourceType, creating: boolean): Option[] {
   ];
 }
 
-/** Returns the flag that shows secrets in output. */
 export function revealOptions(type: ResourceType): Option[] {
   const name = secretField(type);
   return name === undefined

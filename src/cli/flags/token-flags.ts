@@ -22,7 +22,6 @@ export interface FieldFlag {
   readonly refersTo?: ResourceType;
 }
 
-/** The flags of tokens whose names differ from those of their fields, by field. */
 export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
   roles: {
     flag: '--role <role...>',

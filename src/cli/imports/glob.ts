@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../net/faults.ts';
 
-/** Returns whether a path contains a glob character: `*`, `?` or `[`. */
 export function isPattern(path: string): boolean {
   return /[*?[]/.test(path);
 }

@@ -17,9 +17,7 @@ import { expandBraces, isPattern, matchingPaths } from './glob.ts';
  */
 const MAX_FILES = 1000;
 
-/** An included file that was not read. */
 export interface UnreadFile {
-  /** The file and the line of the include statement. */
   readonly place: string;
   readonly problem: string;
 }
@@ -27,7 +25,6 @@ export interface UnreadFile {
 /** A reader of included files for a parser. */
 export interface IncludeReader {
   readonly include: ReadIncluded;
-  /** The included files that were not read. */
   readonly unread: readonly UnreadFile[];
 }
 

@@ -13,7 +13,6 @@ import { readText } from '../service/input.ts';
 import { createIncludeReader, type UnreadFile } from './include-files.ts';
 import type { FoundKey } from './key-import.ts';
 
-/** Returns the keys of a file and of the files that it includes. Throws `CommandError`. */
 export async function readKeyFile(
   file: string,
   format: string | undefined,

@@ -19,9 +19,7 @@ export interface FoundKey {
     { readonly key: Key } | { readonly problem: string } | { readonly leftOut: string };
 }
 
-/** The options of an import of keys. */
 export interface KeyImport {
-  /** The scope of new keys. */
   readonly scope: string;
   readonly resourceId: string;
   /** True to replace the algorithm and secret of existing keys. */
@@ -112,7 +110,6 @@ export async function performImport(
   return steps.length;
 }
 
-/** The number of names that `describeReach` lists. */
 const SHOWN_NAMES = 10;
 
 /** Returns a sentence that states which zones the new keys of a pool will open. */

@@ -9,7 +9,6 @@ import type { FoundKey } from './key-import.ts';
 const HINT =
   'Check that the API is enabled (api=yes, webserver=yes) and permits this address (webserver-allow-from).';
 
-/** The list of keys, and a single key, in a PowerDNS response. */
 const KEYS = array(responseObject({ id: anyText() }), 0, Infinity);
 const KEY = responseObject({
   name: optional(anyText()),

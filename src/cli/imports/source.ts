@@ -8,14 +8,12 @@ import { createReport, type Report } from '../output/import-report.ts';
 import { copyResources } from './copy-resources.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** The flags that select the service to copy from. */
 export interface SourceFlags {
   readonly from?: string;
   readonly fromTokenFile?: string;
   readonly fromOsCloud?: string;
 }
 
-/** Adds the flags that select the service to copy from. */
 export function withSourceFlags(command: Command): Command {
   return command
     .option(
@@ -32,7 +30,6 @@ export function withSourceFlags(command: Command): Command {
     );
 }
 
-/** Returns true if a flag selects a service to copy from. */
 export function hasSource({ from, fromOsCloud }: SourceFlags): boolean {
   return from !== undefined || fromOsCloud !== undefined;
 }
@@ -52,7 +49,6 @@ export async function copyFromSource(
   conclude(report, flags.dryRun === true, terminal);
 }
 
-/** Prints the counts of a report. Throws `CommandError` if an item failed. */
 export function conclude(report: Report, dryRun: boolean, { out }: Terminal): void {
   const summary = `${report.summary()}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
   if (!report.isClean()) throw new CommandError(EXIT.refused, summary);

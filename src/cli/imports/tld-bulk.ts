@@ -67,7 +67,6 @@ function addOutcomes(
   for (const { name } of removed) report.add('removed', name);
 }
 
-/** Returns the entries that the service refused, with their problems. */
 function refusedEntries(entries: readonly ListEntry[], error: unknown): Map<ListEntry, string[]> {
   const refused = new Map<ListEntry, string[]>();
   const problems = error instanceof CommandError ? error.problems : [];

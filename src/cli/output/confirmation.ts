@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { CommandError, EXIT } from './command-error.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The flag that confirms a destructive command in advance. */
 export interface ConfirmationFlags {
   readonly yes?: boolean;
 }

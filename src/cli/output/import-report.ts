@@ -33,7 +33,6 @@ export interface Report {
    */
   summary(outcomes?: readonly Outcome[]): string;
   count(outcome: Outcome): number;
-  /** Returns true if no item failed. */
   isClean(): boolean;
   /** Returns a line for each change: `+ name`, `~ name`, `- name`. */
   changes(): string;

@@ -3,7 +3,6 @@ import { formatYaml } from './yaml.ts';
 import { drawTable } from './table.ts';
 import { textStyleOf, type Terminal, type TextStyle } from './terminal.ts';
 
-/** The output formats. */
 export const FORMATS = ['table', 'json', 'yaml', 'csv', 'value'] as const;
 export type Format = (typeof FORMATS)[number];
 
@@ -16,7 +15,6 @@ export interface OutputFlags {
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Formats items as text, one row for each. */
 export function formatList(
   items: readonly Item[],
   columns: readonly string[],
@@ -47,7 +45,6 @@ export function formatList(
   }
 }
 
-/** Formats one item as text, one line for each field. */
 export function formatItem(
   item: Item,
   columns: readonly string[],
@@ -68,7 +65,6 @@ export function formatItem(
   }
 }
 
-/** Prints a list in the format that the flags select. */
 export function printList(
   { out, environment }: Terminal,
   items: readonly Item[],
@@ -78,7 +74,6 @@ export function printList(
   out.write(formatList(items, columns, flags, textStyleOf(out, environment)));
 }
 
-/** Prints one item in the format that the flags select. */
 export function printItem(
   { out, environment }: Terminal,
   item: Item,

@@ -1,9 +1,7 @@
 import type { Stream } from './terminal.ts';
 import { displayWidth } from './table.ts';
 
-/** A progress bar. */
 export interface Progress {
-  /** Counts `count` more items as done. */
   advance(count: number): void;
   /** Removes the bar, so that the next output begins on an empty line. */
   stop(): void;

@@ -43,12 +43,9 @@ function assertReplaceable(path: string): void {
   );
 }
 
-/** A file that is written piece by piece. */
 export interface OpenedFile {
   write(text: string): void;
-  /** Closes the file, and renames it to its final name. */
   close(): void;
-  /** Deletes the unfinished file. */
   discard(): void;
 }
 
@@ -85,7 +82,6 @@ export function createFile(path: string, overwrite: boolean): OpenedFile {
   };
 }
 
-/** Returns the error for a file that exists and must not be replaced. */
 export function fileExists(path: string, cause?: unknown): CommandError {
   return new CommandError(
     EXIT.usage,

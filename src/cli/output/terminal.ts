@@ -1,7 +1,5 @@
-/** An output stream: a terminal, a pipe or a file. */
 export interface Stream {
   readonly isTTY?: boolean;
-  /** The width of the terminal. */
   readonly columns?: number;
   write(text: string): unknown;
 }
@@ -28,7 +26,6 @@ export interface Terminal {
   readonly onInterrupt: (stop: () => void) => () => void;
 }
 
-/** The style of text on a stream. */
 export interface TextStyle {
   /** True on a terminal, where tables have borders. */
   readonly decorated: boolean;

@@ -4,7 +4,6 @@ import { parseJson, type HttpRequest, type HttpResponse, type Trust } from '../.
 import { CommandError, EXIT, type MemberProblem } from '../output/command-error.ts';
 import { openRequest, sendRequest, type ServerDescription } from './send-request.ts';
 
-/** The URL of a service, and the credentials for it. */
 export interface Connection {
   /** The URL without a final slash and without `/v2`. */
   readonly url: string;
@@ -13,7 +12,6 @@ export interface Connection {
   readonly trust?: Trust;
   /** The time limit of each request. The default is 30 s. */
   readonly timeoutSeconds?: number;
-  /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The name of the stored profile that provides the token. */
   readonly profile?: string;
@@ -21,12 +19,10 @@ export interface Connection {
   warn?(message: string): void;
 }
 
-/** The hint for a response that is not from the service. */
 const OTHER_PROGRAM = 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
 
 type Content = Readonly<Record<string, unknown>>;
 
-/** A successful response. */
 export interface Success {
   /** The JSON body, empty for 204. */
   readonly content: Content;

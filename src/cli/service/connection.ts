@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
 import { readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
 import type { Trust } from '../../net/http.ts';
@@ -7,9 +9,7 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import { readCertificates } from './input.ts';
 import { signIn } from './keystone.ts';
 import { profileNamed, readProfiles, type Profile } from './profiles.ts';
-import { systemCertificates } from './trust.ts';
 
-/** The flags that select a service and a token. */
 export interface ConnectionFlags {
   readonly url?: string;
   readonly tokenFile?: string;
@@ -242,4 +242,32 @@ export function checkToken(token: string, source: string): string {
     EXIT.usage,
     `${source} has no valid token. Use one line of printable ASCII characters without blanks.`,
   );
+}
+
+/** The files in which systems store trusted certificates. OpenSSL and Go read the same files. */
+const SYSTEM_FILES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+
+/**
+ * Returns the certificates that Node.js and this system trust, in PEM. `SSL_CERT_FILE` replaces the
+ * file of the system, and `NODE_EXTRA_CA_CERTS` adds another file. Ignores files that cannot be
+ * read.
+ */
+function systemCertificates(environment: NodeJS.ProcessEnv): string {
+  const system = environment.SSL_CERT_FILE || SYSTEM_FILES.find((path) => existsSync(path));
+  const files = [system, environment.NODE_EXTRA_CA_CERTS].map(readOptional);
+  return [...rootCertificates, ...files].join('\n');
+}
+
+function readOptional(path: string | undefined): string {
+  try {
+    return path ? readWholeFile(path).toString() : '';
+  } catch {
+    return '';
+  }
 }

@@ -12,13 +12,11 @@ import {
   type Item,
 } from './resource-requests.ts';
 
-/** A key, and the pool or zone to which it applies. */
 export interface ServiceKey extends Key {
   readonly scope: string;
   readonly resourceId: string;
 }
 
-/** The flags that select keys without ids or names. */
 export interface KeySelection {
   readonly all?: boolean;
   readonly pool?: string;
@@ -61,7 +59,6 @@ export async function selectKeys(
   );
 }
 
-/** Returns the key with this id or name. Throws `CommandError`. */
 async function getKey(connection: Connection, idOrName: string): Promise<ServiceKey> {
   return keyOf(
     await withHints(tsigkey, async () =>

@@ -15,9 +15,7 @@ export interface Profile {
   readonly cacert?: string | undefined;
 }
 
-/** The stored profiles. */
 export interface Profiles {
-  /** The name of the profile that commands use by default. */
   readonly current: string | undefined;
   readonly profiles: Readonly<Record<string, Profile>>;
 }

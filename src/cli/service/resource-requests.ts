@@ -5,7 +5,6 @@ import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { call, type Connection } from './client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 
-/** A resource as the service returns it. */
 export type Item = Readonly<Record<string, unknown>>;
 
 type Parameters = readonly (readonly [name: string, value: string])[];
@@ -35,7 +34,6 @@ export async function listItems(
   return items.slice(0, limit);
 }
 
-/** Returns the resources on a page of a list. */
 export function itemsOf(page: Item, collection: string): Item[] {
   const items = page[collection];
   return Array.isArray(items) ? items.filter(isObject) : [];
@@ -66,7 +64,6 @@ export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
 }
 
-/** Returns a connection whose requests cover the resources of all projects. */
 export function inAllProjects(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'x-auth-all-projects': 'true' } };
 }

@@ -9,7 +9,6 @@ import {
 } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 
-/** The description of a server in messages. */
 export interface ServerDescription {
   /** For example, `The identity service 'https://…'`. */
   readonly name: string;

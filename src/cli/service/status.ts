@@ -12,7 +12,6 @@ import { call, type Connection } from './client.ts';
 import { inAllProjects, listItems, withoutSecrets } from './resource-requests.ts';
 import { sendRequest } from './send-request.ts';
 
-/** The state of a service. */
 export interface ServiceStatus {
   /** The version, the state of the database, and the number of resources of each collection. */
   readonly item: Readonly<Record<string, unknown>>;
@@ -61,7 +60,6 @@ export async function readStatus(connection: Connection): Promise<ServiceStatus>
   return { item: { ...known, database: 'available', ...counts }, warnings };
 }
 
-/** Returns a warning for each name server whose delivery is held. */
 async function heldServers(connection: Connection): Promise<string[]> {
   try {
     const servers = await listItems(connection, nameServer, [['limit', 'max']], MAX_LIMIT);
@@ -111,7 +109,6 @@ async function countAll(
   }
 }
 
-/** Returns the total count of a type whose resources belong to projects. */
 async function countOwned(connection: Connection, type: ResourceType): Promise<Count> {
   const { metadata } = await call(connection, 'GET', `/v2/${type.collection}?limit=1`);
   const total = isObject(metadata) ? metadata.total_count : undefined;
@@ -130,7 +127,6 @@ function countListed(connection: Connection, type: ResourceType): Promise<Count>
   });
 }
 
-/** Counts the resources to which a computed filter applies. */
 function countOf(connection: Connection, type: ResourceType, filter: string): Promise<Count> {
   return permitted(async () => {
     const { length } = await listItems(

@@ -1,12 +1,10 @@
 import { asciiForm, linesOf, type ListEntry, type RefusedLine, type TldList } from './list.ts';
 
-/** The parts of the Public Suffix List that a caller can select. */
 export const SECTIONS = ['icann', 'private', 'all'] as const;
 
 /** How to handle a rule such as `*.ck`, which a TLD entry cannot express. */
 export const WILDCARD_CHOICES = ['parent', 'skip', 'refuse'] as const;
 
-/** The selection of rules to import from a Public Suffix List. */
 export interface PublicSuffixOptions {
   readonly section: (typeof SECTIONS)[number];
   readonly wildcards: (typeof WILDCARD_CHOICES)[number];

@@ -1,9 +1,8 @@
+import { withoutFinalDot } from '../../domain/text/dns-name.ts';
 import { readDesignateCsv } from './designate-csv.ts';
-import { withoutRepeats, type ListEntry, type TldList } from './list.ts';
-import { readIanaList, readPlainList } from './plain.ts';
+import { asciiForm, linesOf, withoutRepeats, type ListEntry, type TldList } from './list.ts';
 import { readPublicSuffixList, type PublicSuffixOptions } from './public-suffix.ts';
 
-/** The formats of lists of top-level domains. */
 export const LIST_FORMATS = ['csv', 'iana', 'psl', 'plain'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 
@@ -47,10 +46,36 @@ function withoutOverlong(list: TldList): TldList {
   };
 }
 
-/** Returns the format that `text` appears to have. */
 export function detectFormat(text: string, delimiter: string): ListFormat {
   if (/^\s*# Version \d+, Last Updated /.test(text)) return 'iana';
   if (/^\/\/|^\*\.|^!/m.test(text)) return 'psl';
   const lines = text.replaceAll(/^[^\S\r\n]*#.*|\s#.*$/gm, '').split(/[\r\n]+/);
   return lines.some((line) => line.includes(delimiter) || line.startsWith('"')) ? 'csv' : 'plain';
+}
+
+/**
+ * Reads a list with one name on each line. Ignores blanks around a name, and a period before or
+ * after the name. Also ignores comments: `#` or `//` at the beginning of a line, and ` #` after a
+ * name. Names keep their case and become A-labels.
+ */
+function readPlainList(text: string): TldList {
+  const entries = linesOf(text).flatMap(({ number, text: line }) => {
+    const word = line.replace(/^\s*(?:#|\/\/).*|\s#.*$/, '').trim();
+    return word === ''
+      ? []
+      : [{ line: number, name: asciiForm(withoutFinalDot(word.replace(/^\./, ''))) }];
+  });
+  return { entries, refused: [], leftOut: 0 };
+}
+
+/**
+ * Reads IANA's list of top-level domains (tlds-alpha-by-domain.txt): a comment line, then one name
+ * in upper case on each line. Names become lower case.
+ */
+function readIanaList(text: string): TldList {
+  const { entries, ...rest } = readPlainList(text);
+  return {
+    ...rest,
+    entries: entries.map((entry) => ({ ...entry, name: entry.name.toLowerCase() })),
+  };
 }

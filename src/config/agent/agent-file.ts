@@ -21,7 +21,6 @@ const AGENT_FILE = object({
   onDrift: withDefault(enumeration(['repair', 'report']), 'repair'),
 });
 
-/** The configuration of an agent. */
 export type AgentConfig = ValueOf<typeof AGENT_FILE>;
 
 /**

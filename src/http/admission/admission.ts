@@ -9,9 +9,7 @@ import { signedIn } from '../request/guard.ts';
 import { forRoutesWithBodies } from '../request/routes.ts';
 import { createFairTurns } from './fair-turns.ts';
 
-/** The limits within which callers share one process. */
 export interface AdmissionLimits {
-  /** The maximum number of bytes of large request bodies in memory. */
   readonly maxBodyBytesInFlight: number;
   /**
    * The maximum body size of any route. The bytes for bodies and each caller's share are at least
@@ -61,7 +59,6 @@ declare module 'fastify' {
   }
 }
 
-/** The admission of requests to the event loop, the memory and the database. */
 export interface Admission {
   /**
    * Calls `enter` when the request's owner is next, or `refuse` if the caller has disconnected

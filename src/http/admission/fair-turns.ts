@@ -9,7 +9,6 @@ const ACCEPTING_MS = 20;
 
 const STARTS_PER_TURN = 32;
 
-/** The dependencies of fair turns. */
 export interface Turns {
   /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;

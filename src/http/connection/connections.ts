@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import type { Metrics } from '../metrics/metrics.ts';
 import { addressGroup, withoutMapping } from './client-address.ts';
 
-/** Limits on the connections of a server. */
 export interface ConnectionLimits {
   readonly maxConnections: number;
   /** The limit for one IPv4 address or one IPv6 /64. Undefined for no limit. */
@@ -15,7 +14,6 @@ export interface ConnectionLimits {
 /** The reason why the service closed an accepted connection. */
 export type CutOffReason = 'pipelining' | 'request_timeout' | 'tls_handshake' | 'unread_answer';
 
-/** The progress of responses on a connection. */
 interface Progress {
   sentBytes: number;
   /** The number of consecutive checks in which nothing was sent. */

@@ -5,7 +5,6 @@ import { closeGently, discardInput } from './closing.ts';
 
 const MAX_WAITING = { perConnection: 64, total: 4096 } as const;
 
-/** The requests of one connection. */
 interface Queue {
   readonly socket: Socket;
   /** The response to the request that was started last. */
@@ -20,7 +19,6 @@ interface Queue {
   refusal: string | undefined;
 }
 
-/** The requests of one server. */
 interface Order {
   readonly server: Server;
   readonly run: RequestListener;

@@ -3,7 +3,6 @@ import { asError } from '../../domain/model/errors.ts';
 /** The maximum age of a batch when a further response is added, in milliseconds. */
 const MAX_AGE_MS = 1;
 
-/** The dependencies of response batches. */
 export interface Batches {
   /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;

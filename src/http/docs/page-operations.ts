@@ -27,7 +27,6 @@ export interface PlacedOperation {
   readonly operation: OperationObject;
 }
 
-/** Returns an operation as a section of the page. */
 export function operationSection(document: ApiDocument, placed: PlacedOperation): Markup {
   const { path, method, operation } = placed;
   const id = operation.operationId;
@@ -86,7 +85,6 @@ function body(document: ApiDocument, { requestBody }: OperationObject): Part {
     : memberTable('Body', resolve(document, schema), 'required');
 }
 
-/** Returns the command and the response for each example of a request. */
 function examples(document: ApiDocument, placed: PlacedOperation): Part {
   const { operation } = placed;
   const requests = Object.entries(
@@ -175,7 +173,6 @@ export function responseTable(caption: string, rows: readonly (readonly Part[])[
   return table(caption, columns, rows, 'responses');
 }
 
-/** Returns the rows of one status. An error status has one row for each error type. */
 function responseRows(status: string, response: ResponseObject): Part[][] {
   if (Number(status) >= 400) return errorRows(response);
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
@@ -183,7 +180,6 @@ function responseRows(status: string, response: ResponseObject): Part[][] {
   return [[markup`<code>${status}</code>`, shown, inline(response.description)]];
 }
 
-/** Returns the status, type and cause of each error in `response`. */
 export function errorRows(response: ResponseObject): Part[][] {
   const examples = Object.values(
     response.content?.['application/json']?.examples ?? {},

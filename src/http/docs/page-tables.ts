@@ -30,7 +30,6 @@ export function table(
 <tbody role="rowgroup">${lines}</tbody></table>\n`;
 }
 
-/** The members that a table marks: required members in requests, optional members in responses. */
 type Marked = 'required' | 'optional';
 
 /** Returns a table of the members of an object, including the members of nested objects. */

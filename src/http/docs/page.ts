@@ -32,7 +32,6 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** One section of the page: its id, title and content. */
 interface Section {
   readonly id: string;
   readonly title: string;
@@ -143,7 +142,6 @@ function signingIn(document: ApiDocument): Part {
   ];
 }
 
-/** Returns the section of the parameters that paths share. */
 function requestContext(document: ApiDocument): Part {
   const common = Object.values(document.paths).flatMap(({ parameters = [] }) =>
     parameters

@@ -94,12 +94,10 @@ export const LIVE = {
   tsigil_database_up: { help: '1 if the database responds, 0 if not.', aggregator: 'min' },
 } as const;
 
-/** A gauge whose values are computed from the result of a database query. */
 export interface DatabaseGauge<T> {
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly string[];
-  /** Returns the value, or the labels and the value of each series of a gauge with labels. */
   valueOf(result: T): number | (readonly [labels: Record<string, string>, value: number])[];
 }
 
@@ -121,9 +119,7 @@ export const ENCRYPTION_GAUGES: readonly DatabaseGauge<EncryptionStatus>[] = [
   },
 ];
 
-/** The state of the audit trail in the database. */
 export interface TrailState {
-  /** The number of records without a batch. */
   readonly unsealed: number;
   /** The time of the oldest record without a batch, in the timestamp format of the API. */
   readonly oldest: string | undefined;

@@ -33,7 +33,6 @@ export interface Metrics {
    * a request, which would make a series for each.
    */
   note<N extends keyof Counted>(name: N, value?: number, labels?: Labels<N>): void;
-  /** Lets each scrape read a value of the process. */
   live(name: keyof typeof LIVE, read: () => number | Promise<number>): void;
 }
 
@@ -122,7 +121,6 @@ export function addDatabaseGauges<T>(
     });
 }
 
-/** Adds the gauges of all name servers. */
 export function addNameServerGauges(
   metrics: Metrics,
   store: Store,
@@ -137,7 +135,6 @@ export function addNameServerGauges(
   addDatabaseGauges(metrics, readServers, NAME_SERVER_GAUGES);
 }
 
-/** The members of a pass's result that the metrics use. */
 interface ObservedPass {
   readonly server: { readonly name: string };
   readonly outcome: string;

@@ -28,7 +28,6 @@ import {
 } from './responses.ts';
 import { schemaReference, withDefaultsInWords } from './schemas.ts';
 
-/** Returns the paths of actions. */
 export function actionPaths(settings: ApiSettings, actions: readonly Action[]): Paths {
   return Object.fromEntries(
     actions.map((action) => {
@@ -42,7 +41,6 @@ export function actionPaths(settings: ApiSettings, actions: readonly Action[]): 
   );
 }
 
-/** Returns the schemas of the bodies and responses of actions, by name. */
 export function actionSchemas(actions: readonly Action[]): Readonly<Record<string, JsonSchema>> {
   return Object.fromEntries(
     actions.flatMap((action): [string, JsonSchema][] => {
@@ -121,7 +119,6 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
   };
 }
 
-/** Returns the content of a response in JSON lines. */
 function describeLines(lines: ActionLines | undefined): Content {
   if (lines === undefined) return {};
   const value = `${JSON.stringify(lines.example)}\n`;

@@ -31,7 +31,6 @@ export interface ExternalDocs {
   readonly url: string;
 }
 
-/** A value, or a reference to a value in the document. */
 export type OrReference<T> = T | { readonly $ref: string };
 
 export interface Components {
@@ -62,7 +61,6 @@ export interface OperationObject {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly OrReference<ParameterObject>[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
-  /** The responses by status. */
   readonly responses: Readonly<Record<string, OrReference<ResponseObject>>>;
 }
 
@@ -87,7 +85,6 @@ export interface ResponseObject {
   readonly content?: Content;
 }
 
-/** Bodies by media type. */
 export type Content = Readonly<
   Record<string, { readonly schema: JsonSchema; readonly examples?: Examples }>
 >;

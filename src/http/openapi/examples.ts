@@ -18,14 +18,12 @@ import type { Example } from './document.ts';
  * use the code that serves requests, so the service accepts and returns these examples.
  */
 
-/** A JSON object. */
 type Body = Readonly<Record<string, unknown>>;
 
 export const EXAMPLE_REQUEST_ID = 'req-0f6c3a52-8d7e-4b1f-9c55-3e2d1a0b9f87';
 export const CREATED_AT = '2026-01-31T12:00:00.123456';
 export const UPDATED_AT = '2026-02-01T08:30:00.654321';
 
-/** Settings under which all examples are valid. */
 export const LENIENT: Settings = {
   strictTsigkeys: false,
   requireResource: false,

@@ -3,15 +3,33 @@ import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { Content, OperationObject, Paths } from './document.ts';
 import { ERRORS_ANYWHERE, errorResponses, headers, json, type ApiSettings } from './responses.ts';
-import { versionDocument } from '../request/version-document.ts';
 
-/** The tag of the paths that need no token. */
 export const OPEN_TAG = {
   name: 'service',
   title: 'Service',
   description:
     'The versions, health, metrics and API description of the service. These paths need no API token.',
 };
+
+/** The time of the last API change that affects callers. */
+const API_UPDATED = '2022-06-29T00:00:00Z';
+
+/**
+ * Returns the version document, which lists one API under two ids. Clients look for `v2`, and infer
+ * the available extensions from the minor number of the current version.
+ */
+export function versionDocument(base: string): object {
+  const links = [
+    { rel: 'self', href: `${base}/v2` },
+    { rel: 'help', href: `${base}/docs` },
+  ];
+  return {
+    versions: [
+      { id: 'v2', status: 'SUPPORTED', updated: API_UPDATED, links },
+      { id: 'v2.0', status: 'CURRENT', updated: API_UPDATED, links },
+    ],
+  };
+}
 
 const VERSIONS: JsonSchema = {
   type: 'object',
@@ -53,7 +71,6 @@ const VERSIONS: JsonSchema = {
   },
 };
 
-/** The error of a path with a rate limit for requests without a token. */
 const LIMITED: ErrorCode[] = ['too_many_requests'];
 
 /** Returns the paths that need no token. The examples of their errors refer to `type`. */

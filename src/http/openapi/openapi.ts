@@ -17,7 +17,6 @@ export interface Further {
   readonly groups?: readonly ActionGroup[];
 }
 
-/** The guides to the operations of a tag: their files and titles. */
 const GUIDES: Readonly<Record<string, readonly [file: string, title: string]>> = {
   tsigkeys: ['keys.md', 'Export, import and verify TSIG keys'],
   nameservers: ['delivery.md', 'Delivery of keys'],

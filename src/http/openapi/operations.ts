@@ -37,9 +37,7 @@ interface OperationNote {
   summary(words: ResourceType['words']): string;
   readonly description: string;
   readonly status: number;
-  /** The description of the response with `status`. */
   readonly response: string;
-  /** The errors of this operation, in addition to those of every request. */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -95,11 +93,9 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   },
 };
 
-/** The sentence added for collections whose resources belong to projects. */
 const OWN =
   ' A caller sees only the resources of its project, unless the request covers all projects.';
 
-/** Returns the paths for the collection of `type`, with every operation that the type supports. */
 export function collectionPaths(settings: ApiSettings, type: ResourceType): Paths {
   const paths: Record<string, PathItem> = {};
   for (const operation of type.operations) {
@@ -161,7 +157,6 @@ function tagHeader(settings: ApiSettings, type: ResourceType, operation: Operati
   return ['get', 'update'].includes(operation) && !isPending ? ['ETag'] : [];
 }
 
-/** Returns the name of the header with warnings, if responses to `operation` may have it. */
 function warningHeader({ warnings }: ResourceType, operation: Operation): string[] {
   return warnings !== undefined && ['create', 'update'].includes(operation) ? [WARNING_HEADER] : [];
 }

@@ -7,7 +7,6 @@ import type { OrReference, ParameterObject } from './document.ts';
 import { referenceParameters } from './references.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 
-/** Returns the parameters of every list, by name. */
 function pagingParameters(defaultLimit: number): Record<string, ParameterObject> {
   const parameters: ParameterObject[] = [
     {
@@ -43,7 +42,6 @@ function pagingParameters(defaultLimit: number): Record<string, ParameterObject>
   return Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
 }
 
-/** Returns the headers and query parameters of the request context, by name. */
 function contextParameters(): Record<string, ParameterObject> {
   const describe = (
     name: string,
@@ -72,7 +70,6 @@ function spell(header: string): string {
   return header.replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-/** Returns the header parameter for a request id from the caller. */
 function requestIdParameter(requestIdHeader: string): ParameterObject {
   return {
     name: requestIdHeader,
@@ -83,7 +80,6 @@ function requestIdParameter(requestIdHeader: string): ParameterObject {
   };
 }
 
-/** Returns the parameters that several operations share, by their names in the document. */
 export function sharedParameters({
   defaultLimit,
   requestIdHeader,
@@ -98,12 +94,10 @@ export function sharedParameters({
   };
 }
 
-/** Returns the parameters of every path that needs a token. */
 export function commonParameters(requestIdHeader: string): OrReference<ParameterObject>[] {
   return references([...Object.keys(contextParameters()), requestIdHeader]);
 }
 
-/** Returns the parameters of the list of `type`. */
 export function listParameters(type: ResourceType): OrReference<ParameterObject>[] {
   const { sort_key: sortKey, ...others } = pagingParameters(MAX_LIMIT);
   const keys = Object.keys(sortFields(type));
@@ -151,7 +145,6 @@ export function unlessKnown(example: string): ParameterObject {
   return { name: 'If-None-Match', in: 'header', description, schema: { type: 'string' }, example };
 }
 
-/** Returns the parameter `If-Match` of a change. */
 export function onlyIfUnchanged(example: string): ParameterObject {
   const description =
     'The `ETag` of the resource that the change is based on. If the resource has changed since, the response is 412 and nothing changes.';
@@ -205,7 +198,6 @@ function filterParameter(type: ResourceType, name: string): ParameterObject {
   };
 }
 
-/** Returns the parameter for the id in a path. */
 export function idParameter(type: ResourceType): ParameterObject {
   return {
     name: 'id',

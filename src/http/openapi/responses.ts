@@ -23,14 +23,11 @@ import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import { EXAMPLE_REQUEST_ID, UPDATED_AT } from './examples.ts';
 import { schemaReference } from './schemas.ts';
 
-/** The values in the API description that do not depend on resource types. */
 export interface ApiSettings {
   /** The base URL of the service in the description, without a trailing slash. */
   readonly base: string;
   readonly version: string;
-  /** The URL of the folder with the guides. */
   readonly guides: string;
-  /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
   readonly defaultLimit: number;
   /** Whether responses show a created or updated zone as pending. */
@@ -38,10 +35,8 @@ export interface ApiSettings {
   readonly errors: ErrorResponseSettings;
 }
 
-/** An example of an entity tag. */
 export const ETAG = `"${EXAMPLE_ID}/${UPDATED_AT}"`;
 
-/** The errors that any request may cause. */
 export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'bad_request',
   'method_not_allowed',
@@ -51,7 +46,6 @@ export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'internal',
 ];
 
-/** The errors that any request with a token may cause. */
 const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   ...ERRORS_ANYWHERE,
   'unauthenticated',
@@ -61,10 +55,8 @@ const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** The errors of a path with an id. */
 export const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
 
-/** The errors of a request with a body. */
 export const BODY_ERRORS: readonly ErrorCode[] = [
   'unsupported_content_type',
   'empty_request_body',
@@ -121,7 +113,6 @@ export function describeOperation(
   };
 }
 
-/** Examples of errors, by code. */
 type ErrorExamples = Readonly<Partial<Record<ErrorCode, ServiceError>>>;
 
 /** Errors that close a connection before a request has an id. */
@@ -130,7 +121,6 @@ const ERRORS_WITHOUT_ID: readonly ErrorCode[] = [
   'request_header_fields_too_large',
 ];
 
-/** Returns the response headers, by name. */
 export function describeHeaders(
   { base, requestIdHeader }: ApiSettings,
   { collection }: ResourceType,
@@ -172,7 +162,6 @@ export function describeHeaders(
   };
 }
 
-/** Returns references to the request id header and to the headers in `others`. */
 export function headers(
   { requestIdHeader }: ApiSettings,
   ...others: string[]
@@ -190,7 +179,6 @@ function notModified(settings: ApiSettings): ResponseObject {
   };
 }
 
-/** Returns a JSON body: its schema and its examples. */
 export function json(schema: JsonSchema, examples: Examples): Content {
   return { 'application/json': { schema, examples } };
 }

@@ -93,7 +93,6 @@ function object(
   return { type: 'object', description, required, properties };
 }
 
-/** Returns the members that follow the fields of a type. */
 function afterFields(type: ResourceType): Properties {
   const timestamps = timestampsOf(type);
   return Object.fromEntries(
@@ -101,7 +100,6 @@ function afterFields(type: ResourceType): Properties {
   );
 }
 
-/** Returns a reference to a schema in the document. */
 export function schemaReference(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
@@ -125,7 +123,6 @@ export function schemaNames(
   return names[operation];
 }
 
-/** Returns every schema to which the operations of `type` refer, by name. */
 export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> {
   const { title } = type;
   const fields: Properties = Object.fromEntries(
@@ -258,7 +255,6 @@ function page(type: ResourceType): JsonSchema {
   );
 }
 
-/** The schemas of error responses, by name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: object(
     'The body of every error response, except for a missing or unknown token.',

@@ -27,7 +27,6 @@ interface ContextOption {
   apply(caller: Caller, value: string): Caller | undefined;
 }
 
-/** Every option of the request context. */
 export const CONTEXT_OPTIONS: readonly ContextOption[] = [
   {
     right: 'use_sudo',
@@ -78,10 +77,8 @@ const CONTEXT_PARAMETERS: ReadonlySet<string> = new Set(
   CONTEXT_OPTIONS.flatMap(({ parameters }) => parameters),
 );
 
-/** The header with which a caller omits secrets from a response. */
 export const HIDE_SECRETS = 'Tsigil-Hide-Secrets';
 
-/** The query string of a request, parsed once. */
 interface QueryString {
   /** The parameters of the request context, which are not filters and do not appear in links. */
   readonly contextParameters: readonly Parameter[];
@@ -185,7 +182,6 @@ function readProjectId(value: string): string {
   return value;
 }
 
-/** Returns whether a request has `header` with a value that means true. */
 export function isSet({ headers }: FastifyRequest, header: string): boolean {
   return isTrue(String(headers[header.toLowerCase()]));
 }

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WARNING_HEADER } from './context.ts';
 
-/** The headers that a cross-origin request may have. */
 const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',

@@ -1,20 +1,17 @@
 import { ERRORS, ServiceError } from '../../domain/model/errors.ts';
 import { isObject } from '../../domain/model/field.ts';
 
-/** The content type of every JSON response. */
 export const JSON_TYPE = 'application/json; charset=UTF-8';
 
 /** The content type of JSON lines: one JSON value a line, in UTF-8. */
 export const LINES_TYPE = 'application/x-ndjson';
 
-/** An error response before it is sent. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** The settings of all error responses. */
 export interface ErrorResponseSettings {
   readonly insufficientRightsStatus: 401 | 403;
   /**

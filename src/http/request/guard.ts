@@ -17,7 +17,6 @@ export interface GuardSettings {
   /** Records that a token was used. Must not delay the request. */
   readonly noteUse: (caller: Caller) => void;
   readonly urls: UrlSettings;
-  /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
 }
 
@@ -120,13 +119,11 @@ export function requestOwner(
   return request.route.config.unlimited === true ? `probe ${address}` : address;
 }
 
-/** Returns the caller of a request that has passed the guard. */
 export function signedIn(request: FastifyRequest): Caller {
   if (request.caller === undefined) throw unauthenticated();
   return request.caller;
 }
 
-/** Returns the context of a change by the caller of `request`. */
 export function changeContext(request: FastifyRequest): ChangeContext {
   return {
     caller: signedIn(request),
@@ -136,7 +133,6 @@ export function changeContext(request: FastifyRequest): ChangeContext {
   };
 }
 
-/** The errors that a missing right causes. */
 const DENIALS: ReadonlySet<ErrorCode> = new Set(['access_denied', 'forbidden', 'outside_limits']);
 
 /** Counts a refused request in the audit trail, if its token is valid. */

@@ -39,7 +39,6 @@ export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer):
   return runSteps(parseAndCheck(bytes), slicer);
 }
 
-/** Runs all steps in slices, and returns the result of the last one. */
 async function runSteps<T>(steps: Generator<undefined, T>, slicer: Slicer): Promise<T> {
   for (;;) {
     const step = steps.next();

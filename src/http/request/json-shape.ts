@@ -1,12 +1,9 @@
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** The limits on the structure of a body. */
 export interface ShapeLimits {
-  /** The maximum number of arrays and objects. */
   readonly containers: number;
   /** The maximum number of members of all objects together. New names are slow to parse. */
   readonly members: number;
-  /** The maximum number of members of one object. */
   readonly membersOfOne: number;
   /** The maximum number of items of arrays and members of objects together. */
   readonly items: number;

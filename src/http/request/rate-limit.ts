@@ -17,7 +17,6 @@ export interface RateLimit {
  */
 const MAX_ENTRIES = 10_000;
 
-/** A token bucket for each key. */
 interface Buckets {
   /**
    * Takes one token from the bucket of `key`. Returns 0, or the number of seconds until one is
@@ -80,7 +79,6 @@ export function createRateLimiter(
  */
 export type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
 
-/** The rate limit of each address, for requests without a valid token. */
 export interface AddressLimit {
   /**
    * Takes one token from the bucket of `address` for a request that has no API token. Throws

@@ -17,7 +17,6 @@ export function pathId(request: FastifyRequest): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** The handler of one method on a path. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The right that a caller needs. Absent for public routes. */
@@ -31,7 +30,6 @@ export interface Route {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The value of the `Allow` header, by path. */
     allowed: Map<string, string>;
   }
   interface FastifyRequest {
@@ -42,9 +40,7 @@ declare module 'fastify' {
     route: FastifyRequest['routeOptions'];
   }
   interface FastifyContextConfig {
-    /** The right that a caller needs. */
     right?: string;
-    /** The methods of the path, for the `Allow` header. */
     allow?: string;
     /** True if the path does not support the method. */
     refused?: boolean;

@@ -27,7 +27,6 @@ const DEFAULT_COUNT = 100;
 type ListFlags = RecordFlags &
   OutputFlags & { readonly limit?: number; readonly long?: boolean; readonly follow?: boolean };
 
-/** Adds the commands for the audit trail. */
 export function addAuditCommands(program: Command, terminal: Terminal): void {
   const parent = program
     .command('audit')
@@ -113,7 +112,6 @@ function assertFollowable({ limit, before, format }: ListFlags): void {
     );
 }
 
-/** Returns a record as one line. */
 function lineOf(record: AuditRecord, long: boolean, { format, column }: OutputFlags): string {
   const row: Readonly<Record<string, unknown>> = { ...record, ...summaryOf(record) };
   const columns = column ?? (long || format !== undefined ? COLUMNS : SUMMARY_COLUMNS);
@@ -122,7 +120,6 @@ function lineOf(record: AuditRecord, long: boolean, { format, column }: OutputFl
   return columns.map((name) => plainCell(row[name])).join(format === 'value' ? ' ' : '\t');
 }
 
-/** Returns the value of each column in `SUMMARY_COLUMNS` for a record. */
 function summaryOf(
   record: AuditRecord,
 ): Readonly<Record<(typeof SUMMARY_COLUMNS)[number], string>> {

@@ -14,7 +14,6 @@ interface ExportFlags {
   readonly overwrite?: boolean;
 }
 
-/** Adds the command that writes all records for other programs. */
 export function addExport(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('export')

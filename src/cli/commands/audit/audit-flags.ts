@@ -13,11 +13,9 @@ function filterFlag(name: (typeof RECORD_FILTERS)[number]): Option {
   return name === 'outcome' ? option.choices(OUTCOMES) : option;
 }
 
-/** The flags that select records. */
 export type RecordFlags = ConnectionFlags &
   Readonly<Record<string, unknown>> & { readonly after?: string; readonly before?: string };
 
-/** Adds the flags that select records. */
 export function withRecordFlags(command: Command): Command {
   for (const name of RECORD_FILTERS) command.addOption(filterFlag(name));
   return command
@@ -31,7 +29,6 @@ export function withRecordFlags(command: Command): Command {
     );
 }
 
-/** Returns the query parameters for the flags that select records. Throws `CommandError`. */
 export function recordParameters(flags: RecordFlags, now: number): [name: string, value: string][] {
   const filters = RECORD_FILTERS.flatMap((name): [string, string][] => {
     const value = flags[filterFlag(name).attributeName()];

@@ -61,14 +61,12 @@ function isBefore(one: Position, other: Position): boolean {
   return one.batch < other.batch || (one.batch === other.batch && one.seq < other.seq);
 }
 
-/** Returns the position of a record if it is after `end`, else `end`. */
 function latest(end: Position, record: AuditRecord | undefined): Position {
   if (record?.batch == null) return end;
   const position = { batch: record.batch, seq: record.seq };
   return isBefore(end, position) ? position : end;
 }
 
-/** Returns the position in the marker of a link. */
 function positionOf(marker: string): Position {
   const parsed = POSITION.parse(marker);
   if ('value' in parsed) return parsed.value;
@@ -78,7 +76,6 @@ function positionOf(marker: string): Position {
   );
 }
 
-/** Returns the position of the last sealed record. */
 async function endOfTrail(connection: Connection): Promise<Position> {
   const batch = await getLastBatch(connection);
   return batch === undefined ? START : { batch: batch.number, seq: batch.last_seq };

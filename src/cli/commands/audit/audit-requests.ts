@@ -4,16 +4,13 @@ import type { Kind } from '../../../domain/model/field.ts';
 import { BATCH_PAGE, RECORD_PAGE } from '../../../domain/operations/audit-responses.ts';
 import { callFor, type Connection } from '../../service/client.ts';
 
-/** The query parameters of a list. */
 export type Parameters = readonly (readonly [name: string, value: string])[];
 
-/** A page of records, and the marker of the next page. */
 export interface RecordPage {
   readonly records: readonly AuditRecord[];
   readonly next: string | undefined;
 }
 
-/** Returns a page of records. Throws `CommandError`. */
 export async function getRecords(
   connection: Connection,
   parameters: Parameters,
@@ -46,7 +43,6 @@ async function getPage<T>(
   return callFor(page, connection, 'GET', pathOf(path, parameters));
 }
 
-/** Returns a path with query parameters. */
 export function pathOf(path: string, parameters: Parameters): string {
   const query = new URLSearchParams(
     parameters.map(([name, value]): [string, string] => [name, value]),

@@ -15,10 +15,8 @@ import type { ConnectionFlags } from '../../service/connection.ts';
 import { getBatches, getLastBatch } from './audit-requests.ts';
 import { readCheckpoints, type Checkpoints } from './checkpoints.ts';
 
-/** The result of the verification of a whole trail. */
 type Verified = Required<TrailVerification>;
 
-/** The result of the comparison with checkpoints. */
 interface Compared {
   readonly matching: number;
   readonly problems: readonly TrailProblem[];
@@ -28,7 +26,6 @@ interface Compared {
 
 const MAX_PRINTED = 20;
 
-/** Adds the command that verifies the trail. */
 export function addVerify(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('verify')

@@ -31,7 +31,6 @@ interface ExportFlags extends ConnectionFlags, KeySelection {
   readonly overwrite?: boolean;
 }
 
-/** Adds the command that writes keys in the format of a program. */
 export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('export')
@@ -121,7 +120,6 @@ function isUsable(key: Key, format: string, { err }: Terminal): boolean {
   return problems.length === 0;
 }
 
-/** Returns the file of one key. Throws `CommandError` if the consumer cannot use the key. */
 function tryExport(format: string, key: Key): KeyFile {
   try {
     return exportKey(format, key);

@@ -37,7 +37,6 @@ interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
   readonly dryRun?: boolean;
 }
 
-/** Adds the command that imports keys from files and servers. */
 export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
   const { schema } = tsigkeyType.fields.scope;
   const command = tsigkey
@@ -120,7 +119,6 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Throws `CommandError` unless the flags state to which pool or zone new keys apply. */
 function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
   if (pool !== undefined || zone !== undefined) return;
   if (scope === undefined || resourceId === undefined)

@@ -38,10 +38,8 @@ interface Row {
 }
 
 const COLUMNS = ['name', 'server', 'zone', 'check', 'verdict', 'reason', 'hint'] as const;
-/** The columns in the format `table`. */
 const SHORT_COLUMNS = ['name', 'server', 'check', 'verdict', 'reason'] as const;
 
-/** Adds the command that checks whether name servers accept keys. */
 export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('verify')
@@ -120,7 +118,6 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Reports keys for which the service has no name server. */
 function reportWithoutServer(keys: readonly { readonly name: string }[], { err }: Terminal): void {
   if (keys.length === 0) return;
   const names = keys.map(({ name }) => name).join(', ');

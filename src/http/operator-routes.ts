@@ -6,11 +6,12 @@ import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { networksOf } from '../domain/text/networks.ts';
 import { isStatedAddress } from './connection/client-address.ts';
+import { versionDocument } from './openapi/open-paths.ts';
 import { addDatabaseGauges, inTime, MAX_AGE_SECONDS, type Metrics } from './metrics/metrics.ts';
+import { JSON_TYPE } from './request/errors.ts';
 import { tokenOf } from './request/guard.ts';
 import { addRoutes } from './request/routes.ts';
 
-/** The callers who may read the metrics. */
 export interface MetricsAccess {
   /** The token that requests must have. Undefined if requests need no token. */
   readonly token: string | undefined;
@@ -45,10 +46,8 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** The sources of `/metrics` besides the metrics of the process. */
 export interface MetricsSources {
   readonly store: Store;
-  /** Resolves if the database responds. */
   readonly ping: () => Promise<void>;
   /** Reads the metrics of all the service's processes. Undefined if there is one process. */
   readonly readAll: (() => Promise<string>) | undefined;
@@ -89,6 +88,37 @@ export function addMetrics(
       async handler(request, reply) {
         request.settings.checkMetrics(request);
         return reply.header('content-type', registry.contentType).send(await read());
+      },
+    },
+  ]);
+}
+
+/**
+ * Serves the version document and the liveness and readiness probes without a token. The service is
+ * ready if `ping` resolves.
+ */
+export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void {
+  addRoutes(app, '/', [
+    {
+      method: 'GET',
+      handler: async (request, reply) =>
+        reply.header('content-type', JSON_TYPE).send(JSON.stringify(versionDocument(request.base))),
+    },
+  ]);
+  addRoutes(app, '/healthcheck', [
+    {
+      method: 'GET',
+      unlimited: true,
+      handler: async (_request, reply) => reply.type('text/plain; charset=UTF-8').send('OK'),
+    },
+  ]);
+  addRoutes(app, '/readyz', [
+    {
+      method: 'GET',
+      unlimited: true,
+      async handler(_request, reply) {
+        await ping();
+        return reply.type('text/plain; charset=UTF-8').send('OK');
       },
     },
   ]);
