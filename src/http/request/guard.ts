@@ -255,14 +255,24 @@ function admit(
   return true;
 }
 
-/** Returns the `T` of `X-Auth-Token: T` or `Authorization: Bearer T` (RFC 6750 section 2.1). */
-export function tokenOf({ headers }: FastifyRequest): string | undefined {
-  const header = headers['x-auth-token'];
-  const token =
-    typeof header === 'string' && header !== ''
-      ? header
-      : /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
-  return token;
+/**
+ * Where a request can carry its credential, in order of precedence. Each entry returns the
+ * credential, which a method of `src/auth` claims, or undefined: the `T` of `X-Auth-Token: T` and of
+ * `Authorization: Bearer T` (RFC 6750 section 2.1).
+ */
+const CREDENTIALS: readonly ((request: FastifyRequest) => string | undefined)[] = [
+  ({ headers: { 'x-auth-token': token } }) =>
+    typeof token === 'string' && token !== '' ? token : undefined,
+  ({ headers }) => /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1],
+];
+
+/** Returns the credential of a request, or undefined for an anonymous request. */
+export function tokenOf(request: FastifyRequest): string | undefined {
+  for (const credentialOf of CREDENTIALS) {
+    const credential = credentialOf(request);
+    if (credential !== undefined) return credential;
+  }
+  return undefined;
 }
 
 function unauthenticated(): ServiceError {
