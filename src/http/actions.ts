@@ -36,7 +36,7 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
       : settings.runLongWork(request, work);
   const handler: Handler = async (request, reply) => {
     const stream = async ({ run: begin }: ActionLines) => {
-      const input = await readRequest(request, action, settings, newSlicer());
+      const input = await readRequest(request, action, newSlicer());
       if (request.method === 'HEAD') return reply.type(LINES_TYPE).send();
       return settings.sendLines(request, reply, () => begin(input));
     };
@@ -44,13 +44,13 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
     if ('lines' in action && acceptsLines(request)) return stream(action.lines);
     if ('file' in action) {
       const { text, mediaType, fileName } = await run(request, async (slicer) =>
-        action.run(await readRequest(request, action, settings, slicer)),
+        action.run(await readRequest(request, action, slicer)),
       );
       reply.header('content-type', `${mediaType}; charset=UTF-8`);
       return reply.header('content-disposition', `attachment; filename="${fileName}"`).send(text);
     }
     const json = await run(request, async (slicer) => {
-      const input = await readRequest(request, action, settings, slicer);
+      const input = await readRequest(request, action, slicer);
       if (!('isConditional' in action)) return writeLongJson(slicer, await action.run(input));
       const result = await action.run(input);
       reply.header('etag', result?.etag ?? input.ifNoneMatch);
@@ -77,7 +77,6 @@ type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) =>
 async function readRequest(
   request: FastifyRequest,
   action: Action,
-  settings: ActionSettings,
   slicer: Slicer,
 ): Promise<ActionRequest> {
   const id = pathId(request);

@@ -1,13 +1,6 @@
 import type { ActionBody, ActionResponse } from './action.ts';
 import { EXAMPLE_ID } from '../model/error-entry.ts';
-import {
-  boolean,
-  enumeration,
-  integer,
-  nullable,
-  uuid,
-  type ValueOf,
-} from '../model/field.ts';
+import { boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../model/field.ts';
 import {
   described,
   object,

@@ -13,7 +13,13 @@ import type { Store } from '../../domain/model/ports.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { cachedFlight } from '../../domain/scheduling/single-flight.ts';
-import { COUNTED, LIVE, NAME_SERVER_GAUGES, type CountedMetric, type DatabaseGauge } from './metric-table.ts';
+import {
+  COUNTED,
+  LIVE,
+  NAME_SERVER_GAUGES,
+  type CountedMetric,
+  type DatabaseGauge,
+} from './metric-table.ts';
 
 /**
  * How long results of database queries are cached. Without the cache, the database would count rows

@@ -128,7 +128,10 @@ function ofCollection(
     tag: type.collection,
     right: `${type.collection}:${operation}`,
     parameters: parametersOf(type, operation),
-    body: request && { schemaName: request, examples: requestExamples(type, operation) },
+    body:
+      request === undefined
+        ? undefined
+        : { schemaName: request, examples: requestExamples(type, operation) },
     status: successStatus(type, operation, settings, status),
     success: success(settings, type, operation),
     isConditional: operation === 'get',

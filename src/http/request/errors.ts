@@ -28,8 +28,7 @@ export function errorResponse(
   settings: ErrorResponseSettings,
 ): ErrorResponse {
   const { problems, retryAfterSeconds } = error.details;
-  const isForbidden =
-    error.code === 'access_denied' && settings.insufficientRightsStatus === 403;
+  const isForbidden = error.code === 'access_denied' && settings.insufficientRightsStatus === 403;
   const [status, type] = isForbidden ? [403, 'forbidden'] : [ERRORS[error.code].status, error.type];
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
