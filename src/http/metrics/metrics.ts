@@ -79,15 +79,16 @@ export function createMetrics(version: string): Metrics {
   return {
     registry,
     note: (name, value = 1, labels) => counted.get(name)?.(labels ?? {}, value),
-    live: (name, read) =>
-      void new Gauge({
+    live(name, read) {
+      new Gauge({
         name,
         ...LIVE[name],
         registers,
         async collect() {
           this.set(await read());
         },
-      }),
+      });
+    },
   };
 }
 
