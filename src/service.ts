@@ -139,7 +139,12 @@ export async function startService(
     });
     closers.push(() => encryption.close());
     // A copy looks for connections after it has marked the database, so one of both sees the other.
-    await assertServable(database, shownDatabase(config.database), dependencies.again === true, clock());
+    await assertServable(
+      database,
+      shownDatabase(config.database),
+      dependencies.again === true,
+      clock(),
+    );
     addDatabaseGauges(metrics, () => encryption.status(), ENCRYPTION_GAUGES);
     let { audit } = config;
     const { running, trail, recording } = openAudit({
