@@ -17,6 +17,7 @@ import {
   type DrivenServer,
   type ServerRecipe,
 } from '../harness/driven-server.ts';
+import { BRANDS as STARTED } from '../harness/brands/brands.ts';
 import { run } from '../harness/name-servers.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess } from '../harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
@@ -314,7 +315,7 @@ function readPage(name: string): string {
   return page?.text ?? '';
 }
 
-test('docs/delivery.md lists each brand with its page, and what it supports', () => {
+test('each brand has a page and a server for tests, and docs/delivery.md lists what it supports', () => {
   const page = readDocuments().find(({ path }) => path === 'docs/delivery.md')?.text ?? '';
   const rows = Object.entries(BRANDS).map(([name, { title, supports }]: [string, Brand]) => {
     const cells = [supports.transfer, supports.update, supports.unknownKeys].map((answer) =>
@@ -324,6 +325,7 @@ test('docs/delivery.md lists each brand with its page, and what it supports', ()
   });
   expect(page.split('\n').filter((line) => line.startsWith('| ['))).toEqual(rows);
   expect(Object.keys(CASES)).toEqual(expect.arrayContaining(BRAND_NAMES));
+  expect(STARTED.map(({ driver }) => driver)).toEqual(expect.arrayContaining(BRAND_NAMES));
 });
 
 describe('docs/nameservers', () => {
