@@ -7,10 +7,10 @@ import { connectionLimits, readOpenFilesLimit } from './config/connection-limits
 import type { Config } from './config/options.ts';
 import type { ActionDependencies } from './domain/actions/action.ts';
 import type { ServiceError } from './domain/model/errors.ts';
-import type { Clock, Store } from './domain/model/ports.ts';
+import type { Clock } from './domain/model/ports.ts';
 import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import { openAudit } from './store/audit/open.ts';
-import { logSecrets, openKeyring, prepareSecrets } from './store/open-keyring.ts';
+import { logSecrets, openKeyring } from './store/open-keyring.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
 import { ENCRYPTION_GAUGES, TRAIL_GAUGES } from './http/metrics/metric-table.ts';
@@ -27,11 +27,8 @@ import { prepareDelivery } from './nameservers/reconciler/delivery.ts';
 import { assertServable } from './store/copy-marks.ts';
 import { parseDatabase, shownDatabase } from './store/databases.ts';
 import { openDelivery } from './store/delivery/delivery-status.ts';
-import { migrate } from './store/migrate.ts';
 import { openDatabase } from './store/open-database.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
-import type { DatabaseSettings } from './store/sql/sql.ts';
-import { createStore } from './store/store.ts';
 import { GUIDES_URL, VERSION } from './version.ts';
 
 export interface Service {
@@ -78,18 +75,6 @@ const FORGED =
   'Refused a token that another program stored or changed in the database. List all such tokens: tsigil encryption verify';
 
 /**
- * Opens the database that `setting` names, updates its schema, and returns the store. Throws
- * `ServiceError` `unavailable` if the database cannot be used.
- */
-export async function openStore(
-  setting: string,
-  pool: DatabaseSettings,
-  clock = createClock(),
-): Promise<Store> {
-  return (await openDatabase(setting, pool, clock)).store;
-}
-
-/**
  * Opens the database, updates its schema, listens, and creates a first token if the database
  * contains no token. Throws `ServiceError` `unavailable` if the database cannot be used, and Node's
  * errors if the service cannot listen.
@@ -104,31 +89,19 @@ export async function startService(
   const { kind, location } = parseDatabase(config.database);
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
   const secrets = openKeyring(config.database, config.encryption);
-  const settings = {
-    ...config.databasePool,
-    scanTimeoutSeconds: config.api.scanTimeoutSeconds,
-    keyring: secrets.keyring,
+  const committed = (writes: number, seconds: number) => {
+    metrics.note('tsigil_database_commit_duration_seconds', seconds);
+    metrics.note('tsigil_database_writes_total', writes);
   };
-  const database = await kind.open(
-    location,
-    {
-      committed(writes, seconds) {
-        metrics.note('tsigil_database_commit_duration_seconds', seconds);
-        metrics.note('tsigil_database_writes_total', writes);
-      },
-      failed,
-    },
-    settings,
+  const { scanTimeoutSeconds } = config.api;
+  const { database, store, report } = await openDatabase(
+    config.database,
+    config.databasePool,
+    clock,
+    { secrets, serving: { observer: { committed, failed }, scanTimeoutSeconds } },
   );
-  const store = createStore(database);
   const closers: (() => unknown)[] = [() => store.close()];
   try {
-    const { report } = await prepareSecrets(
-      database,
-      secrets,
-      () => migrate(database, clock()),
-      clock,
-    );
     const processId = randomUUID();
     const encryption = runEncryption({
       ...secrets,

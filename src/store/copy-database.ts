@@ -7,12 +7,7 @@ import { readMark, REMOVE_MARK, WRITE_MARK } from './copy-marks.ts';
 import { shownDatabase } from './databases.ts';
 import { copyDelivery } from './delivery/copy-delivery.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';
-import {
-  openKeyring,
-  openSourceKeyring,
-  prepareSecrets,
-  type DatabaseAccess,
-} from './open-keyring.ts';
+import { openKeyring, openSourceKeyring, type DatabaseAccess } from './open-keyring.ts';
 import { openSource, type Source } from './source.ts';
 import { assertUnused } from './sql/other-users.ts';
 
@@ -44,12 +39,9 @@ export async function copyDatabase(
     await assertUnused(source);
     await assertCopyable(source, from);
     const secrets = openKeyring(to, config.encryption);
-    const target = await openDatabase(to, config.databasePool, clock, {
-      keyring: secrets.keyring,
-      prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
-    });
+    const target = await openDatabase(to, config.databasePool, clock, { secrets });
     try {
-      if (target.report?.createdMasterKey !== undefined)
+      if (target.report.createdMasterKey !== undefined)
         warn(`Created the master key of the target in '${secrets.file}'`);
       if (secrets.keyring.masterKeys.length === 0)
         warn(

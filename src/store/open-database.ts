@@ -1,28 +1,24 @@
-import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Clock, Store } from '../domain/model/ports.ts';
 import type { AuditSubject } from '../domain/operations/audit-entry.ts';
 import { recordLocally } from './audit/local.ts';
 import { parseDatabase } from './databases.ts';
 import { noteRestores, type RestoredOver } from './restore.ts';
 import { migrate } from './migrate.ts';
+import { prepareSecrets, type OpenedKeyring } from './open-keyring.ts';
 import type { EncryptionReport } from './secrets/start.ts';
-import type { Database, DatabaseSettings, Sql } from './sql/sql.ts';
+import type { Database, DatabaseObserver, DatabaseSettings, Sql } from './sql/sql.ts';
 import { createStore } from './store.ts';
 
 /** The time limit of a list or a count in commands such as copy-database, where no client waits. */
 const COPY_TIMEOUT_SECONDS = 3600;
 
-/** The encryption of a database that a command opens. */
-export interface CommandSecrets {
-  readonly keyring: Keyring;
-  /**
-   * Prepares the encryption of the database. `updateSchema` updates the schema and returns the
-   * applied steps.
-   */
-  prepare(
-    database: Database,
-    updateSchema: () => Promise<readonly number[]>,
-  ): Promise<{ readonly report: EncryptionReport; readonly steps: readonly number[] }>;
+const NOTHING_PREPARED: EncryptionReport = { clear: 0, unsigned: 0 };
+
+export interface OpenOptions {
+  /** The encryption of secrets. Without it, the database stores secrets in clear text. */
+  readonly secrets?: OpenedKeyring;
+  /** Absent for a command, which has neither metrics nor clients that wait for a list. */
+  readonly serving?: { readonly observer: DatabaseObserver; readonly scanTimeoutSeconds: number };
 }
 
 /** An open database whose schema is up to date. */
@@ -39,33 +35,32 @@ export interface OpenedDatabase {
    * trail had these ends.
    */
   noteRestores(ends: readonly RestoredOver[]): Promise<void>;
-  /** The report of `CommandSecrets.prepare`; undefined without `secrets`. */
-  readonly report?: EncryptionReport;
+  /** What the preparation of the encryption found and did: nothing without `secrets`. */
+  readonly report: EncryptionReport;
 }
 
 /**
- * Opens the database with the URL `setting` for a command, and updates its schema. With `secrets`,
- * also prepares the encryption of the database. Otherwise, the database stores secrets in clear
- * text. Throws `ServiceError` `unavailable` if the database cannot be used.
+ * Opens the database with the URL `setting`, updates its schema, and prepares the encryption of its
+ * secrets. Throws `ServiceError` `unavailable` if the database cannot be used.
  */
 export async function openDatabase(
   setting: string,
   pool: DatabaseSettings,
   clock: Clock,
-  secrets?: CommandSecrets,
+  { secrets, serving }: OpenOptions = {},
 ): Promise<OpenedDatabase> {
   const { kind, location } = parseDatabase(setting);
-  const database = await kind.open(
-    location,
-    { committed: () => undefined },
-    { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS, keyring: secrets?.keyring },
-  );
+  const database = await kind.open(location, serving?.observer ?? { committed: () => undefined }, {
+    ...pool,
+    scanTimeoutSeconds: serving?.scanTimeoutSeconds ?? COPY_TIMEOUT_SECONDS,
+    keyring: secrets?.keyring,
+  });
   try {
     const updateSchema = () => migrate(database, clock());
     const { steps, report } =
       secrets === undefined
-        ? { steps: await updateSchema() }
-        : await secrets.prepare(database, updateSchema);
+        ? { steps: await updateSchema(), report: NOTHING_PREPARED }
+        : await prepareSecrets(database, secrets, updateSchema, clock);
     return {
       store: createStore(database),
       reads: database.reads,
@@ -73,7 +68,7 @@ export async function openDatabase(
       steps,
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
       noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
-      ...(report === undefined ? {} : { report }),
+      report,
     };
   } catch (error) {
     await database.close();

@@ -13,7 +13,7 @@ import { localOrigin } from './audit/local.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf, schemaProblem } from './migrate.ts';
 import { openDatabase, type OpenedDatabase } from './open-database.ts';
-import { openKeyring, prepareSecrets, type DatabaseAccess } from './open-keyring.ts';
+import { openKeyring, type DatabaseAccess } from './open-keyring.ts';
 import {
   changesSince,
   isEarlierState,
@@ -136,10 +136,7 @@ async function settle(
     setting,
     config.databasePool,
     clock,
-    {
-      keyring: secrets.keyring,
-      prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
-    },
+    { secrets },
   );
   let replaced: Snapshot | undefined;
   try {

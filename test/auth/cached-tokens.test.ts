@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ownTokens } from '../../src/auth/tokens.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { hashToken, token as tokenType } from '../../src/domain/resources/token.ts';
-import { openStore } from '../../src/service.ts';
+import { openStore } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { keyed } from '../../src/domain/model/query.ts';
 

@@ -11,8 +11,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFirstToken } from '../../src/auth/first-token.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
-import { openStore } from '../../src/service.ts';
-import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
+import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import { temporaryFolder } from '../harness/service.ts';
 

@@ -9,8 +9,7 @@ import { ServiceError } from '../../src/domain/model/errors.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token as tokenType } from '../../src/domain/resources/token.ts';
-import { openStore } from '../../src/service.ts';
-import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
+import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const CONTEXT = { caller: CONFIGURED_ADMIN };

@@ -7,6 +7,8 @@ import type { Settings } from '../../src/domain/model/settings.ts';
 import { hideSecret } from '../../src/domain/operations/audit-entry.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
+import { openDatabase } from '../../src/store/open-database.ts';
+import type { DatabaseSettings } from '../../src/store/sql/sql.ts';
 
 /** Settings without restrictions. */
 export const SETTINGS: Settings = {
@@ -21,6 +23,11 @@ export const SETTINGS: Settings = {
   keystoneTokenDays: 90,
   maxPageBytes: 1_048_576,
 };
+
+/** Opens the database with this URL, and updates its schema. Its secrets are in clear text. */
+export async function openStore(setting: string, pool: DatabaseSettings): Promise<Store> {
+  return (await openDatabase(setting, pool, createClock())).store;
+}
 
 /** An administrator. */
 export const CALLER: Caller = {

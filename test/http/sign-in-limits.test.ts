@@ -14,9 +14,9 @@ import type { Store } from '../../src/domain/model/ports.ts';
 import { hashToken, token as tokenType } from '../../src/domain/resources/token.ts';
 import { createMetrics } from '../../src/http/metrics/metrics.ts';
 import { createServer } from '../../src/http/server.ts';
-import { liveSettings, openStore } from '../../src/service.ts';
+import { liveSettings } from '../../src/service.ts';
 import { createClient, type Client } from '../harness/client.ts';
-import { serverDependenciesOn } from '../harness/dependencies.ts';
+import { openStore, serverDependenciesOn } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { keyed } from '../../src/domain/model/query.ts';
 

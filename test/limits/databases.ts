@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import { comparisonForm, treeForm } from '../../src/domain/text/dns-name.ts';
-import { openStore } from '../../src/service.ts';
+import { openStore } from '../harness/dependencies.ts';
 import { runFolder } from '../harness/evidence.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { seed, withDatabase } from '../harness/trail.ts';
