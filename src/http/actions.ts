@@ -9,7 +9,7 @@ import {
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
-import { JSON_TYPE, LINES_TYPE } from './request/errors.ts';
+import { JSON_TYPE, LINES_TYPE, mediaTypeOf } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler } from './request/routes.ts';
@@ -43,10 +43,10 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
     if (!('run' in action)) return stream(action.lines);
     if ('lines' in action && acceptsLines(request)) return stream(action.lines);
     if ('file' in action) {
-      const { text, mediaType, fileName } = await run(request, async (slicer) =>
+      const { text, fileName } = await run(request, async (slicer) =>
         action.run(await readRequest(request, action, slicer)),
       );
-      reply.header('content-type', `${mediaType}; charset=UTF-8`);
+      reply.header('content-type', `${mediaTypeOf(fileName)}; charset=UTF-8`);
       return reply.header('content-disposition', `attachment; filename="${fileName}"`).send(text);
     }
     const json = await run(request, async (slicer) => {

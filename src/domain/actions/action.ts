@@ -40,7 +40,6 @@ export interface ActionResponse<R extends object = object> {
 /** Text for the caller to save as a file. */
 export interface ActionFile {
   readonly text: string;
-  readonly mediaType: string;
   readonly fileName: string;
 }
 

@@ -40,7 +40,6 @@ export const bind = {
   ownKeys: MARKER_START,
   exports: {
     consumer: 'BIND 9',
-    mediaType: 'text/plain',
     extension: 'conf',
     algorithms: EVERY_ALGORITHM,
     writeAll(keys) {

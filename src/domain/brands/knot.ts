@@ -40,7 +40,6 @@ export const knot = {
   minimumIntervalMs: 0,
   exports: {
     consumer: 'Knot DNS',
-    mediaType: 'text/plain',
     extension: 'conf',
     algorithms: EVERY_ALGORITHM,
     writeAll: (keys) =>

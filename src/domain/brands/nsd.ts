@@ -33,7 +33,6 @@ export const nsd = {
   minimumIntervalMs: 0,
   exports: {
     consumer: 'NSD',
-    mediaType: 'text/plain',
     extension: 'conf',
     algorithms: EVERY_ALGORITHM,
     writeAll: (keys) =>

@@ -11,7 +11,6 @@ export const powerdns = {
   // JSON has no comments, so the commands are in a member that PowerDNS ignores.
   exports: {
     consumer: 'PowerDNS (the body of a request to its API)',
-    mediaType: 'application/json',
     extension: 'json',
     algorithms: EVERY_ALGORITHM,
     write: ({ name, algorithm, secret }) =>

@@ -12,7 +12,6 @@ import {
 /** A Secret for cert-manager. Its comments show the part of an Issuer that refers to the Secret. */
 export const certManagerSecret: KeyWriter = {
   consumer: 'cert-manager',
-  mediaType: 'application/yaml',
   extension: 'yaml',
   algorithms: ['hmac-md5', 'hmac-sha1', 'hmac-sha256', 'hmac-sha512'],
   write({ name, algorithm, secret }) {
@@ -52,7 +51,6 @@ function objectName(name: string): string {
  */
 export const certbot: KeyWriter = {
   consumer: 'certbot (certbot-dns-rfc2136)',
-  mediaType: 'text/plain',
   extension: 'ini',
   algorithms: EVERY_ALGORITHM,
   write: ({ name, algorithm, secret }) =>
@@ -69,7 +67,6 @@ export const certbot: KeyWriter = {
  */
 export const lego: KeyWriter = {
   consumer: 'lego and Traefik',
-  mediaType: 'text/plain',
   extension: 'env',
   algorithms: WITHOUT_MD5,
   write: ({ name, algorithm, secret }) =>
@@ -85,7 +82,6 @@ export const lego: KeyWriter = {
  */
 export const caddy: KeyWriter = {
   consumer: 'Caddy (caddy-dns/rfc2136)',
-  mediaType: 'text/plain',
   extension: 'conf',
   algorithms: WITHOUT_MD5,
   write: ({ name, algorithm, secret }) =>
@@ -103,7 +99,6 @@ export const caddy: KeyWriter = {
 /** The key file for `NSUPDATE_KEY` of acme.sh. acme.sh passes the file to `nsupdate -k`. */
 export const acmeSh: KeyWriter = {
   consumer: 'acme.sh (dns_nsupdate)',
-  mediaType: 'text/plain',
   extension: 'key',
   algorithms: EVERY_ALGORITHM,
   write: (key) =>

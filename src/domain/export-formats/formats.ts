@@ -28,7 +28,6 @@ export const EXPORT_FORMATS: Readonly<Record<string, ExportFormat>> = {
 /** An exported key. */
 export interface KeyFile {
   readonly text: string;
-  readonly mediaType: string;
   /** A file name that is valid on every file system. */
   readonly fileName: string;
 }
@@ -63,8 +62,8 @@ export function exportProblems(format: ExportFormat, key: Key): string[] {
  */
 export function exportKey(formatName: string, key: Key): KeyFile {
   const text = exportKeys(formatName, [key]);
-  const { mediaType, extension } = findFormat(formatName);
-  return { text, mediaType, fileName: `${canonicalKey(key).name.slice(0, 200)}.${extension}` };
+  const { extension } = findFormat(formatName);
+  return { text, fileName: `${canonicalKey(key).name.slice(0, 200)}.${extension}` };
 }
 
 /**

@@ -11,7 +11,6 @@ import {
 /** The key file for `-k` of BIND's tools. */
 export const nsupdate: KeyWriter = {
   consumer: 'nsupdate, dig and delv (`-k`)',
-  mediaType: 'text/plain',
   extension: 'key',
   algorithms: EVERY_ALGORITHM,
   write: bindClause,
@@ -20,7 +19,6 @@ export const nsupdate: KeyWriter = {
 /** The key file for `-k` of Knot's tools. */
 export const knsupdate: KeyWriter = {
   consumer: 'knsupdate and kdig (`-k`)',
-  mediaType: 'text/plain',
   extension: 'key',
   algorithms: EVERY_ALGORITHM,
   write: ({ name, algorithm, secret }) => lines(`${algorithm}:${name}:${secret}`),
@@ -32,7 +30,6 @@ export const knsupdate: KeyWriter = {
  */
 export const dnspython: KeyListWriter = {
   consumer: 'dnspython',
-  mediaType: 'text/x-python',
   extension: 'py',
   algorithms: EVERY_ALGORITHM,
   writeAll: (keys) =>

@@ -15,7 +15,6 @@ import {
  */
 export const externalDns: KeyWriter = {
   consumer: 'external-dns',
-  mediaType: 'text/plain',
   extension: 'env',
   algorithms: WITHOUT_MD5,
   write: ({ name, algorithm, secret }) =>
@@ -31,7 +30,6 @@ export const externalDns: KeyWriter = {
 
 export const octodns: KeyWriter = {
   consumer: 'octoDNS (octodns-bind)',
-  mediaType: 'application/yaml',
   extension: 'yaml',
   algorithms: EVERY_ALGORITHM,
   write: ({ name, algorithm, secret }) =>
@@ -49,7 +47,6 @@ export const octodns: KeyWriter = {
 /** Environment variables of Terraform's DNS provider, so that plans do not contain the secret. */
 export const terraform: KeyWriter = {
   consumer: 'Terraform and OpenTofu (hashicorp/dns)',
-  mediaType: 'text/plain',
   extension: 'env',
   algorithms: ['hmac-md5', 'hmac-sha1', 'hmac-sha256', 'hmac-sha512'],
   write: ({ name, algorithm, secret }) =>
@@ -62,7 +59,6 @@ export const terraform: KeyWriter = {
 
 export const dnscontrol: KeyWriter = {
   consumer: 'DNSControl (creds.json)',
-  mediaType: 'application/json',
   extension: 'json',
   algorithms: EVERY_ALGORITHM,
   write({ name, algorithm, secret }) {
@@ -80,7 +76,6 @@ export const dnscontrol: KeyWriter = {
 /** The list `tsig-keys` of Kea's DHCP-DDNS server, for a file that its configuration includes. */
 export const kea: KeyListWriter = {
   consumer: 'Kea (`tsig-keys` of kea-dhcp-ddns)',
-  mediaType: 'application/json',
   extension: 'json',
   algorithms: EVERY_ALGORITHM,
   writeAll: (keys) =>
@@ -103,7 +98,6 @@ export const kea: KeyListWriter = {
  */
 export const coredns: KeyListWriter = {
   consumer: 'CoreDNS (`secrets` of its plugin `tsig`)',
-  mediaType: 'text/plain',
   extension: 'conf',
   algorithms: WITHOUT_MD5,
   writeAll: (keys) => keys.map(bindClause).join(''),

@@ -5,7 +5,6 @@ import type { Key } from './key.ts';
 interface FormatDescription {
   /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;
-  readonly mediaType: string;
   readonly extension: string;
   readonly algorithms: readonly string[];
 }

@@ -16,7 +16,7 @@ import type {
 } from './document.ts';
 import { thrownBy } from './examples.ts';
 import { commonParameters, idParameter, unlessKnown } from './parameters.ts';
-import { LINES_TYPE } from '../request/errors.ts';
+import { LINES_TYPE, mediaTypeOf } from '../request/errors.ts';
 import {
   BODY_ERRORS,
   describeOperation,
@@ -139,15 +139,16 @@ export function actionGroups(actions: readonly Action[]): readonly ActionGroup[]
 function describeFiles(files: ActionFiles): Content {
   const content: Record<string, Content[string]> = {};
   for (const [name, { summary, value: file }] of Object.entries(files.examples())) {
-    const isJson = file.mediaType === 'application/json';
+    const mediaType = mediaTypeOf(file.fileName);
+    const isJson = mediaType === 'application/json';
     const value: unknown = isJson ? JSON.parse(file.text) : file.text;
     const example = { summary, value };
     const schema = isJson
       ? { type: ['object', 'array'], items: { type: 'object' } }
       : { type: 'string' };
-    content[file.mediaType] = {
+    content[mediaType] = {
       schema,
-      examples: { ...content[file.mediaType]?.examples, [name]: example },
+      examples: { ...content[mediaType]?.examples, [name]: example },
     };
   }
   return content;

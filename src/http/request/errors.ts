@@ -3,6 +3,17 @@ import { isObject } from '../../domain/model/field.ts';
 
 export const JSON_TYPE = 'application/json; charset=UTF-8';
 
+/** The media types of files, by the extensions of their names. All other files are plain text. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  py: 'text/x-python',
+};
+
+export function mediaTypeOf(fileName: string): string {
+  return MEDIA_TYPES[fileName.split('.').at(-1) ?? ''] ?? 'text/plain';
+}
+
 /** The content type of JSON lines: one JSON value a line, in UTF-8. */
 export const LINES_TYPE = 'application/x-ndjson';
 
