@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import { startFileProblems } from './config/checks.ts';
@@ -132,17 +131,8 @@ export async function runAgent(file: string, isCheck: boolean): Promise<void> {
   if (!isCheck) {
     const stopping = new AbortController();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort());
-    const [{ createLog }, { createClock }] = [await import('./log.ts'), await import('./clock.ts')];
-    const { lockFileBeside } = await import('./store/sqlite/lock.ts');
-    const held: { close(): void }[] = [];
-    const agent = startAgent(settings, {
-      log: createLog('info', {}),
-      clock: createClock(),
-      signal: stopping.signal,
-      stateFile: settings.stateFile ?? `${resolve(file)}.state`,
-      lock: (path) => void held.push(lockFileBeside(path)),
-    });
-    return agent.finally(() => held.forEach((lock) => lock.close()));
+    const { createLog } = await import('./log.ts');
+    return startAgent(settings, { log: createLog('info', {}), signal: stopping.signal });
   }
   const requirements = await checkAgent(settings);
   for (const { requirement, ok, problem, hint } of requirements)

@@ -23,6 +23,7 @@ import {
 import type { LiveSettings } from './http/live-settings.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
+import { serveAgents } from './nameservers/agents/serve-agents.ts';
 import { prepareDelivery } from './nameservers/reconciler/delivery.ts';
 import { assertServable } from './store/copy-marks.ts';
 import { parseDatabase, shownDatabase } from './store/databases.ts';
@@ -137,6 +138,7 @@ export async function startService(
     closers.push(() => running.close());
     addDatabaseGauges(metrics, () => running.state(), TRAIL_GAUGES);
     const delivery = prepareDelivery({
+      serveAgents,
       store,
       log,
       clock,

@@ -22,13 +22,7 @@ import {
   type Driver,
   type Requirement,
 } from './driver.ts';
-import {
-  readKeysOf,
-  withoutSecrets,
-  type FileServer,
-  type Loaded,
-  type StampForm,
-} from './file-server.ts';
+import { readKeysOf, type FileServer, type Loaded, type StampForm } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
 import { newSlicer } from './slices.ts';
 
@@ -188,7 +182,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
           if (isRefused) await server.load(signal).catch(() => undefined);
         }
       }
-      if (names.size === 0) throw withoutSecrets(error, planned.keys);
+      if (names.size === 0) throw error;
       return names;
     }
   };

@@ -1,9 +1,9 @@
 import type { Brand, Right } from '../domain/brands/brand.ts';
-import type { AccessLists, DesiredKey } from '../domain/delivery/desired-state.ts';
+import type { AccessLists } from '../domain/delivery/desired-state.ts';
 import type { Key } from '../domain/key-formats/key.ts';
 import { KeyFileError, type Entry } from '../domain/key-formats/reader.ts';
 import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
-import { DriverError, type Requirement } from './driver.ts';
+import type { Requirement } from './driver.ts';
 
 /** A name server that reads its keys from a file that its configuration includes. */
 export interface FileServer {
@@ -97,18 +97,6 @@ function* partsOf(content: string, start: string): Iterable<string> {
     yield content.slice(begin, end);
     begin = end;
   }
-}
-
-/** Masks secrets in an error, because servers may quote lines of the file. */
-export function withoutSecrets(error: unknown, keys: readonly DesiredKey[]): unknown {
-  if (!(error instanceof DriverError)) return error;
-  const quoted = keys.filter(({ secret }) => error.message.includes(secret));
-  if (quoted.length === 0) return error;
-  const message = quoted.reduce(
-    (text, { secret }) => text.replaceAll(secret, '***'),
-    error.message,
-  );
-  return new DriverError(error.code, message, error.hint);
 }
 
 /** Returns whether a server has all keys of its file, with the same values. */

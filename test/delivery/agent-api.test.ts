@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { MAX_AT_ONCE } from '../../src/domain/delivery/agent-protocol.ts';
 import { auditRecords } from '../harness/audit.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type TestService,
 } from '../harness/service.ts';
 import { IS_TIMED } from '../harness/sizes.ts';
+import { answerTo } from './agent-requests.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
@@ -53,35 +53,12 @@ const desired = (etag?: string, wait = 0, name = 'host-1', client = agent): Prom
     etag === undefined ? {} : { 'if-none-match': etag },
   );
 
-/** Reports that a name server has all keys of a response to `desired`. */
-const observe = ({ body }: ApiResponse, members: object = {}): Promise<ApiResponse> =>
-  agent.call('PUT', `/v2/nameservers/${id}/observed`, {
-    agent: 'host-1',
-    etag: body.etag,
-    fence: body.fence,
-    completed: true,
-    outcome: 'changed',
-    state: 'live',
-    error: null,
-    keys_wanted: body.keys.length,
-    keys_live: body.keys.length,
-    applied: true,
-    verified: true,
-    probed_all: false,
-    found_drift: false,
-    refusals: 0,
-    changes: body.changes,
-    removed: [],
-    next_ms: 60_000,
-    deliveries: (body.keys as { id: string; version: number }[]).map((key) => ({
-      key_id: key.id,
-      state: 'delivered',
-      delivered_version: key.version,
-      error: null,
-    })),
-    duration_ms: 10,
-    ...members,
-  });
+/** Answers that a name server has all keys of a response to `desired`. */
+const observe = (response: ApiResponse, members: object = {}): Promise<ApiResponse> =>
+  agent.call('PUT', `/v2/nameservers/${id}/observed`, { ...answerTo(response), ...members });
+
+const namesIn = ({ body }: ApiResponse): string[] =>
+  ((body.state?.keys ?? []) as { name: string }[]).map(({ name }) => name);
 
 const shown = async () => (await service.get(`/v2/nameservers/${id}`)).body;
 const stateOf = async (key: string) =>
@@ -102,8 +79,13 @@ test('200 with the keys and their secrets, and a report marks the keys as delive
   const secret = String((await service.get(`/v2/tsigkeys/${key}`)).body.secret);
   expect(response.body).toMatchObject({
     format: 1,
-    name_server: { id, name: 'ns1', delivery: 'agent' },
-    keys: [{ id: key, name: 'key-1', algorithm: 'hmac-sha256', secret, version: 1, zones: null }],
+    name_server: { id, name: 'ns1', driver: 'bind' },
+    state: {
+      keys: [
+        { id: key, name: 'key-1', algorithm: 'hmac-sha256', secret, version: 1, zones: 'all' },
+      ],
+    },
+    accepted: [key],
   });
   expect(response.headers.get('etag')).toBe(response.body.etag);
   expect(await stateOf(key)).toBe('pending');
@@ -140,7 +122,7 @@ test('200 after a commit, even by another process on the same database', async (
       const began = performance.now();
       const response = await waiting;
       times.push(performance.now() - began);
-      expect((response.body.keys as { name: string }[]).map((each) => each.name)).toContain(name);
+      expect(namesIn(response)).toContain(name);
       await observe(response);
       etag = String(response.body.etag);
     }
@@ -148,13 +130,12 @@ test('200 after a commit, even by another process on the same database', async (
   }
 });
 
-test('200 without secrets for a requested comparison, because the agent already has the secrets', async () => {
-  await createKey('key-1');
+test('200 without the state for a requested comparison, because the agent already has it', async () => {
+  const key = await createKey('key-1');
   const etag = await pass();
   await service.post(`/v2/nameservers/${id}/reconcile`, { confirm: true });
   const { status, body } = await desired(etag, 5);
-  expect([status, body.probes, body.is_confirmed]).toEqual([200, 'all', true]);
-  expect(body.keys).toMatchObject([{ name: 'key-1', secret: null }]);
+  expect([status, body.state, body.is_applied, body.accepted]).toEqual([200, null, true, [key]]);
 });
 
 test('200 again with secrets when the last response was lost', async () => {
@@ -162,16 +143,15 @@ test('200 again with secrets when the last response was lost', async () => {
   const etag = await pass();
   await createKey('key-2');
   await desired(etag, 5);
-  const { status, body } = await desired(etag, 5);
-  expect(status).toBe(200);
-  expect((body.keys as { secret: string }[]).every(({ secret }) => secret !== '')).toBe(true);
+  const response = await desired(etag, 5);
+  expect([response.status, namesIn(response)]).toEqual([200, ['key-1', 'key-2']]);
 });
 
-test('200 with a separate list of the keys that no name server can use', async () => {
+test('200 without the keys that no name server can use, and the answer marks them as undeliverable', async () => {
   const bad = await createKey('no domain name');
-  const { body } = await desired();
-  expect(body.keys).toEqual([]);
-  expect(body.undeliverable).toMatchObject([{ id: bad, code: 'undeliverable_key', version: 1 }]);
+  const response = await desired();
+  expect([namesIn(response), response.body.further]).toEqual([[], ['no domain name']]);
+  await observe(response);
   expect(await stateOf(bad)).toBe('undeliverable');
 });
 
@@ -183,7 +163,7 @@ test('401 for a request whose token is deleted while the request waits', async (
   await service.delete(`/v2/tokens/${body.tokens[0].id}`);
   await createKey('key-1');
   const response = await waiting;
-  expect([response.status, response.body.keys]).toEqual([401, undefined]);
+  expect([response.status, response.body.state]).toEqual([401, undefined]);
 });
 
 test('409 with the name of the holder for a second agent', async () => {
@@ -201,70 +181,91 @@ test('409 for a report of an earlier pass, and nothing changes', async () => {
   const present = await desired();
   expect((await observe(late)).body.type).toBe('agent_conflict');
   expect((await observe(present, { agent: 'host-2' })).body.type).toBe('agent_conflict');
-  expect((await observe(present, { etag: late.body.etag })).body.type).toBe('agent_conflict');
   expect(await stateOf(key)).toBe('pending');
   expect((await observe(present)).status).toBe(200);
   expect((await observe(present, { fence: 1 })).body.type).toBe('agent_conflict');
 });
 
-test('200 for a report, and only the changes that the agent received are removed', async () => {
+test('200 for an answer, and only the changes that the job includes are removed', async () => {
   await createKey('key-1');
   const first = await desired();
   const second = await createKey('key-2');
   await observe(first);
   expect(await stateOf(second)).toBe('pending');
   const next = await desired(String(first.body.etag), 10);
-  expect([next.status, next.body.keys.length, next.body.changes.length]).toEqual([200, 2, 1]);
+  expect([next.status, namesIn(next).length, next.body.changes]).toEqual([200, 2, 1]);
 });
 
-test('200 for a report with keys that the agent did not receive, and the service ignores these keys', async () => {
+test('200 for an answer about keys that are not in the job, and the service ignores these keys', async () => {
   const pool = await created('/v2/pools', { name: 'other' });
   const foreign = await createKey('foreign', pool);
-  const response = await desired();
-  const row = { state: 'delivered', delivered_version: 1, error: null };
-  const deliveries = [foreign, randomUUID()].map((key) => ({ key_id: key, ...row }));
-  expect((await observe(response, { deliveries, removed: [foreign] })).status).toBe(200);
+  await createKey('key-1');
+  const ids = [foreign, randomUUID()];
+  const error = { code: 'not_verified', message: 'x' };
+  const verdicts = ids.map((each) => ({ id: each, error }));
+  const problems = ids.map((each) => ({ id: each, code: 'name_taken', message: 'x' }));
+  expect((await observe(await desired(), { verdicts, problems })).status).toBe(200);
   expect((await service.get(`/v2/tsigkeys/${foreign}/deliveries`)).body.servers).toEqual([]);
-  expect((await desired()).body.deliveries).toEqual([]);
+  expect((await desired()).body).toMatchObject({ owned: ['key-1'], further: [] });
 });
 
-test('200 for a report with more than one state of a key, and the service stores the last state', async () => {
+test('200 for an answer at another process than the one that handed out the pass', async () => {
   const key = await createKey('key-1');
-  const row = { key_id: key, delivered_version: 1, error: null };
-  const states = ['failed', 'removing', 'failed', 'removing', 'failed', 'removing', 'failed'];
-  const deliveries = [...states, 'delivered'].map((state) => ({ ...row, state }));
-  expect((await observe(await desired(), { deliveries })).status).toBe(200);
+  let other: Client = agent;
+  if (url.startsWith('postgres:')) {
+    const variables = { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: service.token };
+    const process = await startTestService(variables, { folder: service.folder });
+    onTestFinished(() => process.close());
+    other = process.with(agent.token);
+  }
+  const response = await desired(undefined, 0, 'host-1', other);
+  expect((await observe(response)).status).toBe(200);
+  expect(await stateOf(key)).toBe('delivered');
+});
+
+test('200 with the stamp that the name server has, however many passes the agent did not answer', async () => {
+  await createKey('key-1');
+  await observe(await desired());
+  const answered = await desired();
+  const [stamp] = answered.body.stamps as [string];
+  await observe(answered, { stamp });
+  for (let pass = 0; pass < 70; pass += 1) expect((await desired()).status).toBe(200);
+  const { stamps } = (await desired()).body as { stamps: string[] };
+  expect(stamps).toHaveLength(64);
+  expect(stamps).toContain(stamp);
+});
+
+test('200 for an answer that is sent twice, because the first response was lost', async () => {
+  const key = await createKey('key-1');
+  const response = await desired();
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    expect((await observe(response)).status).toBe(200);
   expect(await stateOf(key)).toBe('delivered');
 });
 
 test('400 for numbers and codes outside their limits', async () => {
   const response = await desired();
   for (const members of [
-    { keys_wanted: 100_001 },
-    { keys_live: 2 ** 53 - 1 },
+    { duration_ms: 2 ** 53 - 1 },
     { error: { code: 'line\nfeed', message: 'x' } },
+    { verdicts: [{ id: 'no id', error: { code: 'not_verified', message: 'x' } }] },
+    { verified: -1 },
   ])
     expect((await observe(response, members)).status).toBe(400);
   expect(await shown()).toMatchObject({ keys_wanted: 0, error_code: null });
 });
 
-test('200 for the largest report of an agent', async () => {
+test('200 for the largest answer of an agent', async () => {
   const error = { code: 'not_verified', message: 'refused' };
-  const deliveries = Array.from({ length: MAX_AT_ONCE }, () => ({
-    key_id: randomUUID(),
-    state: 'failed',
-    delivered_version: 1,
-    error,
-  }));
-  const changes = Array.from({ length: MAX_AT_ONCE }, () => randomUUID());
-  const reported = await observe(await desired(), { deliveries, changes, error });
-  expect([reported.status, reported.body]).toEqual([200, { recorded: true }]);
+  const verdicts = Array.from({ length: 10_000 }, () => ({ id: randomUUID(), error }));
+  const answered = await observe(await desired(), { verdicts });
+  expect([answered.status, answered.body]).toEqual([200, { recorded: true }]);
 });
 
 test('the metrics distinguish at most 33 error codes from agents', async () => {
   for (let number = 0; number < 40; number += 1) {
     const error = { code: `reason_${number}`, message: 'x' };
-    expect((await observe(await desired(), { state: 'failed', error })).status).toBe(200);
+    expect((await observe(await desired(), { error })).status).toBe(200);
   }
   const { text } = await service.get('/metrics');
   const lines = text
@@ -278,30 +279,26 @@ test('200 for the report of a failure; no changes are removed, and a new change 
   const key = await createKey('key-1');
   const response = await desired();
   const error = { code: 'unreachable', message: 'connection refused' };
-  const failed = { completed: false, outcome: 'failed', state: 'failed', error, next_ms: 60_000 };
-  expect((await observe(response, failed)).status).toBe(200);
+  expect((await observe(response, { error })).status).toBe(200);
   expect(await shown()).toMatchObject({ state: 'failed', error_code: 'unreachable', attempts: 1 });
   expect(await stateOf(key)).toBe('failed');
   const etag = String(response.body.etag);
-  expect((await desired(etag)).status).toBe(304);
   await pause(1100);
   await createKey('key-2');
   expect((await desired(etag, 5)).status).toBe(200);
 });
 
-test('200 for the report of a failure; the service removes deliveries of new keys that the agent has not begun to deliver', async () => {
+test('200 for the answer of a failure; the names of new keys that the agent has not begun to deliver are not owned', async () => {
   const [first, second] = [await createKey('key-1'), await createKey('key-2')];
-  const error = { code: 'unreachable', message: 'connection refused' };
-  const failed = { completed: false, outcome: 'failed', state: 'failed', error, deliveries: [] };
+  const failed = { error: { code: 'unreachable', message: 'connection refused' }, verdicts: [] };
   const response = await desired();
-  expect(response.body.deliveries).toEqual([]);
-  await observe(response, { ...failed, removed: [second] });
+  expect(response.body.owned).toEqual([]);
+  await observe(response, { ...failed, not_begun: [second] });
   const next = await desired();
-  expect(next.body.deliveries).toMatchObject([{ key_id: first, state: 'pending' }]);
+  expect(next.body.owned).toEqual(['key-1']);
   await observe(next);
-  await observe(await desired(), { ...failed, removed: [first] });
-  const states = (await desired()).body.deliveries as { state: string }[];
-  expect(states.map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+  await observe(await desired(), { ...failed, not_begun: [first] });
+  expect((await desired()).body.owned.toSorted()).toEqual(['key-1', 'key-2']);
 });
 
 test("200 only while the name server's member 'delivery' is agent, 409 while it is service", async () => {
@@ -364,18 +361,6 @@ test('a request that waits for deliveries ends at once when the service stops', 
   await closing;
   expect(performance.now() - began).toBeLessThan(20_000); // the request may wait for 30 s
   service = await startTestService({ TSIGIL_DATABASE_URL: url });
-});
-
-test('200 for a report whose message has several lines, and the service stores one line', async () => {
-  const key = await createKey('key-1');
-  const error = { code: 'refused', message: 'line 1\r\nline 2\u001b[2J\u2028line 3' };
-  const response = await desired();
-  const deliveries = [{ key_id: key, state: 'failed', delivered_version: 0, error }];
-  expect((await observe(response, { state: 'failed', error, deliveries })).status).toBe(200);
-  const stored = 'line 1 line 2 [2J line 3';
-  expect((await shown()).error).toBe(stored);
-  const { body } = await service.get(`/v2/tsigkeys/${key}/deliveries`);
-  expect(body.servers).toMatchObject([{ error: { message: stored } }]);
 });
 
 test('the service does not deliver to a configured name server that has an agent', async () => {

@@ -1,10 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { DESIRED_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
-import type { DesiredForAgent, ObservedByAgent } from '../../src/domain/delivery/agent-protocol.ts';
-import { runAgent } from '../../src/nameservers/agents/agent.ts';
+import { JOB_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
+import {
+  MAX_ANSWER_BYTES,
+  type Answer,
+  type Job,
+} from '../../src/domain/delivery/agent-protocol.ts';
+import { runAgent, type AgentDependencies } from '../../src/nameservers/agents/agent.ts';
 import { RefusedError, type ServiceLink } from '../../src/nameservers/agents/service-link.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
@@ -80,7 +83,7 @@ test('200, not 304, for a request with wait=0 if a change is pending', async () 
 test('200 for a renewal, with the number of pending changes', async () => {
   const { createKey, desired, observe, renew } = requests;
   const pass = await desired();
-  const { length } = pass.body.changes as string[];
+  const length = Number(pass.body.changes);
   expect((await renew(pass)).body).toEqual({ changes: length });
   await createKey('key-1');
   expect((await renew(pass)).body).toEqual({ changes: length + 1 });
@@ -90,9 +93,9 @@ test('200 for a renewal, with the number of pending changes', async () => {
   expect((await renew(pass, { fence: Number(pass.body.fence) - 1 })).status).toBe(409);
 });
 
-/** Returns the desired state with `count` keys, for the pass with the number `fence`. */
-function stateOf(count: number, fence: number, more: Partial<DesiredForAgent>): DesiredForAgent {
-  const [first] = DESIRED_EXAMPLE.keys;
+/** Returns a job with `count` keys and the number `fence`. */
+function jobOf(count: number, fence: number, more: Partial<Job>): Job {
+  const [first] = JOB_EXAMPLE.state?.keys ?? [];
   if (first === undefined) throw new Error('the example has no key');
   const names = Array.from(
     { length: count },
@@ -100,17 +103,16 @@ function stateOf(count: number, fence: number, more: Partial<DesiredForAgent>): 
   );
   const idOf = (name: string) => `00000000-0000-4000-8000-00000000${name.slice(4)}`;
   return {
-    ...DESIRED_EXAMPLE,
+    ...JOB_EXAMPLE,
     fence,
-    keys: names.map((name) => ({ ...first, name, id: idOf(name) })),
-    changes: [],
-    deliveries: names.map((name) => ({
-      ...({ key_id: idOf(name), key_name: name, state: 'delivered' } as const),
-      delivered_version: 1,
-      applied_at: null,
-      verified_at: null,
-      error: null,
-    })),
+    state: {
+      zones: [],
+      keys: names.map((name) => ({ ...first, name, id: idOf(name) })),
+      kept: [],
+    },
+    accepted: names.map(idOf),
+    owned: names,
+    changes: 0,
     ...more,
   };
 }
@@ -118,10 +120,13 @@ function stateOf(count: number, fence: number, more: Partial<DesiredForAgent>): 
 /**
  * Runs an agent for a name server that is a folder. `link` replaces the requests to the service.
  */
-function startAgent(link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>): FolderServer {
+function startAgent(
+  link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>,
+  more: Partial<AgentDependencies> = {},
+): FolderServer {
   const folder = folderServer(temporaryFolder());
   const ended = new AbortController();
-  const { name, driver, id } = DESIRED_EXAMPLE.name_server;
+  const { name, driver, id } = JOB_EXAMPLE.name_server;
   const nameServerId = () => Promise.resolve(id);
   const running = runAgent({
     link: { ...link, nameServerId, close: () => undefined },
@@ -133,8 +138,8 @@ function startAgent(link: Pick<ServiceLink, 'desired' | 'observed' | 'renew'>): 
     createDriver: () => folder.driver,
     verify: folder.verify,
     signal: ended.signal,
-    clock: () => '2030-01-31T12:00:00.000000',
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    ...more,
   });
   onTestFinished(async () => {
     ended.abort();
@@ -151,33 +156,35 @@ const never: ServiceLink['desired'] = (_id, _etag, signal) =>
 
 test('an agent interrupts its scheduled verification when a change is pending', async () => {
   const count = 1500; // a scheduled verification of 100 keys takes 5 s
-  const reports: ObservedByAgent[] = [];
+  const answers: Answer[] = [];
   let passes = 0;
   let waits = 0;
   let applied = false;
   const folder = startAgent({
     desired(...parameters) {
       passes += 1;
-      if (passes === 1) return Promise.resolve(stateOf(count, 1, { probes: 'all' }));
+      if (passes === 1) return Promise.resolve({ job: jobOf(count, 1, {}) });
       if (passes === 2) {
         setTimeout(() => {
           waits = 1;
         }, 500);
-        return Promise.resolve(stateOf(count, 2, { probes: 'due' }));
+        const job = jobOf(count, 2, { is_applied: true, is_slow: true });
+        return Promise.resolve({ job: { ...job, accepted: job.accepted.slice(0, 100) } });
       }
-      if (passes === 3)
-        return Promise.resolve(stateOf(count + 1, 3, { changes: [randomUUID()], probes: 'none' }));
+      if (passes === 3) return Promise.resolve({ job: jobOf(count + 1, 3, { changes: 1 }) });
       return never(...parameters);
     },
-    observed(_id, report) {
-      reports.push(report);
-      if (report.fence === 3) applied = true;
+    observed(_id, answer) {
+      answers.push(answer);
+      if (answer.fence === 3) applied = true;
       return Promise.resolve();
     },
     renew: () => Promise.resolve(waits),
   });
   await expect.poll(() => applied, { interval: 20 }).toBe(true);
-  expect(reports.map(({ probed_all: all }) => all)).toEqual([true, false, false]);
+  expect(answers.map(({ verdicts }) => verdicts)).toEqual([[], [], []]);
+  expect(answers[0]?.verified).toBe(count);
+  expect(answers[1]?.verified).toBeLessThan(100);
   expect(Object.keys(folder.keys())).toHaveLength(count + 1);
 });
 
@@ -187,7 +194,7 @@ test('an agent renews the lease during a long pass, and ends the pass when it lo
   const refused = () => Promise.reject(new RefusedError(409, 'A later pass has begun'));
   const folder = startAgent({
     desired: (...parameters) =>
-      (passes += 1) === 1 ? Promise.resolve(stateOf(3, 1, {})) : never(...parameters),
+      (passes += 1) === 1 ? Promise.resolve({ job: jobOf(3, 1, {}) }) : never(...parameters),
     observed: refused,
     // The first renewal is before the apply. Later renewals are during the apply.
     renew: () => ((renewals += 1) < 3 ? Promise.resolve(0) : refused()),
@@ -201,10 +208,60 @@ test('an agent that lost its lease before the apply changes nothing', async () =
   let passes = 0;
   const folder = startAgent({
     desired: (...parameters) =>
-      (passes += 1) === 1 ? Promise.resolve(stateOf(3, 1, {})) : never(...parameters),
+      (passes += 1) === 1 ? Promise.resolve({ job: jobOf(3, 1, {}) }) : never(...parameters),
     observed: () => Promise.reject(new Error('there is nothing to report')),
     renew: () => Promise.reject(new RefusedError(409, 'A later pass has begun')),
   });
   await expect.poll(() => passes).toBe(2);
   expect(folder.applies()).toBe(0);
+});
+
+test('an agent whose keys fail for long reasons sends an answer that the service accepts', async () => {
+  const answers: Answer[] = [];
+  const error = { code: 'not_verified', message: 'long '.repeat(200) };
+  startAgent(
+    {
+      desired: (...parameters) =>
+        answers.length === 0 ? Promise.resolve({ job: jobOf(3000, 1, {}) }) : never(...parameters),
+      observed: (_id, answer) => Promise.resolve(void answers.push(answer)),
+      renew: () => Promise.resolve(0),
+    },
+    {
+      verify: (_server, _zones, { accepted }) =>
+        Promise.resolve({
+          failures: new Map(accepted.map(({ id }) => [id, error])),
+          open: undefined,
+        }),
+    },
+  );
+  await expect.poll(() => answers).toHaveLength(1);
+  expect(answers[0]).toMatchObject({
+    verdicts: [],
+    error: {
+      code: 'not_verified',
+      message: expect.stringMatching(/^3000 problems/) as string,
+    },
+  });
+  expect(JSON.stringify(answers[0]).length).toBeLessThan(MAX_ANSWER_BYTES);
+});
+
+test('an agent logs that the service refuses its answers, and pauses before the next request', async () => {
+  const lines: object[] = [];
+  let requests = 0;
+  const ignore = () => undefined;
+  startAgent(
+    {
+      desired: () => Promise.resolve(((requests += 1), { job: jobOf(1, 1, {}) })),
+      observed: () => Promise.reject(new RefusedError(409, 'A later pass has begun')),
+      renew: () => Promise.resolve(0),
+    },
+    {
+      random: () => 0.06,
+      log: { info: ignore, error: ignore, warn: (fields) => void lines.push(fields) },
+    },
+  );
+  await expect.poll(() => requests).toBeGreaterThan(1);
+  await pause(1000);
+  expect(requests).toBeLessThan(8);
+  expect(lines).toMatchObject([{ reason: 'A later pass has begun' }]);
 });

@@ -8,14 +8,16 @@ export interface AgentRequests {
   readonly service: TestService;
   /** A client with the token of the agent. */
   readonly agent: Client;
+  /** The token of the agent. */
+  readonly token: string;
   /** The id of the name server. */
   readonly id: string;
   /** Creates a key for the pool of the name server, and returns its id. */
   createKey(name: string, members?: object): Promise<string>;
   desired(etag?: string, wait?: number, name?: string): Promise<ApiResponse>;
   /**
-   * Reports that the name server has all keys of a response to `desired`. `members` overrides
-   * members of the report.
+   * Answers that the name server has all keys of a response to `desired`. `members` overrides
+   * members of the answer.
    */
   observe(response: ApiResponse, members?: object): Promise<ApiResponse>;
   /** Renews the lease of the pass that a response to `desired` began. */
@@ -35,12 +37,14 @@ export async function startAgentRequests(): Promise<AgentRequests> {
   const server = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
   const id = String((await created('/v2/nameservers', { ...server, delivery: 'agent' })).id);
   const members = { name: 'agent', roles: ['nameserver-agent'], nameservers: [id] };
-  const agent = service.with(String((await created('/v2/tokens', members)).token));
+  const token = String((await created('/v2/tokens', members)).token);
+  const agent = service.with(token);
   const key = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
   const path = `/v2/nameservers/${id}`;
   return {
     service,
     agent,
+    token,
     id,
     createKey: async (name, more = {}) =>
       String((await created('/v2/tsigkeys', { name, ...key, ...more })).id),
@@ -49,36 +53,33 @@ export async function startAgentRequests(): Promise<AgentRequests> {
         `${path}/desired?agent=${name}&wait=${wait}`,
         etag === undefined ? {} : { 'if-none-match': etag },
       ),
-    observe: ({ body }, more = {}) =>
-      agent.call('PUT', `${path}/observed`, {
-        agent: 'host-1',
-        etag: body.etag,
-        fence: body.fence,
-        completed: true,
-        outcome: 'changed',
-        state: 'live',
-        error: null,
-        keys_wanted: body.keys.length,
-        keys_live: body.keys.length,
-        applied: true,
-        verified: true,
-        probed_all: false,
-        found_drift: false,
-        refusals: 0,
-        changes: body.changes,
-        removed: [],
-        deliveries: (body.keys as { id: string; version: number }[]).map((each) => ({
-          key_id: each.id,
-          state: 'delivered',
-          delivered_version: each.version,
-          error: null,
-        })),
-        next_ms: 60_000,
-        duration_ms: 10,
-        ...more,
-      }),
+    observe: (response, more = {}) =>
+      agent.call('PUT', `${path}/observed`, { ...answerTo(response), ...more }),
     renew: ({ body }, more = {}) =>
       agent.call('PUT', `${path}/lease`, { agent: 'host-1', fence: body.fence, ...more }),
     shown: async () => (await service.get(path)).body,
+  };
+}
+
+/** Returns the answer that a name server behaves as a response to `desired` expects. */
+export function answerTo({ body }: ApiResponse): object {
+  const { accepted } = body as { accepted: string[] };
+  return {
+    agent: 'host-1',
+    fence: body.fence,
+    error: null,
+    not_begun: [],
+    stamp: body.stamps[0],
+    is_foreign: false,
+    changed: true,
+    found_drift: false,
+    is_drift_kept: false,
+    problems: [],
+    differences: [],
+    verified: accepted.length,
+    verdicts: [],
+    open: null,
+    unknown_keys: null,
+    duration_ms: 10,
   };
 }

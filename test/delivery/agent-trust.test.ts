@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { runAgent } from '../../src/nameservers/agents/agent.ts';
+import { linkTo } from '../../src/nameservers/agents/service-link.ts';
+import { DriverError } from '../../src/nameservers/driver.ts';
+import { recordSecret } from '../harness/evidence.ts';
+import { temporaryFolder } from '../harness/service.ts';
 import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
+import { folderServer } from './folder-driver.ts';
 
 let requests: AgentRequests;
 
@@ -15,7 +23,7 @@ test('409 for a report after the service took over the delivery, and nothing cha
   const response = await desired();
   await service.patch(`/v2/nameservers/${id}`, { delivery: 'service' });
   const error = { code: 'unreachable', message: 'stolen' };
-  for (const members of [{}, { completed: false, outcome: 'failed', state: 'failed', error }]) {
+  for (const members of [{}, { error }]) {
     const { status, body } = await observe(response, members);
     expect([status, body.type]).toEqual([409, 'agent_conflict']);
     expect(body.message).toContain("Set the member 'delivery' of the name server to 'agent'");
@@ -25,50 +33,65 @@ test('409 for a report after the service took over the delivery, and nothing cha
   expect(body.servers).toMatchObject([{ delivered_version: 0 }]);
 });
 
-test('400 for a state that an agent cannot determine', async () => {
+test('an agent sends no secret that its name server quotes, in any form', async () => {
+  const { service, id, createKey, shown, token } = requests;
+  const secret = `+/${randomBytes(32).toString('base64').slice(2)}`;
+  recordSecret(secret);
+  const key = await createKey('key-1', { secret });
+  const quoted = encodeURIComponent(secret);
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'token'), token);
+  const server = folderServer(join(folder, 'server'));
+  server.fail(new DriverError('refused_by_server', `line 7:\r\nsecret ${quoted} is bad`));
+  const stopping = new AbortController();
+  const lines: string[] = [];
+  const note = (fields: object) => void lines.push(JSON.stringify(fields));
+  const running = runAgent({
+    link: linkTo({
+      url: service.url,
+      ca: undefined,
+      tokenFile: join(folder, 'token'),
+      agent: 'host-1',
+    }),
+    agent: 'host-1',
+    nameServer: 'ns1',
+    driver: 'bind',
+    onDrift: 'repair',
+    createDriver: () => server.driver,
+    verify: server.verify,
+    signal: stopping.signal,
+    random: () => 0.1,
+    log: { info: note, warn: note, error: note },
+  });
+  onTestFinished(async () => {
+    stopping.abort();
+    await running;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const kept = 'The message contained a secret, and was removed';
+  await expect.poll(async () => (await shown()).error, { timeout: 10_000 }).toBe(kept);
+  const { text } = await service.get(`/v2/tsigkeys/${key}/deliveries`);
+  expect(text).toContain(kept);
+  const { text: one } = await service.get(`/v2/nameservers/${id}`);
+  for (const each of [text, one, ...service.log, ...lines]) expect(each).not.toContain(quoted);
+});
+
+test('400 for an answer with a code that is no word', async () => {
   const { createKey, desired, observe, shown } = requests;
-  const key = await createKey('key-1');
+  await createKey('key-1');
   const response = await desired();
   const before = await shown();
-  for (const state of ['paused', 'pending'])
-    expect((await observe(response, { state })).status).toBe(400);
-  const row = { key_id: key, state: 'pending', delivered_version: 1, error: null };
-  expect((await observe(response, { deliveries: [row] })).status).toBe(400);
+  const error = { code: 'A code', message: 'x' };
+  expect((await observe(response, { error })).status).toBe(400);
   expect(await shown()).toEqual(before);
 });
 
-test('200 for a report that quotes a secret, and no response or log line contains the secret', async () => {
-  const { service, id, createKey, desired, observe } = requests;
-  const secret = `+/${randomBytes(32).toString('base64').slice(2)}`;
-  const key = await createKey('key-1', { secret });
-  const quoted = encodeURIComponent(secret);
-  const error = { code: 'refused_by_server', message: `line 7: secret ${quoted} is bad` };
-  const deliveries = [{ key_id: key, state: 'failed', delivered_version: 0, error }];
-  const more = { state: 'failed', outcome: 'failed', error, deliveries };
-  expect((await observe(await desired(), more)).status).toBe(200);
-  const { text } = await service.get(`/v2/tsigkeys/${key}/deliveries`);
-  const kept = 'The message contained a secret, and was removed';
-  expect(text).toContain(kept);
-  expect((await service.get(`/v2/nameservers/${id}`)).body.error).toBe(kept);
-  for (const shown of [text, (await desired()).text, ...service.log])
-    expect(shown).not.toContain(quoted);
-});
-
-test("200 for a report with a secret as its code, and the service replaces the code with 'internal'", async () => {
-  const { createKey, desired, observe, shown } = requests;
-  const secret = randomBytes(32);
-  await createKey('key-1', { secret: secret.toString('base64') });
-  const error = { code: secret.toString('hex'), message: 'x' };
-  expect((await observe(await desired(), { state: 'failed', error })).status).toBe(200);
-  expect(await shown()).toMatchObject({ error_code: 'internal', error: 'x' });
-});
-
-test('200 for a report without a secret, and the service stores its message unchanged', async () => {
+test('200 for a failure, and the service stores its message unchanged', async () => {
   const { createKey, desired, observe, shown } = requests;
   await createKey('key-1');
   const message =
     "the file '/etc/bind/tsigil/keys.conf' of ns1.example.org cannot be written: no space left";
   const error = { code: 'not_writable', message };
-  expect((await observe(await desired(), { state: 'failed', error })).status).toBe(200);
+  expect((await observe(await desired(), { error })).status).toBe(200);
   expect(await shown()).toMatchObject({ error_code: 'not_writable', error: message });
 });

@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { createClock } from '../../src/clock.ts';
 import { importResources } from '../../src/domain/actions/import.ts';
 import type { Clock, Store } from '../../src/domain/model/ports.ts';
@@ -15,6 +16,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import type { Database, Sql, TransactionSql } from '../../src/store/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
 import { CALLER, dependenciesOn } from '../harness/dependencies.ts';
+import { copyDatabase } from '../harness/postgres.ts';
 import { temporaryFolder, testDatabase } from '../harness/service.ts';
 
 const SETTINGS = {
@@ -113,4 +115,12 @@ function recording(sql: TransactionSql, texts: string[]): TransactionSql {
     run: (text, parameters) => (note(text), sql.run(text, parameters)),
   };
   return { ...noted, lock: sql.lock };
+}
+
+/** Copies a database that no process uses, and returns the URL of the copy. */
+export async function backup(url: string, folder: string): Promise<string> {
+  if (!url.startsWith('sqlite:')) return copyDatabase(url, `${url.split('/').at(-1)}_backup`);
+  const copy = join(folder, 'backup.db');
+  copyFileSync(url.slice('sqlite:'.length), copy);
+  return `sqlite:${copy}`;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ANSWER_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
 import { LIMIT_KINDS, type LimitKind } from '../../src/domain/model/caller.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import {
@@ -193,28 +194,8 @@ const QUERIES: Readonly<Record<string, string>> = {
   desired: '?agent=ns1.example.org',
 };
 
-/** An agent's report about a pass that no agent has begun. */
-const REPORT = {
-  agent: 'ns1.example.org',
-  etag: '"none"',
-  fence: 0,
-  completed: true,
-  outcome: 'unchanged',
-  state: 'live',
-  error: null,
-  keys_wanted: 0,
-  keys_live: 0,
-  applied: false,
-  verified: true,
-  probed_all: false,
-  found_drift: false,
-  refusals: 0,
-  changes: [],
-  deliveries: [],
-  removed: [],
-  next_ms: 0,
-  duration_ms: 0,
-};
+/** An agent's answer about a pass that no agent has begun. */
+const REPORT = { ...ANSWER_EXAMPLE, fence: 0 };
 
 const ALL_PROJECTS = { 'x-auth-all-projects': 'true' };
 

@@ -62,7 +62,7 @@ export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
   {
     name: 'Read the keys of a name server as its agent on 256 connections',
     bound:
-      'The service reads the keys of at most two name servers at a time, in slices. While it reads the keys of a name server, it refuses further requests for them with 429.',
+      'The service reads the keys of at most two name servers at a time, in slices. Further requests wait, those for the same name server one after the other.',
     settings: [],
     cost: 'The time of two slices for every other request.',
     async attack(target) {
@@ -77,7 +77,7 @@ export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
         blocks: single(requestText('GET', path, { 'X-Auth-Token': String(body.token) })),
       };
     },
-    atLeast: { succeeded: 5, answers: 100 },
+    atLeast: { succeeded: 1, answers: 1 },
   },
   {
     name: 'Change zones, and wait for keys of a name server that is down and misses 200,000 changes',

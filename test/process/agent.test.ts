@@ -63,7 +63,7 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
       await remove(key);
       await expect.poll(() => verdict(key)).toBe('unknown key');
     }
-    if (IS_TIMED) expect(Math.min(...times)).toBeLessThan(1000);
+    if (IS_TIMED) expect(Math.max(...times)).toBeLessThan(1000);
     expect(agent.output()).toContain('Delivered keys to a name server');
   });
 
@@ -124,7 +124,7 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
     await server.stop();
     await server.start();
     for (const key of keys.values()) expect(await verdict(key)).toBe('good');
-  });
+  }, 240_000);
 
   test('the agent delivers no key with a revoked token, and continues with a new token in its file', async () => {
     const { body } = await service.get('/v2/tokens?name=agent-*');
@@ -135,7 +135,7 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
     const members = { roles: ['nameserver-agent'], nameservers: [agent.id] };
     const created = await service.post('/v2/tokens', { name: 'agent-new', ...members });
     writeFileSync(agent.tokenFile, String(created.body.token));
-    expect((await deliveries(service, key.id)).state).toBe('delivered');
+    await expect.poll(async () => (await deliveries(service, key.id)).state).toBe('delivered');
   });
 
   test('the output of the agent contains no secret and no token', () => {

@@ -15,7 +15,6 @@ const AGENT_FILE = object({
   tokenFile: path(),
   nameServer: nameServer.fields.name,
   agent: optional(hostName()),
-  stateFile: optional(path()),
   driver: nameServer.fields.driver,
   local: LOCAL,
   onDrift: withDefault(enumeration(['repair', 'report']), 'repair'),

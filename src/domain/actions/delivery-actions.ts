@@ -1,6 +1,6 @@
 import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
-import { DESIRED_EXAMPLE, OBSERVED_EXAMPLE } from '../delivery/agent-examples.ts';
-import { DESIRED, OBSERVED, RENEWAL } from '../delivery/agent-protocol.ts';
+import { ANSWER_EXAMPLE, JOB_EXAMPLE } from '../delivery/agent-examples.ts';
+import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from '../delivery/agent-protocol.ts';
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
@@ -32,9 +32,6 @@ import { defineAction } from './action.ts';
 const MAX_WAIT_SECONDS = 30;
 
 const MAX_IDS = 100;
-
-/** The maximum size of a report, in bytes. Each delivery in a report has about 700 bytes. */
-const MAX_REPORT_BYTES = 2 * 1024 * 1024;
 
 const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
 
@@ -290,10 +287,10 @@ export const DELIVERY_ACTIONS = [
     },
     isConditional: true,
     response: {
-      kind: described(DESIRED, 'The keys that a name server should have.'),
+      kind: described(JOB, 'One pass for a name server.'),
       schemaName: 'NameServerDesired',
       description: 'The keys.',
-      examples: { one: { summary: 'One key.', value: DESIRED_EXAMPLE } },
+      examples: { one: { summary: 'One key.', value: JOB_EXAMPLE } },
     },
     async run({ dependencies, context, id, parameters, ifNoneMatch, ...request }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
@@ -305,7 +302,8 @@ export const DELIVERY_ACTIONS = [
         disconnected: request.disconnected(),
         isValid: () => isValid(dependencies, context.caller),
       });
-      const ids = (desired?.keys ?? []).flatMap((key) => (key.secret === null ? [] : [key.id]));
+      const keys = [...(desired?.state?.keys ?? []), ...(desired?.withheld?.keys ?? [])];
+      const ids = keys.map((key) => key.id);
       if (ids.length > 0)
         await dependencies.recording.secretsRead({
           caller: context.caller,
@@ -326,23 +324,23 @@ export const DELIVERY_ACTIONS = [
     method: 'PUT',
     right: OBSERVE_RIGHT,
     operationId: 'put_nameserver_observed',
-    summary: 'Report the keys on a name server, as its agent',
+    summary: 'Record the result of a pass, as the agent of a name server',
     description:
       'Ends a pass: records what the agent found, and deletes the changes that the agent has applied. Returns 409 if a later pass has begun.',
     type: nameServer,
     errors: ['agent_conflict'],
     body: {
-      kind: OBSERVED,
+      kind: ANSWER,
       schemaName: 'NameServerObserved',
-      what: 'report',
-      examples: { one: { summary: 'One key was delivered.', value: OBSERVED_EXAMPLE } },
-      maxBytes: MAX_REPORT_BYTES,
+      what: 'result',
+      examples: { one: { summary: 'One key was delivered.', value: ANSWER_EXAMPLE } },
+      maxBytes: MAX_ANSWER_BYTES,
     },
     response: {
       kind: responseObject({ recorded: described(boolean(), 'Always true.') }),
       schemaName: 'NameServerObservedResult',
-      description: 'The report was recorded.',
-      examples: { one: { summary: 'The report was recorded.', value: { recorded: true } } },
+      description: 'The result was recorded.',
+      examples: { one: { summary: 'The result was recorded.', value: { recorded: true } } },
     },
     async run({ dependencies, context, id, body }) {
       await getResource(dependencies, nameServer, context.caller, id);

@@ -1,74 +1,62 @@
 import { EXAMPLE_ID } from '../model/error-entry.ts';
-import type { NameServer } from '../resources/name-server.ts';
-import { etagOf } from './agent-pass.ts';
-import { AGENT_FORMAT, type DesiredForAgent, type ObservedByAgent } from './agent-protocol.ts';
+import { AGENT_FORMAT, type Answer, type Job } from './agent-protocol.ts';
 
-const ETAG = etagOf('5f2d6a9d'.repeat(8), 42);
-
-const CHANGE_ID = '9a1c6f0e-2b7d-4c58-8e93-1f6a0d4b7c25';
-
-const SERVER_EXAMPLE: NameServer = {
-  id: EXAMPLE_ID,
-  name: 'ns1',
-  pool_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-  ...({ driver: 'bind', address: '192.0.2.53', rights: ['transfer'], delivery: 'agent' } as const),
-  ...({ paused: false, probe_zone: null, description: null, state: 'live' } as const),
-  keys_wanted: 1,
-  keys_live: 0,
-  applied_at: null,
-  verified_at: null,
-  pending_since: null,
-  held: null,
-  unknown_keys: [],
-  attempts: 0,
-  next_attempt_at: null,
-  error_code: null,
-  error: null,
-  created_at: '2030-01-31T12:00:00.000000',
-  updated_at: null,
-};
-
-export const DESIRED_EXAMPLE: DesiredForAgent = {
+/** An example of the job that the service sends to an agent. */
+export const JOB_EXAMPLE: Job = {
   format: AGENT_FORMAT,
-  etag: ETAG,
+  etag: `"${'5f2d6a9d'.repeat(8)}"`,
   fence: 42,
-  name_server: SERVER_EXAMPLE,
-  applied_hash: null,
-  probes: 'none',
-  is_confirmed: false,
-  refusals: 0,
-  stamps: [],
-  changes: [CHANGE_ID],
-  zones: ['example.org'],
-  keys: [
-    {
-      id: EXAMPLE_ID,
-      name: 'transfer-key',
-      algorithm: 'hmac-sha256',
-      secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
-      version: 1,
-      zones: null,
-    },
-  ],
-  kept: [],
-  undeliverable: [],
-  deliveries: [],
+  name_server: {
+    id: EXAMPLE_ID,
+    name: 'ns1',
+    driver: 'bind',
+    address: '192.0.2.53',
+    probe_zone: null,
+  },
+  stamps: ['9a1c6f0e2b7d4c58', '1f6a0d4b7c258e93'],
+  state: {
+    zones: ['example.org'],
+    keys: [
+      {
+        id: EXAMPLE_ID,
+        name: 'transfer-key',
+        algorithm: 'hmac-sha256',
+        secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
+        version: 1,
+        rights: ['transfer'],
+        zones: 'all',
+      },
+    ],
+    kept: [],
+  },
+  withheld: null,
+  is_held: false,
+  owned: [],
+  further: [],
+  is_applied: false,
+  accepted: [EXAMPLE_ID],
+  refused: [],
+  taken: [],
+  is_slow: false,
+  changes: 1,
 };
 
-export const OBSERVED_EXAMPLE: ObservedByAgent = {
+/** An example of an agent's answer. */
+export const ANSWER_EXAMPLE: Answer = {
   agent: 'ns1.example.org',
-  etag: ETAG,
   fence: 42,
-  completed: true,
-  ...({ outcome: 'changed', state: 'live', error: null, keys_wanted: 1, keys_live: 1 } as const),
-  applied: true,
-  verified: true,
-  probed_all: false,
+  error: null,
+  not_begun: [],
+  stamp: '9a1c6f0e2b7d4c58',
+  is_foreign: false,
+  changed: true,
   found_drift: false,
-  refusals: 0,
-  changes: [CHANGE_ID],
-  deliveries: [{ key_id: EXAMPLE_ID, state: 'delivered', delivered_version: 1, error: null }],
-  removed: [],
-  next_ms: 60_000,
+  is_drift_kept: false,
+  problems: [],
+  differences: [],
+  verified: 1,
+  verdicts: [],
+  open: null,
+  unknown_keys: null,
   duration_ms: 180,
 };

@@ -4,195 +4,167 @@ import {
   boolean,
   enumeration,
   integer,
-  list,
   nullable,
   text,
-  timestamp,
   uuid,
+  type Kind,
   type ValueOf,
 } from '../model/field.ts';
-import { described, object, optional, responseObject } from '../model/object.ts';
-import { FOUND_STATES } from '../resources/name-server-status.ts';
-import { nameServer } from '../resources/name-server.ts';
+import { described, object, responseObject } from '../model/object.ts';
+import { RIGHTS } from '../brands/brand.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
 /**
- * The version of the format of states and reports. An agent refuses any other format. Within a
- * format, later versions of Tsigil only add members. Responses and reports may therefore have
- * unknown members, and reports may lack new members.
+ * The version of the format of jobs and answers. An agent refuses any other format. Within a format,
+ * later versions of Tsigil only add members, and both sides ignore unknown members.
  */
 export const AGENT_FORMAT = 1;
 
-/** The maximum number of items in a list of a state or a report. */
+/** The maximum number of items in a list of a job or an answer. */
 export const MAX_ITEMS = 100_000;
 
-/**
- * The maximum number of changes in a state, and of deliveries in a report. This limit keeps both
- * bodies below the maximum size.
- */
-export const MAX_AT_ONCE = 3000;
-
-const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing', 'held'] as const;
-const REPORTED = ['delivered', 'failed', 'undeliverable', 'removing'] as const;
-const OUTCOMES = ['unchanged', 'changed', 'drifted', 'failed'] as const;
-
 const items = <T>(kind: Parameters<typeof array<T>>[0]) => array(kind, 0, MAX_ITEMS);
+const ids = (description: string) => described(items(uuid()), description);
+const names = (description: string) => described(items(anyText()), description);
 
-const ZONES = described(
-  nullable(items(anyText())),
-  'The zones to which the key applies. Null for all zones.',
-);
+const ZONE_NAMES = items(anyText());
+const ZONES: Kind<'all' | readonly string[]> = {
+  schema: { anyOf: [{ const: 'all' }, ZONE_NAMES.schema] },
+  parse: (value) => (value === 'all' ? { value } : ZONE_NAMES.parse(value)),
+};
 
-const FAILURE = nullable(
-  responseObject({
-    code: described(
-      word(/^[a-z0-9_]+$/, '`a` to `z`, digits and `_`'),
-      'The reason, such as `unreachable`.',
-    ),
-    message: described(text({ min: 0, max: 4000 }), 'The reason in a sentence, without secrets.'),
-  }),
-);
+const KEPT = {
+  id: uuid(),
+  name: described(anyText(), 'The name of the key in lower case, without a trailing dot.'),
+  version: integer(1),
+  rights: array(enumeration(RIGHTS), 0, RIGHTS.length),
+  zones: described(ZONES, 'The zones to which the key applies, or `all`.'),
+};
 
-export const DESIRED = responseObject({
-  format: described(integer(1), 'The version of the format of this response.'),
-  etag: described(anyText(), 'The value of the header `ETag`.'),
-  fence: described(
-    integer(0),
-    'The number of this pass. Each pass has a higher number than the previous pass.',
+const KEY = responseObject({
+  ...KEPT,
+  algorithm: anyText(),
+  secret: described(anyText(), 'The secret in base64.'),
+});
+
+const FAILURE = responseObject({
+  code: described(
+    word(/^[a-z0-9_]+$/, '`a` to `z`, digits and `_`'),
+    'The reason, such as `unreachable`.',
   ),
+  message: described(text({ min: 0, max: 4000 }), 'The reason in a sentence, without secrets.'),
+});
+
+const PROBLEM = responseObject({
+  id: uuid(),
+  code: enumeration(['name_taken', 'undeliverable_key']),
+  message: text({ min: 0, max: 4000 }),
+});
+
+/** One pass for a name server: its state, and what to verify. */
+export const JOB = responseObject({
+  format: described(integer(1), 'The version of the format of this response.'),
+  etag: described(anyText(), 'The value of the header `ETag`. It changes with the state.'),
+  fence: described(integer(0), 'The number of the pass. Each pass has a higher number.'),
   name_server: described(
     responseObject({
-      ...nameServer.fields,
-      held: optional(nameServer.fields.held),
-      unknown_keys: optional(nameServer.fields.unknown_keys),
       id: uuid(),
-      created_at: timestamp(),
-      updated_at: optional(nullable(timestamp())),
+      name: anyText(),
+      driver: anyText(),
+      address: anyText(),
+      probe_zone: nullable(anyText()),
     }),
     'The name server.',
   ),
-  applied_hash: described(nullable(anyText()), 'The hash of the state that was applied last.'),
-  applied_rights: optional(
-    described(nameServer.fields.rights, 'The rights of the keys in the last whole state.'),
+  stamps: names(
+    'The stamps that the name server may have. The agent writes the first one with each change, and changes nothing on a name server with another stamp.',
   ),
-  probes: described(
-    enumeration(['all', 'due', 'none']),
-    'The unchanged keys to verify: all keys, the keys whose check is due, or none.',
-  ),
-  is_confirmed: described(
-    boolean(),
-    'Whether an operator confirmed the removal of any number of keys.',
-  ),
-  refusals: described(integer(0), 'How many times in a row the name server refused its keys.'),
-  stamps: optional(
-    described(
-      items(anyText()),
-      'The stamps that the name server may have. The agent writes the first one with each change.',
-    ),
-  ),
-  changes: described(items(anyText()), 'The ids of the changes that this state includes.'),
-  zones: described(items(anyText()), 'The names of the zones of the pool.'),
-  keys: described(
-    items(
+  state: described(
+    nullable(
       responseObject({
-        id: uuid(),
-        name: described(anyText(), 'The name of the key in lower case, without a trailing dot.'),
-        algorithm: anyText(),
-        secret: described(
-          nullable(anyText()),
-          'The secret in base64. Null if `If-None-Match` shows that the agent has these keys.',
+        zones: names('The names of the zones of the pool.'),
+        keys: described(items(KEY), 'The keys that the name server should have.'),
+        kept: described(
+          items(responseObject(KEPT)),
+          'The keys whose secret is lost or cannot be decrypted. They stay on the name server as they are.',
         ),
-        version: integer(1),
-        zones: ZONES,
       }),
     ),
-    'The keys that the name server should have.',
+    'The state to deliver. Null if `If-None-Match` shows that the agent has it.',
   ),
-  kept: described(
-    items(responseObject({ id: uuid(), name: anyText(), version: integer(1), zones: ZONES })),
-    'The keys whose secret is lost or cannot be decrypted. The agent does not remove these keys from the name server.',
+  withheld: described(
+    nullable(responseObject({ keys: items(KEY), kept: items(responseObject(KEPT)) })),
+    'What is not delivered while the name server is `held` or `blocked`. Other keys of Tsigil stay on the name server as they are. Null if the state is whole.',
   ),
-  undeliverable: described(
-    items(
-      responseObject({
-        id: uuid(),
-        name: anyText(),
-        version: integer(1),
-        reason: anyText(),
-        code: enumeration(['undeliverable_key', 'unreadable_secret']),
-      }),
-    ),
-    'The keys that no name server can use, and the keys whose secret is lost or cannot be decrypted.',
+  is_held: described(boolean(), 'Whether delivery is held.'),
+  owned: names("The names of keys on the name server that are Tsigil's."),
+  further: names('The names of further keys that the database knows.'),
+  is_applied: described(
+    boolean(),
+    'Whether the last pass applied this state. The agent then compares before it changes anything.',
   ),
-  deliveries: described(
-    items(
-      responseObject({
-        key_id: uuid(),
-        key_name: anyText(),
-        state: enumeration(STATES),
-        delivered_version: integer(0),
-        applied_at: nullable(timestamp()),
-        verified_at: nullable(timestamp()),
-        error: FAILURE,
-      }),
-    ),
-    'The keys that the name server may have.',
+  accepted: ids('The keys to verify that the name server must accept.'),
+  refused: described(
+    items(responseObject({ id: uuid(), name: anyText() })),
+    'The removed keys that the name server must refuse.',
   ),
+  taken: described(items(PROBLEM), 'The keys that the driver left out in the last pass.'),
+  is_slow: described(boolean(), 'Whether to verify at most 20 keys per second.'),
+  changes: described(integer(0), 'The number of changes that the state includes.'),
 });
 
-export type DesiredForAgent = ValueOf<typeof DESIRED>;
+/** One pass for a name server. */
+export type Job = ValueOf<typeof JOB>;
 
-export const OBSERVED = responseObject({
+/** The result of a pass. */
+export const ANSWER = responseObject({
   agent: described(hostName(), 'The name of the agent.'),
-  etag: described(text({ min: 1, max: 200 }), 'The `etag` of the state that the pass applied.'),
-  fence: described(integer(0), 'The `fence` of the state that the pass applied.'),
-  completed: described(
+  fence: described(integer(0), 'The `fence` of the job.'),
+  error: described(nullable(FAILURE), 'Why the pass ended early. Null if it did not.'),
+  not_begun: ids('If the pass ended early: the new keys that it has not begun to deliver.'),
+  stamp: described(
+    nullable(text({ min: 0, max: 64 })),
+    'The stamp of the name server. Null if it has none, or if the pass ended early.',
+  ),
+  is_foreign: described(
     boolean(),
-    'Whether the pass completed. If false, its changes are still pending.',
+    'Whether the name server had an unknown stamp and other keys, so that nothing was changed.',
   ),
-  outcome: described(enumeration(OUTCOMES), 'The outcome of the pass.'),
-  state: described(enumeration(FOUND_STATES), 'The state of the name server.'),
-  error: described(FAILURE, 'Why the pass failed.'),
-  keys_wanted: described(
-    integer(0, MAX_ITEMS),
-    'The number of keys that the name server should have.',
-  ),
-  keys_live: described(integer(0, MAX_ITEMS), 'The number of keys that were verified.'),
-  applied: described(boolean(), 'Whether the pass changed the name server.'),
-  verified: described(boolean(), 'Whether the name server has all keys.'),
-  probed_all: described(boolean(), 'Whether the pass verified the keys whose check was due.'),
+  changed: described(boolean(), 'Whether the pass changed the name server.'),
   found_drift: described(boolean(), 'Whether another program had changed the name server.'),
-  refusals: described(
-    integer(0, 1_000_000),
-    'How many times in a row the name server refused its keys.',
-  ),
-  changes: described(
-    list(uuid(), 0, MAX_ITEMS),
-    'The `changes` of the state that the pass applied.',
-  ),
-  deliveries: described(
+  is_drift_kept: described(boolean(), 'Whether the pass left such changes as they are.'),
+  problems: described(items(PROBLEM), 'The keys that the driver left out.'),
+  differences: described(
     items(
       responseObject({
-        key_id: uuid(),
-        state: enumeration(REPORTED),
-        delivered_version: integer(0, 2_147_483_647),
-        error: FAILURE,
+        kind: enumeration(['missing', 'changed', 'extra', 'other']),
+        key: nullable(anyText()),
+        message: text({ min: 0, max: 4000 }),
       }),
     ),
-    'The keys whose state changed. The service ignores keys that are not in the desired state that the pass applied. If a key has several items, the service uses the last item.',
+    'The differences between the name server and the whole state, if `is_held`, if `is_foreign`, or if drift was kept.',
   ),
-  removed: described(
-    list(uuid(), 0, MAX_ITEMS),
-    'The keys that the name server no longer has. If `completed` is false, the new keys that the pass has not begun to deliver.',
+  verified: described(
+    integer(0, MAX_ITEMS),
+    'How many of the keys in `accepted`, without those in `problems`, were verified, in their order.',
   ),
-  next_ms: described(
-    integer(0, 600_000),
-    'The time until the next comparison or attempt, in milliseconds.',
+  verdicts: described(
+    items(responseObject({ id: uuid(), error: FAILURE })),
+    'The keys that do not behave as expected, among the verified and the removed keys.',
+  ),
+  open: described(nullable(FAILURE), 'Set if the name server accepts unsigned requests.'),
+  unknown_keys: described(
+    nullable(items(anyText())),
+    'The names of keys on a PowerDNS server that the database lacks. Null if not checked.',
   ),
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
 
-export type ObservedByAgent = ValueOf<typeof OBSERVED>;
+/** The maximum size of an answer, in bytes. */
+export const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
+
+/** The result of a pass. */
+export type Answer = ValueOf<typeof ANSWER>;
 
 /** A request by an agent to renew the lease of a pass. */
 export const RENEWAL = object(
@@ -203,10 +175,12 @@ export const RENEWAL = object(
   { ignoresOthers: true },
 );
 
-/** A request by an agent for the keys of its name server. */
+/** A request by an agent for the next pass of its name server. */
 export interface AgentRequest {
+  /** The name of the agent. */
   readonly agent: string;
   readonly waitMs: number;
+  /** The header `If-None-Match`. */
   readonly etag: string | undefined;
   /** Aborts when the agent closes the connection. */
   readonly disconnected: AbortSignal;
@@ -218,18 +192,18 @@ export interface AgentRequest {
 export interface AgentDelivery {
   /**
    * Acquires or renews the lease of an agent, and waits for pending changes or a due check. Returns
-   * the desired state, or undefined if nothing changed. Throws `agent_conflict` if another holder
+   * a job, or undefined if nothing changed. Throws `agent_conflict` if another holder
    * has the lease, or if no agent delivers the keys. Throws `unauthenticated` if the token becomes
    * invalid while the request waits.
    */
-  desired(id: string, request: AgentRequest): Promise<DesiredForAgent | undefined>;
+  desired(id: string, request: AgentRequest): Promise<Job | undefined>;
   /**
    * Extends the lease of a pass. Returns the number of pending changes. Throws `agent_conflict` if
    * a later pass has begun.
    */
   renew(id: string, renewal: ValueOf<typeof RENEWAL>): Promise<number>;
   /** Records the result of a pass. Throws `agent_conflict` if a later pass has begun. */
-  observed(id: string, report: ObservedByAgent): Promise<void>;
+  observed(id: string, answer: Answer): Promise<void>;
 }
 
 /** The message to an agent if the member `delivery` of the name server is not `agent`. */

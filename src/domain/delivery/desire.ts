@@ -114,21 +114,6 @@ function newRow({ id, name }: DesiredKey, state: Delivery['state']): Delivery {
   };
 }
 
-/** Returns new rows for the undeliverable keys that have no row yet. */
-export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]): Delivery[] {
-  const known = new Set(former.map(({ keyId }) => keyId));
-  return undeliverable
-    .filter(({ key }) => !known.has(key.id))
-    .map(({ key, code, reason }) => ({
-      keyId: key.id,
-      keyName: comparisonForm(key.name),
-      deliveredVersion: key.version,
-      ...({ state: 'undeliverable', error: { code, message: reason } } as const),
-      appliedAt: null,
-      verifiedAt: null,
-    }));
-}
-
 const ALWAYS_REMOVABLE = 10;
 
 /**

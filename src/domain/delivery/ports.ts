@@ -66,8 +66,47 @@ export interface Claim {
   readonly refusals: number;
   /** The stamps of this database for the name server, the newest first. */
   readonly stamps: readonly string[];
-  /** Whether an agent makes the pass. It writes the first stamp, and never holds delivery. */
-  readonly isAgent?: boolean;
+}
+
+/** What recording the result of a pass needs, without secrets. */
+export interface PassPlan {
+  /** The hash of the state. Null if the pass delivers only a part of the state. */
+  readonly hash: string | null;
+  /** The rights of the keys. */
+  readonly rights: readonly Right[];
+  /** Why a part of the state waits for a confirmation, or null. */
+  readonly blocked: Failure | null;
+  /** The outbox rows that the state includes. */
+  readonly outbox: readonly string[];
+  readonly probes: Claim['probes'];
+  readonly refusals: number;
+  /** The number of keys that the name server should have. */
+  readonly wanted: number;
+  /** The number of keys that the pass does not deliver, because of a hold or a block. */
+  readonly withheld: number;
+  /** The keys to verify. */
+  readonly accepted: readonly KeyVersion[];
+  /** The ids of keys without a delivery. */
+  readonly fresh: readonly string[];
+  /** The ids of keys to remove. */
+  readonly gone: readonly string[];
+  /** The changed deliveries of undeliverable keys. */
+  readonly undeliverable: readonly Delivery[];
+  /** The ids of undeliverable keys that no longer exist. */
+  readonly left: readonly string[];
+}
+
+/** The plan of an agent's pass, and the stamps that the name server may have. */
+export interface Assignment {
+  readonly plan: PassPlan;
+  readonly stamps: readonly string[];
+}
+
+/** A version of a key. */
+export interface KeyVersion {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
 }
 
 /** The start of a hold: a name server has a stamp that its row lacks. */
@@ -112,6 +151,8 @@ export interface PassRecord {
    * were due.
    */
   readonly nextProbeMs: number | undefined;
+  /** The present stamp of the name server. Absent if not known. */
+  readonly stamp?: string | undefined;
   /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
   readonly keepLeaseMs?: number;
 }
@@ -128,6 +169,8 @@ export interface PassFailure {
   readonly notBegun?: readonly string[];
   /** Returns the delay in milliseconds before the next attempt, after `attempts` failures. */
   retryMs(attempts: number): number;
+  /** The present stamp of the name server. Absent if not known. */
+  readonly stamp?: string | undefined;
   /** How long the holder keeps its lease, in milliseconds. If absent, the lease is released. */
   readonly keepLeaseMs?: number;
 }
@@ -188,7 +231,20 @@ export interface DeliveryStore {
    * `LeaseLostError`.
    */
   hold(id: string, holder: string, fence: number, hold: Hold): Promise<readonly Delivery[]>;
-  /** Writes deliveries before an agent gets the keys. Throws `LeaseLostError`. */
+  /**
+   * Writes what recording the answer of an agent needs, before the agent gets the job: its plan, its
+   * stamps, and deliveries of new keys. Unless the state is applied, the next pass applies its state
+   * without a comparison, even if the agent never answers. Throws `LeaseLostError`.
+   */
+  assign(
+    id: string,
+    holder: string,
+    fence: number,
+    assignment: Assignment & { readonly rows: readonly Delivery[]; readonly isApplied: boolean },
+  ): Promise<void>;
+  /** Returns what `assign` wrote for this pass. Throws `LeaseLostError` if it is not the last one. */
+  assigned(id: string, holder: string, fence: number): Promise<Assignment>;
+  /** Writes deliveries before a pass. Throws `LeaseLostError`. */
   intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
   /**
    * Records keys that an apply without a lease may have left on a name server. Makes the name

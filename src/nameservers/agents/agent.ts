@@ -1,14 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { readDesired } from '../../domain/delivery/agent-pass.ts';
-import type { DesiredForAgent } from '../../domain/delivery/agent-protocol.ts';
-import type { Clock } from '../../domain/model/ports.ts';
+import { MAX_ANSWER_BYTES, type Job } from '../../domain/delivery/agent-protocol.ts';
+import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import { LeaseLostError } from '../../domain/delivery/ports.ts';
 import type { Driver } from '../driver.ts';
-import { describeResult, type DeliveryLog } from '../reconciler/log.ts';
-import { startReconciler } from '../reconciler/reconciler.ts';
+import { failureOf } from '../reconciler/failures.ts';
+import { keepLease, LEASE_MS } from '../reconciler/lease.ts';
+import type { DeliveryLog } from '../reconciler/log.ts';
+import {
+  failedPass,
+  partOf,
+  performPass,
+  type FullJob,
+  type Result,
+} from '../reconciler/perform.ts';
 import { minimumIntervalOf } from '../reconciler/registration.ts';
 import type { Verify } from '../reconciler/verification.ts';
-import { unusable } from './pass-report.ts';
-import { createRemoteStore } from './remote-store.ts';
 import { RefusedError, type ServiceLink } from './service-link.ts';
 
 /** The longest pause between two attempts to reach the service. */
@@ -20,8 +26,11 @@ const [MIN_TAKEOVER_MS, MAX_TAKEOVER_MS] = [500, 1500];
 /** The shortest time between two requests if nothing changes. */
 const MIN_POLL_MS = 1000;
 
-/** How long a pass in progress may take once the agent stops. */
-const STOP_MS = 15_000;
+/** How long an agent waits for the service before it first repairs the name server alone. */
+const FIRST_REPAIR_MS = 5000;
+
+/** How often an agent repairs the name server while the service does not respond. */
+const REPAIR_MS = 60_000;
 
 /** The dependencies of an agent. */
 export interface AgentDependencies {
@@ -36,7 +45,6 @@ export interface AgentDependencies {
   createDriver(id: string): Driver;
   readonly verify: Verify;
   readonly onDrift: 'repair' | 'report';
-  readonly clock: Clock;
   readonly log: DeliveryLog;
   /** The signal that stops the agent. */
   readonly signal: AbortSignal;
@@ -45,108 +53,163 @@ export interface AgentDependencies {
 }
 
 /**
- * Keeps the keys of one name server equal to the service's desired state, until `signal` aborts.
- * While the service does not respond, the last desired state applies.
+ * Makes the passes of one name server for the service, until `signal` aborts. While the service does
+ * not respond, repairs the name server with the state of the last pass, which only this process
+ * stores.
  */
 export async function runAgent(dependencies: AgentDependencies): Promise<void> {
-  const { link, log, signal, agent, random } = dependencies;
+  const { link, signal, nameServer, log } = dependencies;
   const reach = contact(dependencies);
   const id = await reach.until(() => link.nameServerId(signal));
   if (id === undefined) return;
-  const stopped = aborted(signal);
-  let refusal: RefusedError | undefined;
-  const remote = createRemoteStore({
-    id,
-    agent,
-    now: () => performance.now(),
-    report: (report) =>
-      link.observed(id, report).catch((error: unknown) => {
-        if (error instanceof RefusedError) refusal = error;
-        throw error;
-      }),
-    renew: (fence) => link.renew(id, fence),
-  });
-  const { driver: kind, createDriver, verify, clock, onDrift } = dependencies;
-  const reconciler = startReconciler({
-    store: remote.store,
-    servers: [{ id, driver: createDriver(id), minimumIntervalMs: minimumIntervalOf(kind) }],
-    verify,
-    clock,
-    random,
-    holder: agent,
-    since: clock(),
-    onDrift,
-    concurrency: 1,
-    observe(result) {
-      remote.end();
-      describeResult(log, result);
-    },
-    failed: (err) => log.error({ err }, 'A delivery pass failed'),
-  });
-  let etag: string | undefined;
-  let secrets = new Map<string, string>();
+  const driver = dependencies.createDriver(id);
+  const memory = new Map<string, DesiredKey>();
+  let last: FullJob | undefined;
+  let repairAt = Infinity;
+
   const next = async (): Promise<void> => {
     const began = performance.now();
-    const given = await usableState(dependencies, id, etag);
-    remote.setAlone(false);
-    if (given === undefined) {
+    const job = await usableJob(dependencies, id, last?.etag);
+    repairAt = Infinity;
+    if (job === undefined) {
       const rest = MIN_POLL_MS - (performance.now() - began);
       if (rest > 0) await pause(rest, undefined, { signal });
       return;
     }
-    const pass = readDesired(given, (key) => secrets.get(key));
-    etag = pass?.etag;
-    if (pass === undefined) return;
-    secrets = new Map(pass.desired.state.keys.map((key) => [key.id, key.secret]));
-    const ended = remote.offer(pass);
-    reconciler.wake();
-    await Promise.race([ended, stopped]);
-    const refused = refusal;
-    refusal = undefined;
-    // The service refuses reports if two agents have the same name. The random pause after the
-    // error separates the agents.
-    if (refused !== undefined) throw refused;
+    const state = job.state ?? last?.state;
+    if (state === undefined) return;
+    last = { ...job, state };
+    const changed = await makePass(dependencies, { id, driver, memory }, last);
+    const interval = changed ? minimumIntervalOf(dependencies.driver) : 0;
+    if (interval > 0) await pause(interval, undefined, { signal });
   };
+
+  /** Applies the last state, unless another or a newer database delivered the keys meanwhile. */
+  const repair = async (): Promise<void> => {
+    if (dependencies.onDrift === 'report' || last === undefined) return;
+    if (performance.now() < repairAt) return;
+    repairAt = performance.now() + REPAIR_MS;
+    const { state, owned } = partOf(last);
+    try {
+      const carried = await driver.stamp(signal);
+      if (carried !== undefined && !last.stamps.includes(carried)) return;
+      const applied = await driver.apply(state, owned, signal);
+      const fields = { name_server: nameServer };
+      if (applied.changed) log.warn(fields, 'Repaired the name server without the service');
+    } catch (error) {
+      const { code } = failureOf(error);
+      log.warn({ name_server: nameServer, code }, 'Cannot repair the name server');
+    }
+  };
+
   while (!signal.aborted)
-    await reach.until(next, (error) => remote.setAlone(!(error instanceof RefusedError)));
-  await reconciler.close(STOP_MS);
+    await reach.until(next, async (error) => {
+      if (error instanceof RefusedError) return;
+      repairAt = Math.min(repairAt, performance.now() + FIRST_REPAIR_MS);
+      await repair();
+    });
   link.close();
 }
 
-/**
- * Reads the desired state of the name server. Returns undefined if nothing has changed. If the
- * agent cannot use the response, reports this to the service and throws `RefusedError`.
- */
-async function usableState(dependencies: AgentDependencies, id: string, etag: string | undefined) {
-  const { link, signal, agent } = dependencies;
+/** The name server of an agent. */
+interface Served {
+  readonly id: string;
+  readonly driver: Driver;
+  readonly memory: Map<string, DesiredKey>;
+}
+
+/** Makes one pass, and sends the answer. Returns whether it changed the name server. */
+async function makePass(
+  { link, agent, nameServer, log, signal, verify, onDrift }: AgentDependencies,
+  { id, driver, memory }: Served,
+  job: FullJob,
+): Promise<boolean> {
+  const { fence } = job;
+  const began = performance.now();
+  let heldAt = began;
+  let changes = job.changes;
+  /** Extends the lease. Without contact, the lease ends after `LEASE_MS`. */
+  const renew = async (): Promise<boolean> => {
+    const asked = performance.now();
+    try {
+      changes = await link.renew(id, fence);
+      heldAt = asked;
+      return true;
+    } catch (error) {
+      return !(error instanceof RefusedError) && asked - heldAt < LEASE_MS;
+    }
+  };
+  const lease = keepLease({ renew }, id, agent, fence, signal);
+  let result: Result;
   try {
-    const given = await link.desired(id, etag, signal);
-    if (given !== undefined) assertFits(dependencies, given);
-    return given;
+    result = await performPass(job, {
+      driver,
+      verify,
+      onDrift,
+      memory,
+      signal: lease.signal,
+      async begin() {
+        if (!(await renew())) throw new LeaseLostError();
+      },
+      isInterrupted: async () => !(await renew()) || changes > job.changes,
+    });
   } catch (error) {
-    if (error instanceof RefusedError && error.head !== undefined)
-      await link.observed(id, unusable(agent, error.head, error.message)).catch(() => undefined);
+    if (error instanceof LeaseLostError) return false;
     throw error;
+  } finally {
+    lease.stop();
   }
+  const { changed, error } = result;
+  if (lease.isLost()) return changed;
+  const fields = { name_server: nameServer, fence };
+  if (error !== null) log.warn({ ...fields, error }, 'A pass failed');
+  else if (changed) log.info(fields, 'Delivered keys to a name server');
+  const ms = Math.round(performance.now() - began);
+  await link.observed(id, { ...ofLimitedSize(result), agent, fence, duration_ms: ms });
+  return changed;
+}
+
+/** Returns a result, or a failure if the result would list more keys than an answer can. */
+function ofLimitedSize(result: Result): Result {
+  if (Buffer.byteLength(JSON.stringify(result)) < MAX_ANSWER_BYTES - 1000) return result;
+  const { verdicts, problems, differences } = result;
+  const count = verdicts.length + problems.length + differences.length;
+  const different = { code: 'drift', message: 'the name server differs from the state' };
+  const { code, message } = verdicts[0]?.error ?? problems[0] ?? different;
+  return failedPass({ code, message: `${count} problems, such as: ${message}` });
 }
 
 /**
- * Throws `RefusedError` if the name server or its driver differs from the agent's configuration.
+ * Returns the next job, or undefined if there is none. If the agent cannot use the response, reports
+ * this to the service and throws `RefusedError`.
  */
-function assertFits({ nameServer, driver }: AgentDependencies, given: DesiredForAgent): void {
-  const { name_server: server } = given;
-  if (server.name.toLowerCase() !== nameServer.toLowerCase())
-    throw new RefusedError(
-      200,
-      `The token is limited to the name server '${server.name}', but nameServer is '${nameServer}'. Use the token of '${nameServer}', or correct nameServer`,
-      given,
-    );
+async function usableJob(
+  { link, signal, agent, nameServer, driver }: AgentDependencies,
+  id: string,
+  etag: string | undefined,
+): Promise<Job | undefined> {
+  const given = await link.desired(id, etag, signal);
+  if (given === undefined) return undefined;
+  const problem = 'job' in given ? problemOf(given.job, nameServer, driver) : given.problem;
+  if ('job' in given && problem === undefined) return given.job;
+  const { fence } = 'job' in given ? given.job : given;
+  const keys = 'job' in given ? (given.job.state?.keys ?? []) : [];
+  const message = problem ?? '';
+  const failed = failedPass({ code: 'agent_mismatch', message: message.slice(0, 400) });
+  const notBegun = keys.map((key) => key.id);
+  const answer = { ...failed, not_begun: notBegun, agent, fence, duration_ms: 0 };
+  await link.observed(id, answer).catch(() => undefined);
+  throw new RefusedError(200, message);
+}
+
+/** Returns why a job does not fit the configuration of the agent. */
+function problemOf(job: Job, name: string, driver: string): string | undefined {
+  const { name_server: server } = job;
+  if (server.name.toLowerCase() !== name.toLowerCase())
+    return `The token is limited to the name server '${server.name}', but nameServer is '${name}'. Use the token of '${name}', or correct nameServer`;
   if (server.driver !== driver)
-    throw new RefusedError(
-      200,
-      `The name server '${server.name}' has the driver '${server.driver}', but driver is '${driver}'. Correct the driver of the agent or of the name server`,
-      given,
-    );
+    return `The name server '${server.name}' has the driver '${server.driver}', but driver is '${driver}'. Correct the driver of the agent or of the name server`;
+  return undefined;
 }
 
 /** A function that repeats requests to the service until one succeeds. */
@@ -156,7 +219,10 @@ interface Contact {
    * and waits up to 5 s. The time is random, so that agents do not all send requests at once. If
    * another agent has the lease, waits 0.5 to 1.5 s.
    */
-  until<T>(work: () => Promise<T>, failed?: (error: unknown) => void): Promise<T | undefined>;
+  until<T>(
+    work: () => Promise<T>,
+    failed?: (error: unknown) => Promise<void>,
+  ): Promise<T | undefined>;
 }
 
 function contact({ log, signal, nameServer, random }: AgentDependencies): Contact {
@@ -172,7 +238,7 @@ function contact({ log, signal, nameServer, random }: AgentDependencies): Contac
           return result;
         } catch (error) {
           if (isStopped()) return undefined;
-          failed?.(error);
+          await failed?.(error);
           const message = error instanceof Error ? error.message : String(error);
           // Log each reason only once, not at every attempt.
           if (message !== problem)
@@ -193,11 +259,4 @@ function contact({ log, signal, nameServer, random }: AgentDependencies): Contac
       return undefined;
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,6 +1,6 @@
-import { readState, type StateHead } from '../../domain/delivery/agent-pass.ts';
-import type { DesiredForAgent, ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
-import { isObject } from '../../domain/model/field.ts';
+import { AGENT_FORMAT, JOB, type Answer, type Job } from '../../domain/delivery/agent-protocol.ts';
+import { integer, isObject } from '../../domain/model/field.ts';
+import { responseObject } from '../../domain/model/object.ts';
 import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
 import { NetError } from '../../net/faults.ts';
 import { readWholeFile } from '../../net/files.ts';
@@ -21,14 +21,11 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** The error for a request that the service refuses. */
 export class RefusedError extends Error {
   readonly status: number;
-  /** The state that the agent cannot use. Undefined if the error has another reason. */
-  readonly head: StateHead | DesiredForAgent | undefined;
 
-  constructor(status: number, message: string, head?: StateHead | DesiredForAgent) {
+  constructor(status: number, message: string) {
     super(message);
     this.name = 'RefusedError';
     this.status = status;
-    this.head = head;
   }
 }
 
@@ -52,19 +49,38 @@ export interface ServiceLink {
   /** Returns the id of the name server to which the token is limited. */
   nameServerId(signal: AbortSignal): Promise<string>;
   /**
-   * Waits for a change after the state with this entity tag. Returns undefined if there is none.
+   * Waits for the next job after the state with this entity tag. Returns undefined if there is none,
+   * and the number of the pass if the agent cannot use the job.
    */
-  desired(
-    id: string,
-    etag: string | undefined,
-    signal: AbortSignal,
-  ): Promise<DesiredForAgent | undefined>;
-  observed(id: string, report: ObservedByAgent): Promise<void>;
+  desired(id: string, etag: string | undefined, signal: AbortSignal): Promise<GivenJob | undefined>;
+  observed(id: string, answer: Answer): Promise<void>;
   /** Extends the lease of a pass. Returns the number of changes that wait. */
   renew(id: string, fence: number): Promise<number>;
   /** Closes the connections. */
   close(): void;
 }
+
+/** A job, or why the agent cannot use it. */
+type GivenJob = { readonly job: Job } | { readonly problem: string; readonly fence: number };
+
+/** Reads a job. Throws `RefusedError` if the response has not even the number of a pass. */
+function readJob(value: unknown, status: number): GivenJob {
+  const head = HEAD.parse(value);
+  if ('problem' in head)
+    throw new RefusedError(status, `The response of the service ${head.problem}`);
+  const { fence, format } = head.value;
+  if (format !== AGENT_FORMAT) {
+    const problem = `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the service's version of Tsigil on this host`;
+    return { problem, fence };
+  }
+  const parsed = JOB.parse(value);
+  return 'value' in parsed
+    ? { job: parsed.value }
+    : { problem: `The response of the service ${parsed.problem}`, fence };
+}
+
+/** The members of a job in every format. */
+const HEAD = responseObject({ format: integer(1), fence: integer(0) });
 
 /** Returns the functions that send an agent's requests to the service. */
 export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink {
@@ -113,13 +129,11 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
         { etag },
       );
       if (status === 304) return undefined;
-      const read = readState(parseJson(text));
-      if ('state' in read) return read.state;
-      throw new RefusedError(status, read.problem, read.head);
+      return readJob(parseJson(text), status);
     },
-    async observed(id, report) {
+    async observed(id, answer) {
       const deadline = deadlineAfter(REQUEST_SECONDS);
-      await send('PUT', `/v2/nameservers/${id}/observed`, deadline, { body: report });
+      await send('PUT', `/v2/nameservers/${id}/observed`, deadline, { body: answer });
     },
     async renew(id, fence) {
       const deadline = deadlineAfter(RENEW_SECONDS);

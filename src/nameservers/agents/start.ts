@@ -1,5 +1,5 @@
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Clock } from '../../domain/model/ports.ts';
 import { readWholeFile } from '../../net/files.ts';
 import { DRIVERS } from '../drivers.ts';
 import type { Driver, Requirement } from '../driver.ts';
@@ -7,8 +7,10 @@ import type { DeliveryLog } from '../reconciler/log.ts';
 import { localProblems } from '../reconciler/registration.ts';
 import { verifyByQueries } from '../reconciler/verification.ts';
 import { runAgent } from './agent.ts';
-import { identify } from './identity.ts';
 import { linkTo, type ServiceLink } from './service-link.ts';
+
+/** The maximum length of the name of an agent. */
+const MAX_NAME = 64;
 
 /** The time limit for checking all requirements. */
 const CHECK_MS = 20_000;
@@ -47,35 +49,26 @@ export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings)
 /** What an agent needs from the process that runs it. */
 export interface AgentProcess {
   readonly log: DeliveryLog;
-  readonly clock: Clock;
   /** The signal that stops the agent. */
   readonly signal: AbortSignal;
-  /** The file with the id of the agent. */
-  readonly stateFile: string;
-  /** Locks a file until the process ends. Throws if another process has locked it. */
-  lock(file: string): void;
 }
 
 /** Runs an agent until `signal` aborts. */
 export async function startAgent(
   settings: AgentSettings,
-  { log, clock, signal, stateFile, lock }: AgentProcess,
+  { log, signal }: AgentProcess,
 ): Promise<void> {
   const { nameServer, driver, onDrift } = settings;
-  const { agent, problem } = identify(hostOf(settings), stateFile, lock);
+  // Each process has another name, so that two agents of one name server do not share a lease.
+  const suffix = randomBytes(6).toString('hex');
+  const agent = `${hostOf(settings).slice(0, MAX_NAME - suffix.length - 1)}-${suffix}`;
   log.info({ name_server: nameServer, agent, url: settings.url }, 'agent started');
-  if (problem !== undefined)
-    log.warn(
-      { name_server: nameServer, file: stateFile, reason: problem },
-      'The agent cannot use its state file. After a restart, the agent waits up to 10 s for its lease',
-    );
   await runAgent({
     link: linkOf(settings, agent),
     agent,
     nameServer,
     driver,
     onDrift,
-    clock,
     log,
     signal,
     createDriver: (id) => driverOf(settings, id),

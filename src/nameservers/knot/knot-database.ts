@@ -19,7 +19,6 @@ import {
   type Difference,
   type Driver,
 } from '../driver.ts';
-import { withoutSecrets } from '../file-server.ts';
 import { knotControl, type KnotUnit } from './knot-control.ts';
 import { keysOf } from './knot-file.ts';
 
@@ -94,12 +93,8 @@ export function createKnotDatabase(controlSocket: string): Driver {
       if (commands.length === 0 && !abandoned) return { changed: false, problems };
       await intend?.(keys);
       const end = Date.now() + TRANSACTION_MS;
-      try {
-        // The server serves one connection at a time, so each attempt uses a new connection.
-        while (!(await transact(commands, Date.now() >= end, signal))) await pause(RETRY_MS);
-      } catch (error) {
-        throw withoutSecrets(error, keys);
-      }
+      // The server serves one connection at a time, so each attempt uses a new connection.
+      while (!(await transact(commands, Date.now() >= end, signal))) await pause(RETRY_MS);
       return { changed: commands.length > 0, problems };
     },
 

@@ -1,7 +1,7 @@
 import { anyText, array, type Kind } from '../../domain/model/field.ts';
 import { responseObject } from '../../domain/model/object.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { DriverError, DuplicateKeyError } from '../driver.ts';
+import { DriverError } from '../driver.ts';
 import { createRequests, type PowerdnsOptions, type Send } from './powerdns-requests.ts';
 
 /**
@@ -78,10 +78,10 @@ function apiOf(send: Send): PowerdnsApi {
     },
     async createKey({ name, algorithm, secret }) {
       const body = { name: `${name}.`, algorithm, key: secret };
-      await withoutSecret(secret, send('POST', '/tsigkeys', body));
+      await send('POST', '/tsigkeys', body);
     },
     async changeSecret(name, secret) {
-      await withoutSecret(secret, send('PUT', keyPath(name), { key: secret }));
+      await send('PUT', keyPath(name), { key: secret });
     },
     async deleteKey(name) {
       await send('DELETE', keyPath(name));
@@ -104,16 +104,4 @@ function apiOf(send: Send): PowerdnsApi {
       return new Map(found.map(({ name, value }) => [name, value]));
     },
   };
-}
-
-/** Waits for a request. Removes `secret`, which PowerDNS may quote, from error messages. */
-async function withoutSecret(secret: string, request: Promise<unknown>): Promise<void> {
-  try {
-    await request;
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    const { code, message, hint } = error;
-    const Refusal = error instanceof DuplicateKeyError ? DuplicateKeyError : DriverError;
-    throw new Refusal(code, message.replaceAll(secret, '***'), hint);
-  }
 }

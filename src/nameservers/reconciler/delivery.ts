@@ -6,20 +6,37 @@ import type { Clock, Store } from '../../domain/model/ports.ts';
 import { runJob, type Job } from '../../domain/scheduling/job.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
-import { serveAgents } from '../agents/serve-agents.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { Driver, Requirement } from '../driver.ts';
-import { namesIn, type PassResult } from './pass.ts';
+import type { PassResult } from './record.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
 import { checkUnsigned, verifyByQueries, type Verify } from './verification.ts';
 
-/** The dependencies of the delivery of keys. */
-export interface DeliveryOptions {
+/** What the delivery by agents shares with the reconciler. */
+export interface ServedAgents {
   readonly store: Store;
   readonly deliveries: DeliveryStore;
   readonly agents: AgentStore;
   readonly clock: Clock;
+  /** The time since when callers can change this database. */
+  readonly since: string;
+  /** Receives the result of each pass. */
+  observe(result: PassResult, seconds: number): void;
+  /** Receives errors of the database. */
+  failed(error: unknown): void;
+}
+
+/** The delivery by agents, in one process of the service. */
+export interface RunningAgentDelivery extends AgentDelivery {
+  /** Ends all waiting requests. Later requests do not wait. */
+  close(): Promise<void>;
+}
+
+/** The dependencies of the delivery of keys. */
+export interface DeliveryOptions extends Omit<ServedAgents, 'since' | 'failed'> {
+  serveAgents(dependencies: ServedAgents): RunningAgentDelivery;
   readonly status: Omit<DeliveryStatus, 'milliseconds' | 'changed' | 'check'>;
   /** Reduces the outboxes of name servers that no one has claimed. */
   reduceOutboxes(): Promise<void>;
@@ -27,8 +44,6 @@ export interface DeliveryOptions {
   readonly onDrift: 'repair' | 'report';
   readonly concurrency: number;
   readonly log: DeliveryLog;
-  /** Receives the result of each pass, for metrics. */
-  observe(result: PassResult, seconds: number): void;
   readonly verify?: Verify | undefined;
 }
 
@@ -75,7 +90,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
     store.announced();
   };
   const failed = (err: unknown) => log.error({ err }, 'Cannot use the database to deliver keys');
-  const agents = serveAgents({ ...options, observe: observed, failed });
+  const agents = options.serveAgents({ ...options, since, observe: observed, failed });
   const listen = () => {
     stopListening ??= store.onAnnounced(() => {
       reconciler?.wake();
@@ -197,7 +212,12 @@ async function checkUnknown(
   driver: Driver,
 ): Promise<readonly Requirement[]> {
   if (server === undefined) return [];
-  const names = namesIn(await deliveries.desired(server), await deliveries.deliveries(server.id));
+  const { state, undeliverable } = await deliveries.desired(server);
+  const names = new Set([
+    ...[...state.keys, ...(state.kept ?? [])].map(({ name }) => name),
+    ...undeliverable.map(({ key }) => comparisonForm(key.name)),
+    ...(await deliveries.deliveries(server.id)).map(({ keyName }) => keyName),
+  ]);
   const unknown = (await driver.unknownKeys?.(names, AbortSignal.timeout(CHECK_MS))) ?? [];
   if (unknown.length === 0) return [];
   return [

@@ -10,11 +10,3 @@ export function failureOf(cause: unknown): Failure {
     return { code: 'timeout', message: 'the pass did not end in time' };
   return { code: 'internal', message: cause instanceof Error ? cause.message : 'unknown failure' };
 }
-
-/** The maximum length of a message about one key in the report of an agent. */
-const MAX_MESSAGE = 400;
-
-/** Returns a failure with a message that is short enough for a report on many keys. */
-export function briefly({ code, message }: Failure): Failure {
-  return { code, message: message.slice(0, MAX_MESSAGE) };
-}

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { DesiredKey, DesiredState } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { Delivery, Failure } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
-import type { Difference } from '../driver.ts';
+import type { Answer } from '../../domain/delivery/agent-protocol.ts';
 
 /**
  * The number of stamps that the database keeps for a name server. A process that was suspended
@@ -16,20 +16,24 @@ const MAX_NAMES = 100;
 /** What a hold leaves undelivered on a name server. */
 export type Held = NonNullable<NameServer['held']>;
 
-/**
- * Returns a new stamp, followed by the stamps that the name server may still have. `carried` is its
- * present stamp.
- */
-export function nextStamps(carried: string | undefined, known: readonly string[]): string[] {
-  const next = randomBytes(8).toString('hex');
-  const stamps = new Set([next, ...(carried === undefined ? [] : [carried]), ...known]);
-  return [...stamps].slice(0, MAX_STAMPS);
+/** Returns a new stamp. */
+export function newStamp(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** Returns `next` and the stamps that the name server may have. `carried` is its present stamp. */
+export function nextStamps(
+  next: string,
+  carried: string | null | undefined,
+  known: readonly string[],
+): string[] {
+  return [...new Set([next, ...(carried ? [carried] : []), ...known])].slice(0, MAX_STAMPS);
 }
 
 /** Returns what would change on the name server without a hold, or null if no key would change. */
-export function heldOf(differences: readonly Difference[]): Held | null {
-  const names = (of: Difference['kind']) =>
-    differences.flatMap(({ kind, key }) => (kind === of && key !== undefined ? [key] : []));
+export function heldOf(differences: Answer['differences']): Held | null {
+  const names = (of: 'missing' | 'changed' | 'extra') =>
+    differences.flatMap(({ kind, key }) => (kind === of && key !== null ? [key] : []));
   const [added, removed, changed] = [names('missing'), names('extra'), names('changed')];
   if (added.length + removed.length + changed.length === 0) return null;
   return {
@@ -50,12 +54,14 @@ export function holdReason({ added, removed, changed }: Held, name: string): Fai
 
 /** Returns the deliveries to hold: the keys that the name server lacks or has with other values. */
 export function rowsToHold(
-  { keys }: DesiredState,
+  keys: readonly DesiredKey[],
   former: readonly Delivery[],
-  differences: readonly Difference[],
+  differences: Answer['differences'],
 ): Delivery[] {
   const differing = new Set(
-    differences.flatMap(({ kind, key }) => (kind === 'missing' || kind === 'changed' ? key : [])),
+    differences.flatMap(({ kind, key }) =>
+      kind === 'missing' || kind === 'changed' ? (key ?? []) : [],
+    ),
   );
   const rows = new Map(former.map((row) => [row.keyId, row]));
   return keys
@@ -69,44 +75,32 @@ export function rowsToHold(
 }
 
 /**
- * Returns the state to deliver during a hold, and the deliveries that stay held. A key that was
- * changed since the start of the hold has a later version, and is delivered.
+ * Returns the keys to deliver during a hold. A key that was changed since the start of the hold has
+ * a later version, and is delivered.
  */
 export function withoutHeld(
-  state: DesiredState,
+  keys: readonly DesiredKey[],
   former: readonly Delivery[],
-): { readonly state: DesiredState; readonly heldIds: ReadonlySet<string> } {
+): readonly DesiredKey[] {
   const versions = new Map(
     former.flatMap((row): [string, number][] =>
       row.state === 'held' ? [[row.keyId, row.deliveredVersion]] : [],
     ),
   );
-  const keys: DesiredKey[] = [];
-  const heldIds = new Set<string>();
-  for (const key of state.keys)
-    if (versions.get(key.id) === key.version) heldIds.add(key.id);
-    else keys.push(key);
-  return { state: { ...state, keys, isHeld: true }, heldIds };
+  return keys.filter(({ id, version }) => versions.get(id) !== version);
 }
 
 /**
- * Returns the state to deliver while a change of the name server waits for a confirmation, and the
- * deliveries that stay as they are: all but those of keys that callers deleted, moved or changed.
+ * Returns the keys to deliver while a change of the name server waits for a confirmation: those that
+ * callers changed after their delivery.
  */
 export function withoutBlocked(
-  state: DesiredState,
+  keys: readonly DesiredKey[],
   former: readonly Delivery[],
-): { readonly state: DesiredState; readonly heldIds: ReadonlySet<string> } {
+): readonly DesiredKey[] {
   const rows = new Map(former.map((row) => [row.keyId, row]));
-  const keys = state.keys.filter(({ id, version }) => {
-    const delivered = rows.get(id)?.deliveredVersion ?? 0;
-    return delivered > 0 && delivered !== version && rows.get(id)?.state !== 'undeliverable';
+  return keys.filter(({ id, version }) => {
+    const { deliveredVersion = 0, state } = rows.get(id) ?? {};
+    return deliveredVersion > 0 && deliveredVersion !== version && state !== 'undeliverable';
   });
-  const changed = new Set(keys.map(({ id }) => id));
-  const heldIds = new Set(
-    former.flatMap(({ keyId, state: of }) =>
-      of === 'removing' || changed.has(keyId) ? [] : keyId,
-    ),
-  );
-  return { state: { ...state, keys, kept: [], isHeld: true }, heldIds };
 }

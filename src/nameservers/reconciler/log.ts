@@ -1,4 +1,4 @@
-import type { PassResult } from './pass.ts';
+import type { PassResult } from './record.ts';
 
 /** The log of the service or of an agent. */
 export interface DeliveryLog {

@@ -5,7 +5,8 @@ import type { Clock } from '../../domain/model/ports.ts';
 import { runJob } from '../../domain/scheduling/job.ts';
 import { untilCalm } from '../bursts.ts';
 import type { Driver } from '../driver.ts';
-import { makePass, type PassResult } from './pass.ts';
+import { makePass } from './pass.ts';
+import type { PassResult } from './record.ts';
 import type { Verify } from './verification.ts';
 
 /** How often the reconciler looks for work that no notification announced. */

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { Failure } from '../../domain/delivery/ports.ts';
-import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { NameServer as Stored } from '../../domain/resources/name-server.ts';
+
 import { parseDnsAddress } from '../../domain/text/dns-address.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
@@ -15,6 +16,9 @@ import {
   type Outcome,
 } from '../../net/probe.ts';
 import { PROBES_PER_SECOND } from './schedule.ts';
+
+/** The members of a name server that determine where it is verified. */
+type NameServer = Pick<Stored, 'address' | 'probe_zone'>;
 
 /** The keys that a name server is expected to accept and to refuse. */
 export interface VerifyPlan {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { NO_AGENT } from '../../domain/delivery/agent-protocol.ts';
 import { LeaseLostError, type AgentLease, type AgentStore } from '../../domain/delivery/ports.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
@@ -52,9 +51,9 @@ export function createAgentStore(database: Database): AgentStore {
       const claim = await database.write(async (sql) => {
         const claimed = await sql.run(
           `UPDATE nameservers SET holder = ?, lease_until = ${now} + ?, fence = fence + 1,
-            seen_at = ${now}, stamps = CASE WHEN stamps = '' THEN ? ELSE stamps END
+            seen_at = ${now}
             WHERE id = ? AND ${isFree} AND ${force ? 'paused = 0' : isDue(now)}`,
-          [agent, leaseMs, randomBytes(8).toString('hex'), id, agent],
+          [agent, leaseMs, id, agent],
         );
         return claimed === 0 ? undefined : readClaim(sql, now, table, id);
       });

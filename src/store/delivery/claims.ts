@@ -80,6 +80,11 @@ interface ServerTable {
   decode(row: SqlRow): NameServer;
 }
 
+/** Returns the stamps in a row of a name server. */
+export function stampsIn({ stamps }: SqlRow): string[] {
+  return typeof stamps === 'string' ? stamps.split(' ').filter(Boolean) : [];
+}
+
 /** Returns the claim that the same transaction made on the name server `id`. */
 export async function readClaim(
   sql: Pick<Sql, 'one'>,
@@ -113,6 +118,6 @@ export async function readClaim(
     probes: probes === 'all' || probes === 'due' ? probes : 'none',
     isConfirmed: Number(confirmed) === 1,
     refusals: Number(refusals),
-    stamps: String(stamps).split(' ').filter(Boolean),
+    stamps: stampsIn({ stamps }),
   };
 }

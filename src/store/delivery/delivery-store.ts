@@ -1,5 +1,10 @@
 import { desire } from '../../domain/delivery/desire.ts';
-import { LeaseLostError, type Claim, type DeliveryStore } from '../../domain/delivery/ports.ts';
+import {
+  LeaseLostError,
+  type Claim,
+  type DeliveryStore,
+  type PassPlan,
+} from '../../domain/delivery/ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
@@ -7,7 +12,7 @@ import { newSlicer } from '../sql/reader.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
-import { isDue, readClaim, reduceOutbox } from './claims.ts';
+import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
 import { places } from './outbox.ts';
 import {
   putDeliveries,
@@ -134,6 +139,25 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
         await putDeliveries(sql, id, kept);
         return kept;
       }),
+    assign: (id, holder, fence, { plan, stamps, rows, isApplied }) =>
+      database.write(async (sql) => {
+        const hash = isApplied ? '' : ', applied_hash = NULL';
+        const assigned = await sql.run(
+          `UPDATE nameservers SET plan = ?, stamps = ?${hash} WHERE ${owned}`,
+          [JSON.stringify(plan), stamps.join(' '), id, holder, fence],
+        );
+        if (assigned === 0) throw new LeaseLostError();
+        await putDeliveries(sql, id, rows);
+      }),
+    async assigned(id, holder, fence) {
+      const row = await database.reads.one(
+        `SELECT plan, stamps FROM nameservers WHERE ${owned} AND plan IS NOT NULL`,
+        [id, holder, fence],
+      );
+      if (row === undefined) throw new LeaseLostError();
+      const plan = JSON.parse(String(row.plan)) as PassPlan; // only `assign` writes this column
+      return { plan, stamps: stampsIn(row) };
+    },
     intend: (id, holder, fence, rows) =>
       database.write(async (sql) => {
         if (rows.length === 0) return;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   LeaseLostError,
   type Delivery,
@@ -10,7 +9,7 @@ import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';
 import { newSlicer, pages } from '../sql/reader.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
-import { OUTBOX_ROWS } from './claims.ts';
+import { OUTBOX_ROWS, stampsIn } from './claims.ts';
 import { addRows, places } from './outbox.ts';
 
 /**
@@ -61,16 +60,22 @@ export async function recordServer(
     ],
   );
   if (recorded === 0) throw new LeaseLostError();
-  // An agent writes the first stamp with its next change.
-  if (keepLeaseMs > 0 && appliedAt !== undefined)
-    await sql.run(
-      `UPDATE nameservers SET stamps = substr(? || ' ' || stamps, 1, ${STAMPS_LENGTH}) WHERE ${owned}`,
-      [randomBytes(8).toString('hex'), ...lease],
-    );
+  await keepStamp(sql, pass.stamp, lease);
 }
 
-/** The length of 64 stamps, separated by spaces. */
-const STAMPS_LENGTH = 64 * 17 - 1;
+/** Puts the present stamp of a name server before the others, so that it is never forgotten. */
+async function keepStamp(
+  sql: Sql,
+  stamp: string | undefined,
+  [id]: readonly SqlValue[],
+): Promise<void> {
+  if (stamp === undefined || id === undefined) return;
+  const row = await sql.one('SELECT stamps FROM nameservers WHERE id = ?', [id]);
+  const others = row === undefined ? [] : stampsIn(row);
+  if (!others.includes(stamp)) return; // never one that this database did not make
+  const stamps = [stamp, ...others.filter((each) => each !== stamp)].join(' ');
+  await sql.run('UPDATE nameservers SET stamps = ? WHERE id = ?', [stamps, id]);
+}
 
 /** Returns the SQL assignments that release a lease, or renew the lease for `keepMs`. */
 function leaseOf(now: string, keepMs: number): string {
@@ -95,7 +100,7 @@ export async function recordFailure(
   sql: Sql,
   now: string,
   lease: readonly SqlValue[],
-  { state, error, refusals, notBegun = [], retryMs, keepLeaseMs = 0 }: PassFailure,
+  { state, error, refusals, notBegun = [], retryMs, stamp, keepLeaseMs = 0 }: PassFailure,
   clock: Clock,
 ): Promise<number> {
   const row = await sql.one(
@@ -124,6 +129,7 @@ export async function recordFailure(
       ...lease,
     ],
   );
+  await keepStamp(sql, stamp, lease);
   return attempts;
 }
 

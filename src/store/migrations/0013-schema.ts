@@ -185,6 +185,7 @@ function delivery(text: string): string[] {
       applied_hash ${text},
       applied_rights ${text},
       stamps ${text} NOT NULL DEFAULT '',
+      plan ${text},
       held ${text},
       unknown_keys ${text} NOT NULL DEFAULT '[]',
       check_at BIGINT NOT NULL DEFAULT 0,

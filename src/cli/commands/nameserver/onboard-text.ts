@@ -14,13 +14,10 @@ export interface Onboarded {
 
 const FOLDER = '/etc/tsigil-agent';
 
-const STATE_FOLDER = '/var/lib/tsigil-agent';
-
 /** Returns the configuration file of the agent. */
 export function agentFileOf({ name, driver, url }: Onboarded): string {
   const { local = {} } = findBrand(driver)?.recipe ?? {};
-  const files = { tokenFile: `${FOLDER}/token`, stateFile: `${STATE_FOLDER}/state` };
-  return formatYaml({ url, ...files, nameServer: name, driver, local });
+  return formatYaml({ url, tokenFile: `${FOLDER}/token`, nameServer: name, driver, local });
 }
 
 /** Returns the steps to set up an agent for a name server, with the commands to run. */
@@ -37,7 +34,6 @@ systemctl disable --now tsigil
 # Create a user for the agent, and its files:
 useradd --system --groups ${group} --home-dir /nonexistent --shell /usr/sbin/nologin tsigil-agent
 install -d -m 0750 -g tsigil-agent ${FOLDER}
-install -d -m 0700 -o tsigil-agent -g tsigil-agent ${STATE_FOLDER}
 ${recipe.files(zone)}
 
 # 2. Add these lines to ${configuration}, and run: systemctl restart ${restart}

@@ -1,0 +1,225 @@
+import type { Answer, Job } from '../../domain/delivery/agent-protocol.ts';
+import { byName, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
+import { LeaseLostError, type Failure } from '../../domain/delivery/ports.ts';
+import type { Difference, Driver, KeyProblem } from '../driver.ts';
+import { failureOf } from './failures.ts';
+import { redactor } from './redaction.ts';
+import { verifySlowly, type Verify } from './verification.ts';
+
+/** The maximum number of names in `unknown_keys`. */
+const MAX_UNKNOWN = 1000;
+
+/** The maximum length of a message in an answer. */
+const MAX_MESSAGE = 1000;
+
+/** What making a pass needs, in the service or in an agent. */
+export interface PerformDependencies {
+  readonly driver: Driver;
+  readonly verify: Verify;
+  /** Whether a pass repairs or only reports differences that another program made. */
+  readonly onDrift: 'repair' | 'report';
+  /** The keys that this process applied last, with their secrets, by id. */
+  readonly memory: Map<string, DesiredKey>;
+  /**
+   * Called before the first change, with the keys that the driver does not leave out. Throws
+   * `LeaseLostError`.
+   */
+  begin(keys: readonly DesiredKey[], carried: string | undefined): Promise<void>;
+  /** Returns whether a change waits. The scheduled verification then ends early. */
+  isInterrupted(): Promise<boolean>;
+  readonly signal: AbortSignal;
+}
+
+/** The answer of a pass, without the members that only agents send. */
+export type Result = Omit<Answer, 'agent' | 'fence' | 'duration_ms'>;
+
+/** A job with its state. */
+export type FullJob = Job & { readonly state: NonNullable<Job['state']> };
+
+/**
+ * Makes one pass: compares, applies and verifies. The answer contains no secret of the job, nor of
+ * the last one. Throws only `LeaseLostError`.
+ */
+export async function performPass(
+  job: FullJob,
+  dependencies: PerformDependencies,
+): Promise<Result> {
+  const { memory } = dependencies;
+  const began: { keys?: readonly DesiredKey[]; stamp?: string | undefined } = {};
+  const secrets = [...job.state.keys, ...(job.withheld?.keys ?? []), ...memory.values()];
+  try {
+    const result = await attempt(job, dependencies, began);
+    remember(job, memory);
+    return await withoutSecrets(result, secrets);
+  } catch (error) {
+    if (error instanceof LeaseLostError) throw error;
+    const owned = new Set(job.owned);
+    const begun = new Set(began.keys?.map(({ id }) => id));
+    const isNotBegun = ({ id, name }: DesiredKey) => !owned.has(name) && !begun.has(id);
+    const notBegun = job.state.keys.filter(isNotBegun).map(({ id }) => id);
+    const failed = { ...failedPass(failureOf(error)), stamp: began.stamp ?? null };
+    return withoutSecrets({ ...failed, not_begun: notBegun }, secrets);
+  }
+}
+
+const NOTHING: Result = {
+  error: null,
+  not_begun: [],
+  stamp: null,
+  is_foreign: false,
+  changed: false,
+  found_drift: false,
+  is_drift_kept: false,
+  problems: [],
+  differences: [],
+  verified: 0,
+  verdicts: [],
+  open: null,
+  unknown_keys: null,
+};
+
+/** Returns the result of a pass that failed before it changed anything. */
+export function failedPass(error: Failure): Result {
+  return { ...NOTHING, error };
+}
+
+/** The state that a pass delivers, and the names of the keys that it may change or remove. */
+export function partOf({ state, stamps, withheld, owned, refused }: FullJob): {
+  readonly state: DesiredState;
+  readonly owned: ReadonlySet<string>;
+} {
+  const touched = new Set([...state.keys, ...state.kept, ...refused].map(({ name }) => name));
+  return {
+    state: { ...state, stamps, isHeld: withheld !== null },
+    owned: new Set(owned.filter((name) => touched.has(name))),
+  };
+}
+
+/** The whole state, in which nothing is withheld. */
+function wholeOf({ state, stamps, withheld }: FullJob): DesiredState {
+  const { keys, kept } = withheld ?? { keys: [], kept: [] };
+  return {
+    ...{ zones: state.zones, stamps, isHeld: false },
+    keys: [...state.keys, ...keys].toSorted(byName),
+    kept: [...state.kept, ...kept],
+  };
+}
+
+async function attempt(
+  job: FullJob,
+  { driver, verify, onDrift, memory, signal, ...dependencies }: PerformDependencies,
+  began: { keys?: readonly DesiredKey[]; stamp?: string | undefined },
+): Promise<Result> {
+  const carried = await driver.stamp(signal);
+  began.stamp = carried;
+  const { state, owned } = partOf(job);
+  const whole = wholeOf(job);
+  const compareWhole = async () => shown(await driver.compare(whole, new Set(job.owned), signal));
+  const unknownKeys = async () => {
+    const known = new Set([...job.owned, ...job.further]);
+    for (const { name } of [...whole.keys, ...(whole.kept ?? [])]) known.add(name);
+    return (await driver.unknownKeys?.(known, signal))?.slice(0, MAX_UNKNOWN) ?? null;
+  };
+  const isForeign = carried !== undefined && !job.stamps.includes(carried);
+  if (isForeign) {
+    // Another or a newer database delivered the keys last.
+    const differences = await compareWhole();
+    if (differences.some(({ key }) => key !== null))
+      return {
+        ...NOTHING,
+        stamp: carried,
+        is_foreign: true,
+        differences,
+        unknown_keys: await unknownKeys(),
+      };
+  }
+  // A removed key is verified with its secret. The name server may have another one of a held key.
+  for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
+  for (const { id } of job.withheld?.keys ?? []) memory.delete(id);
+  const drift =
+    job.is_applied && !isForeign ? shown(await driver.compare(state, owned, signal)) : [];
+  if (drift.length > 0 && onDrift === 'report')
+    return {
+      ...NOTHING,
+      stamp: carried ?? null,
+      found_drift: true,
+      is_drift_kept: true,
+      differences: drift,
+    };
+  let changed = false;
+  let problems: readonly KeyProblem[] = job.taken;
+  if (drift.length > 0 || !job.is_applied || isForeign) {
+    // Before its first change, the driver may find that another program already uses a key's name.
+    const applied = await driver.apply(state, owned, signal, async (keys) => {
+      await dependencies.begin(keys, carried);
+      began.keys = keys;
+    });
+    ({ changed, problems } = applied);
+  }
+  const names = new Set(state.keys.map(({ name }) => name));
+  const left = new Set(problems.map(({ id }) => id));
+  const wanted = new Set(job.accepted.filter((id) => !left.has(id)));
+  const accepted = state.keys.filter(({ id }) => wanted.has(id));
+  // A query cannot distinguish a removed key from another key with its name, unless it has a secret.
+  const refused = job.refused.flatMap(({ id, name }) => {
+    const former = memory.get(id);
+    return former === undefined && names.has(name) ? [] : [{ id, name, former }];
+  });
+  const verdict: Awaited<ReturnType<Verify>> & { readonly verified?: number } = job.is_slow
+    ? await verifySlowly(
+        verify,
+        job.name_server,
+        state.zones,
+        accepted,
+        () => dependencies.isInterrupted(),
+        signal,
+      )
+    : await verify(job.name_server, state.zones, { accepted, refused }, signal);
+  const unknown = changed && !job.is_held ? null : await unknownKeys();
+  return {
+    ...NOTHING,
+    stamp: (began.keys === undefined ? carried : await driver.stamp(signal)) ?? null,
+    changed,
+    found_drift: drift.length > 0,
+    problems: [...problems],
+    differences: job.is_held ? await compareWhole() : [],
+    verified: verdict.verified ?? accepted.length,
+    verdicts: [...verdict.failures].map(([id, error]) => ({ id, error })),
+    open: verdict.open ?? null,
+    unknown_keys: unknown,
+  };
+}
+
+function shown(differences: readonly Difference[]): Answer['differences'] {
+  return differences.map(({ kind, key = null, message }) => ({ kind, key, message }));
+}
+
+/** Stores the keys of a pass, and the secrets that the name server may still have. */
+function remember({ state, withheld }: FullJob, memory: Map<string, DesiredKey>): void {
+  const kept = new Set(state.kept.map(({ id }) => id));
+  if (withheld === null) for (const id of memory.keys()) if (!kept.has(id)) memory.delete(id);
+  for (const key of state.keys) memory.set(key.id, key);
+}
+
+/** Removes secrets from the texts of a result, because servers may quote their configuration. */
+async function withoutSecrets(result: Result, keys: readonly DesiredKey[]): Promise<Result> {
+  const { error, open, problems, differences, verdicts } = result;
+  const texts = problems.length + differences.length + verdicts.length;
+  if (error === null && open === null && texts === 0) return result;
+  const redact = await redactor(keys.map(({ secret }) => secret));
+  const safe = ({ message }: { readonly message: string }) => ({
+    // A message must not look like several lines.
+    message: redact(message)
+      .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+      .slice(0, MAX_MESSAGE),
+  });
+  const withSafe = <T extends Failure>(failure: T): T => ({ ...failure, ...safe(failure) });
+  return {
+    ...result,
+    error: error && withSafe(error),
+    open: open && withSafe(open),
+    problems: problems.map(withSafe),
+    differences: differences.map((difference) => ({ ...difference, ...safe(difference) })),
+    verdicts: verdicts.map(({ id, error: failure }) => ({ id, error: withSafe(failure) })),
+  };
+}

@@ -1,0 +1,228 @@
+import { AGENT_FORMAT, type Job } from '../../domain/delivery/agent-protocol.ts';
+import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import { hashOf, isMassRemoval } from '../../domain/delivery/desire.ts';
+import type {
+  Claim,
+  Delivery,
+  DeliveryStore,
+  Desire,
+  Failure,
+  PassPlan,
+} from '../../domain/delivery/ports.ts';
+import { eachInSlices, nextIfOver } from '../../domain/scheduling/slicer.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { newSlicer } from '../slices.ts';
+import { newStamp, nextStamps, withoutBlocked, withoutHeld } from './hold.ts';
+import { dueProbes } from './schedule.ts';
+
+/** The code of a key whose secret is lost or cannot be decrypted. */
+export const UNREADABLE = 'unreadable_secret';
+
+/** A pass that is ready to be made. */
+export interface PreparedPass {
+  readonly job: Job & { readonly state: NonNullable<Job['state']> };
+  /** What recording the result needs, without secrets. */
+  readonly plan: PassPlan;
+  readonly former: readonly Delivery[];
+  /** The deliveries of removed keys that the name server should have again. */
+  readonly revived: readonly Delivery[];
+}
+
+/**
+ * Reads the outbox and then the desired state, and returns the job and what its result is recorded
+ * with.
+ */
+export async function preparePass(
+  store: Pick<DeliveryStore, 'outbox' | 'desired' | 'deliveries'>,
+  claim: Claim,
+  now: string,
+  random: () => number,
+): Promise<PreparedPass> {
+  const { server, fence, probes } = claim;
+  const slicer = newSlicer();
+  // Read the outbox before the state. A change that commits in between is then in the state, and
+  // its row remains.
+  const outbox = await store.outbox(server.id);
+  const desired = await store.desired(server);
+  const former = await store.deliveries(server.id);
+  await nextIfOver(slicer);
+  const present = former.filter(isOnServer);
+  const unwanted = goneOf(desired, former);
+  const blocked = blockedBy(claim, unwanted, present.length);
+  const gone = blocked === null ? unwanted : unwanted.filter(isExplained);
+  await nextIfOver(slicer);
+  const { zones, keys: all, kept = [] } = desired.state;
+  const unheld = server.held === null ? all : withoutHeld(all, former);
+  const keys = blocked === null ? unheld : withoutBlocked(unheld, former);
+  const state = { zones, keys, kept: blocked === null ? kept : [] };
+  const isWhole = blocked === null && server.held === null;
+  const hash = hashOf(state);
+  await nextIfOver(slicer);
+  const rows = new Map(former.map((row) => [row.keyId, row]));
+  const [fresh, others]: [DesiredKey[], DesiredKey[]] = [[], []];
+  await eachInSlices(slicer, keys, (key) => {
+    const row = rows.get(key.id);
+    const isDelivered = row?.state === 'delivered' && row.deliveredVersion === key.version;
+    if (isDelivered) others.push(key);
+    else fresh.push(key);
+  });
+  const isSlow = probes === 'due' && fresh.length === 0 && gone.length === 0;
+  const sample =
+    probes === 'all'
+      ? others
+      : isSlow
+        ? others.toSorted(byVerification(rows)).slice(0, dueProbes(others.length))
+        : others.slice(Math.floor(random() * others.length)).slice(0, 1);
+  const accepted = [...fresh, ...sample];
+  const known = new Set([
+    ...all.map(({ id }) => id),
+    ...desired.undeliverable.map(({ key }) => key.id),
+  ]);
+  const wanted = new Set(keys.map(({ id }) => id));
+  const withheld = isWhole ? [] : all.filter(({ id }) => !wanted.has(id));
+  await nextIfOver(slicer);
+  return {
+    former,
+    revived: former.flatMap((row) =>
+      row.state === 'removing' && wanted.has(row.keyId) ? [{ ...row, state: 'pending' }] : [],
+    ),
+    job: {
+      format: AGENT_FORMAT,
+      etag: `"${hash}"`,
+      fence,
+      name_server: {
+        id: server.id,
+        name: server.name,
+        driver: server.driver,
+        address: server.address,
+        probe_zone: server.probe_zone,
+      },
+      stamps: nextStamps(newStamp(), undefined, claim.stamps),
+      state,
+      withheld: isWhole ? null : { keys: withheld, kept: blocked === null ? [] : kept },
+      is_held: server.held !== null,
+      owned: present.map(({ keyName }) => keyName),
+      further: [
+        ...desired.undeliverable.map(({ key }) => comparisonForm(key.name)),
+        ...former.flatMap((row) => (isOnServer(row) ? [] : [row.keyName])),
+      ],
+      is_applied:
+        isWhole &&
+        hash === claim.appliedHash &&
+        former.every(({ state: of }) => of === 'delivered' || of === 'undeliverable'),
+      accepted: accepted.map(({ id }) => id),
+      refused: gone.map(({ keyId: id, keyName: name }) => ({ id, name })),
+      taken: former.flatMap(({ keyId: id, error }) =>
+        error?.code === 'name_taken' ? [{ id, code: 'name_taken', message: error.message }] : [],
+      ),
+      is_slow: isSlow,
+      changes: outbox.length,
+    },
+    plan: {
+      hash: isWhole ? hash : null,
+      rights: server.rights,
+      blocked,
+      outbox,
+      probes: probes === 'all' ? 'all' : isSlow ? 'due' : 'none',
+      refusals: claim.refusals,
+      wanted: all.length,
+      withheld: withheld.length,
+      accepted: accepted.map(({ id, name, version }) => ({ id, name, version })),
+      fresh: fresh.filter(({ id }) => !rows.has(id)).map(({ id }) => id),
+      gone: gone.map(({ keyId }) => keyId),
+      undeliverable: undeliverableRows(desired, rows, now),
+      left: former.flatMap(({ keyId, state: of, appliedAt }) =>
+        of === 'undeliverable' && appliedAt === null && !known.has(keyId) ? [keyId] : [],
+      ),
+    },
+  };
+}
+
+/** Returns whether a name server may have a key. */
+function isOnServer({ state, appliedAt }: Delivery): boolean {
+  return state !== 'undeliverable' || appliedAt !== null;
+}
+
+/** Returns the keys that the name server may have but should not have. */
+function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
+  const wanted = new Set([...state.keys, ...(state.kept ?? [])].map(({ id }) => id));
+  return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
+}
+
+/**
+ * Returns why a pass needs a confirmation: it would remove most keys, or their rights, and the
+ * database does not state why. Keys that callers deleted or moved are `removing`.
+ */
+function blockedBy(
+  { server, isConfirmed, appliedRights }: Claim,
+  unwanted: readonly Delivery[],
+  present: number,
+): Failure | null {
+  if (isConfirmed) return null;
+  const gone = unwanted.filter((row) => !isExplained(row)).length;
+  const staying = present - unwanted.length;
+  const lost = appliedRights.filter((right) => !server.rights.includes(right));
+  const lostKeys = lost.length === 0 ? 0 : (staying * lost.length) / appliedRights.length;
+  // Keys that callers delete meanwhile do not confirm the removal of the others.
+  const isStillBlocked = server.state === 'blocked' && gone + lostKeys > 0;
+  if (!isStillBlocked && !isMassRemoval(gone + lostKeys, present)) return null;
+  const rights = lost.map((right) => `'${right}'`).join(' and ');
+  const parts = [
+    ...(gone === 0 ? [] : [`${gone} of ${present} keys`]),
+    ...(lostKeys === 0 ? [] : [`the right ${rights} of ${staying} keys`]),
+  ];
+  const message = `The pass would remove ${parts.join(', and ')}. To confirm this, run: tsigil nameserver reconcile ${server.name} --confirm`;
+  return { code: 'blocked_removal', message };
+}
+
+/** Returns whether a caller deleted or moved the key. */
+function isExplained({ state }: Delivery): boolean {
+  return state === 'removing';
+}
+
+/** Compares keys by the time of their last verification, the oldest first. */
+function byVerification(rows: ReadonlyMap<string, Delivery>) {
+  const timeOf = ({ id }: DesiredKey) => rows.get(id)?.verifiedAt ?? '';
+  return (one: DesiredKey, other: DesiredKey) => (timeOf(one) < timeOf(other) ? -1 : 1);
+}
+
+/** Returns the changed rows of undeliverable keys. */
+function undeliverableRows(
+  { undeliverable }: Desire,
+  rows: ReadonlyMap<string, Delivery>,
+  now: string,
+): Delivery[] {
+  return undeliverable.flatMap(({ key, code, reason }) => {
+    const given = { id: key.id, name: comparisonForm(key.name), version: key.version };
+    return undeliverableRow(given, { code, message: reason }, rows.get(key.id), now) ?? [];
+  });
+}
+
+/**
+ * Returns the row of a key that cannot be delivered, or undefined if it is unchanged. A name server
+ * keeps a key whose secret is lost or cannot be decrypted.
+ */
+export function undeliverableRow(
+  { id, name, version }: { readonly id: string; readonly name: string; readonly version: number },
+  error: Failure,
+  row: Delivery | undefined,
+  now: string,
+): Delivery | undefined {
+  if (
+    row?.state === 'undeliverable' &&
+    row.deliveredVersion === version &&
+    row.error?.message === error.message
+  )
+    return undefined;
+  const isKept = error.code === UNREADABLE && row !== undefined;
+  const appliedAt = row?.state === 'undeliverable' ? row.appliedAt : (row?.appliedAt ?? now);
+  return {
+    keyId: id,
+    keyName: name,
+    state: 'undeliverable',
+    deliveredVersion: version,
+    error,
+    appliedAt: isKept ? appliedAt : null,
+    verifiedAt: isKept ? row.verifiedAt : null,
+  };
+}

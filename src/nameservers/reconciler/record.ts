@@ -1,0 +1,313 @@
+import {
+  LeaseLostError,
+  type Claim,
+  type Delivery,
+  type DeliveryStore,
+  type Failure,
+  type PassPlan,
+} from '../../domain/delivery/ports.ts';
+import type { Clock } from '../../domain/model/ports.ts';
+import type { FoundState } from '../../domain/resources/name-server-status.ts';
+import type { NameServer } from '../../domain/resources/name-server.ts';
+import { eachInSlices } from '../../domain/scheduling/slicer.ts';
+import { newSlicer } from '../slices.ts';
+import { failureOf } from './failures.ts';
+import { heldOf, holdReason, rowsToHold } from './hold.ts';
+import type { Result } from './perform.ts';
+import { undeliverableRow, UNREADABLE } from './prepare.ts';
+import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
+
+/** The result of a pass. */
+export interface PassResult {
+  readonly server: NameServer;
+  readonly outcome: 'unchanged' | 'changed' | 'drifted' | 'failed' | 'lost';
+  readonly error: Failure | null;
+  readonly state: NameServer['state'];
+  /** The names of the keys that the pass added or changed. */
+  readonly added: readonly string[];
+  /** The names of the keys that the pass removed. */
+  readonly removed: readonly string[];
+  /** Whether another program had changed the name server. */
+  readonly foundDrift: boolean;
+  /** The age of the oldest change that the pass delivered. */
+  readonly lagSeconds: number | undefined;
+  readonly keysWanted: number;
+  readonly keysLive: number;
+  /** What a hold leaves undelivered. Null if delivery is not held. */
+  readonly held: NameServer['held'];
+}
+
+/** Returns the result of a pass that changed nothing. */
+export function nothing(server: NameServer): PassResult {
+  return {
+    server,
+    outcome: 'unchanged',
+    error: null,
+    state: server.state,
+    added: [],
+    removed: [],
+    foundDrift: false,
+    lagSeconds: undefined,
+    keysWanted: server.keys_wanted,
+    keysLive: server.keys_live,
+    held: server.held,
+  };
+}
+
+/** What recording the result of a pass needs. */
+export interface RecordDependencies {
+  readonly store: Pick<DeliveryStore, 'record' | 'fail' | 'hold' | 'desired' | 'deliveries'>;
+  readonly clock: Clock;
+  random(): number;
+  /** The time since when callers can change this database. */
+  readonly since: string;
+}
+
+/** A pass that has ended, and the lease under which it was made. */
+export interface EndedPass {
+  readonly server: NameServer;
+  readonly holder: string;
+  readonly fence: number;
+  readonly plan: PassPlan;
+  readonly former: readonly Delivery[];
+  /** The stamps that the name server may have. */
+  readonly stamps: readonly string[];
+  /** Whether an agent made the pass. It keeps its lease for this time. */
+  readonly keepLeaseMs?: number;
+}
+
+/** Records the result of a pass. Throws `LeaseLostError`. */
+export async function recordPass(
+  dependencies: RecordDependencies,
+  pass: EndedPass,
+  result: Result,
+): Promise<PassResult> {
+  const { server } = pass;
+  const { error, not_begun: notBegun, stamp } = result;
+  if (error !== null) return recordFailure(dependencies, pass, error, notBegun, stamp ?? undefined);
+  if (result.is_foreign) return recordHold(dependencies, pass, result);
+  if (result.is_drift_kept) {
+    const message = result.differences[0]?.message ?? 'the name server differs from the state';
+    const drift = { code: 'drift', message };
+    await record(dependencies, pass, result, {
+      ...{ state: 'drifted', error: drift, keysLive: server.keys_live, changed: [], removed: [] },
+      nextCheckMs: checkInterval(server, dependencies.clock(), () => dependencies.random()),
+    });
+    return {
+      ...nothing(server),
+      outcome: 'drifted',
+      state: 'drifted',
+      error: drift,
+      foundDrift: true,
+    };
+  }
+  return settle(dependencies, pass, result);
+}
+
+/** Records why a pass could not be made. Throws `LeaseLostError`. */
+export function recordError(
+  dependencies: Pick<RecordDependencies, 'store' | 'random'> & { readonly holder: string },
+  { server, fence }: Claim,
+  cause: unknown,
+  keepLeaseMs = 0,
+): Promise<PassResult> {
+  const pass = { server, holder: dependencies.holder, fence, plan: { refusals: 0, fresh: [] } };
+  return recordFailure(dependencies, { ...pass, keepLeaseMs }, failureOf(cause));
+}
+
+/** Records a failure. `notBegun` are new keys that the name server certainly does not have. */
+async function recordFailure(
+  { store, random }: Pick<RecordDependencies, 'store' | 'random'>,
+  pass: Pick<EndedPass, 'server' | 'holder' | 'fence' | 'keepLeaseMs'> & {
+    readonly plan: Pick<PassPlan, 'refusals' | 'fresh'>;
+  },
+  error: Failure,
+  notBegun: readonly string[] = [],
+  stamp?: string,
+): Promise<PassResult> {
+  const { server, holder, fence, plan, keepLeaseMs = 0 } = pass;
+  const refusals = error.code === 'refused_by_server' ? plan.refusals + 1 : 0;
+  const isFresh = new Set(plan.fresh);
+  await store.fail(server.id, holder, fence, {
+    state: 'failed',
+    error,
+    refusals,
+    notBegun: notBegun.filter((id) => isFresh.has(id)),
+    retryMs: (attempts) => retryMs(attempts, refusals, error.code, random),
+    stamp: keepLeaseMs > 0 ? stamp : undefined,
+    keepLeaseMs,
+  });
+  return { ...nothing(server), outcome: 'failed', state: 'failed', error };
+}
+
+/** Holds the delivery, after another or a newer database delivered the keys last. */
+async function recordHold(
+  dependencies: RecordDependencies,
+  pass: EndedPass,
+  result: Result,
+): Promise<PassResult> {
+  const { store, since } = dependencies;
+  const { server, holder, fence, former, stamps } = pass;
+  const held = heldOf(result.differences);
+  if (held === null) throw new LeaseLostError(); // no agent of this version answers so
+  const { keys } = (await store.desired(server)).state;
+  const rows = rowsToHold(keys, former, result.differences);
+  const carried = result.stamp === null ? [] : [result.stamp];
+  await store.hold(server.id, holder, fence, {
+    stamps: [...carried, ...stamps],
+    held,
+    rows,
+    since,
+  });
+  const { blocked } = pass.plan;
+  const error = blocked ?? holdReason(held, server.name);
+  const state = blocked === null ? 'held' : 'blocked';
+  await record(dependencies, pass, result, {
+    ...{ state, error, held, changed: [], removed: [], outbox: [], nextCheckMs: 0 },
+    ...{ appliedHash: null, keysLive: server.keys_live },
+  });
+  return { ...nothing(server), state, error, held };
+}
+
+type Recorded = Parameters<DeliveryStore['record']>[3];
+
+function record(
+  { store }: Pick<RecordDependencies, 'store'>,
+  { server, holder, fence, plan, keepLeaseMs = 0 }: EndedPass,
+  result: Result,
+  recorded: Pick<Recorded, 'state' | 'error' | 'keysLive' | 'changed' | 'removed' | 'nextCheckMs'> &
+    Partial<Recorded>,
+): Promise<number | undefined> {
+  return store.record(server.id, holder, fence, {
+    outbox: plan.outbox,
+    keysWanted: plan.wanted,
+    appliedHash: plan.hash,
+    appliedAt: undefined,
+    verifiedAt: undefined,
+    nextProbeMs: undefined,
+    foundDrift: result.found_drift,
+    failed: false,
+    unknownKeys: result.unknown_keys ?? undefined,
+    // A process of the service stores its stamps before it changes anything.
+    stamp: keepLeaseMs > 0 ? (result.stamp ?? undefined) : undefined,
+    keepLeaseMs,
+    held: server.held,
+    ...recorded,
+  });
+}
+
+async function settle(
+  dependencies: RecordDependencies,
+  pass: EndedPass,
+  result: Result,
+): Promise<PassResult> {
+  const { clock, random } = dependencies;
+  const { server, plan, former } = pass;
+  const now = clock();
+  const rows = new Map(former.map((row) => [row.keyId, row]));
+  const left = new Set(result.problems.map(({ id }) => id));
+  const verdicts = new Map(result.verdicts.map(({ id, error }) => [id, error]));
+  const delivered = plan.accepted.filter(({ id }) => !left.has(id));
+  const verified = delivered.slice(0, result.verified);
+  const failures: Failure[] = [];
+  const added: string[] = [];
+  const removed: Delivery[] = [];
+  const changed: Delivery[] = [];
+  await eachInSlices(newSlicer(), verified, ({ id, name: keyName, version }) => {
+    const row = rows.get(id);
+    const error = verdicts.get(id) ?? null;
+    const isSame = row?.state === 'delivered' && row.deliveredVersion === version;
+    if (error !== null) {
+      failures.push(error);
+      changed.push({
+        ...{ keyId: id, keyName, state: 'failed', error },
+        deliveredVersion: row?.deliveredVersion ?? 0,
+        ...{ appliedAt: row?.appliedAt ?? null, verifiedAt: row?.verifiedAt ?? null },
+      });
+    } else if (!isSame || plan.probes !== 'none')
+      changed.push({
+        ...{ keyId: id, keyName, state: 'delivered', error, deliveredVersion: version },
+        ...{ appliedAt: isSame ? row.appliedAt : now, verifiedAt: now },
+      });
+    if (error === null && !isSame) added.push(keyName);
+  });
+  const keysFailed = failures.length;
+  for (const id of plan.gone) {
+    const row = rows.get(id);
+    const error = verdicts.get(id);
+    if (row === undefined) continue; // an earlier copy of this answer was recorded
+    if (error === undefined) removed.push(row);
+    else {
+      failures.push(error);
+      changed.push({ ...row, state: 'removing', error });
+    }
+  }
+  const names = new Map(plan.accepted.map((key) => [key.id, key]));
+  for (const { id, code, message } of result.problems) {
+    const row = rows.get(id);
+    const { name = row?.keyName, version = row?.deliveredVersion } = names.get(id) ?? {};
+    if (name === undefined || version === undefined) continue; // not a key of this pass
+    const given = undeliverableRow({ id, name, version }, { code, message }, row, now);
+    if (given !== undefined) changed.push(given);
+  }
+  const [failure = null] = failures;
+  const error = result.open ?? failure;
+  const interval = checkInterval(server, now, random);
+  const held = server.held === null ? null : heldOf(result.differences);
+  const [state, shown]: [FoundState, Failure | null] =
+    result.open !== null
+      ? ['open', result.open]
+      : error !== null
+        ? ['failed', error]
+        : plan.blocked !== null
+          ? ['blocked', plan.blocked]
+          : held !== null
+            ? ['held', holdReason(held, server.name)]
+            : ['live', null];
+  const isFailed = error !== null || state === 'blocked';
+  const keysLive = Math.max(0, plan.wanted - plan.withheld - result.problems.length - keysFailed);
+  const lagSeconds = await record(dependencies, pass, result, {
+    state,
+    error: shown,
+    held,
+    keysLive,
+    changed: [...changed, ...plan.undeliverable],
+    removed: [...removed.map(({ keyId }) => keyId), ...plan.left],
+    failed: isFailed,
+    appliedAt: result.changed ? now : undefined,
+    appliedRights: plan.hash === null ? undefined : plan.rights,
+    verifiedAt: isFailed ? undefined : now,
+    nextCheckMs: isFailed
+      ? retryMs(server.attempts + 1, 0, shown?.code, random)
+      : server.held !== null && held === null
+        ? 0 // nothing differs any more: deliver the keys that were held
+        : plan.undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE)
+          ? UNREADABLE_RETRY_MS
+          : interval,
+    nextProbeMs:
+      plan.probes === 'none'
+        ? undefined
+        : verified.length === delivered.length
+          ? interval
+          : RESUME_MS,
+  });
+  const hasDelivered = added.length + removed.length > 0;
+  return {
+    server,
+    outcome:
+      isFailed && !(state === 'blocked' && hasDelivered)
+        ? 'failed'
+        : result.changed
+          ? 'changed'
+          : 'unchanged',
+    error: shown,
+    state,
+    added,
+    removed: removed.map(({ keyName }) => keyName),
+    foundDrift: result.found_drift,
+    lagSeconds,
+    keysWanted: plan.wanted,
+    keysLive,
+    held,
+  };
+}
