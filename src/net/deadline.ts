@@ -29,10 +29,10 @@ export function signalWithin(ms: number, ...signals: readonly AbortSignal[]): Ab
   }, ms);
   timer.unref(); // the timer also keeps the controller in memory
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
-  for (const each of signals) {
-    const abort = () => ending.abort(each.reason);
-    if (each.aborted) abort();
-    else each.addEventListener('abort', abort, { once: true, signal });
+  for (const source of signals) {
+    const abort = () => ending.abort(source.reason);
+    if (source.aborted) abort();
+    else source.addEventListener('abort', abort, { once: true, signal });
   }
   return signal;
 }

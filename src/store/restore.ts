@@ -162,7 +162,7 @@ export async function withdraw(
   changes: Changes,
   { tokens, keys, changed }: ChangesSince,
 ): Promise<void> {
-  for (const each of tokens) await changes.remove(token, each);
-  for (const each of keys) await changes.remove(tsigkey, each);
+  for (const deleted of tokens) await changes.remove(token, deleted);
+  for (const deleted of keys) await changes.remove(tsigkey, deleted);
   for (const { current, given } of changed) await changes.update(tsigkey, current, given);
 }

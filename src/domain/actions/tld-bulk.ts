@@ -89,7 +89,7 @@ export async function changeTlds(
     ? await makePlan(dependencies.store, slicer)
     : await apply(dependencies, context, makePlan, slicer);
   const ordered = new Array<Outcome>(tlds.length);
-  for (const each of outcomes) ordered[each.index] = each;
+  for (const outcome of outcomes) ordered[outcome.index] = outcome;
   return { outcomes: ordered, removed };
 }
 
@@ -173,9 +173,9 @@ function showResult(
 ): BulkResponse {
   const counts = { added: 0, unchanged: 0, updated: 0, removed: removed.length };
   for (const { outcome } of outcomes) counts[outcome] += 1;
-  const show = (each: Outcome): BulkResult => {
-    const isNew = options.dry_run && each.outcome === 'added';
-    return isNew ? { ...each, id: null } : each;
+  const show = (result: Outcome): BulkResult => {
+    const isNew = options.dry_run && result.outcome === 'added';
+    return isNew ? { ...result, id: null } : result;
   };
   return {
     ...options,

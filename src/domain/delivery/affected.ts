@@ -25,8 +25,8 @@ const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange)
     ({ pools, zones, changedKeys }, { operation, current, resource }) => {
       if (current !== undefined && current.version === resource.version) return;
       if (operation !== 'create') changedKeys.add(resource.id);
-      for (const each of current === undefined ? [resource] : [current, resource])
-        (each.scope === 'POOL' ? pools : zones).add(String(each.resource_id));
+      for (const state of current === undefined ? [resource] : [current, resource])
+        (state.scope === 'POOL' ? pools : zones).add(String(state.resource_id));
     },
   ],
   [

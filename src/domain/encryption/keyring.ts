@@ -4,7 +4,7 @@ import { perType } from '../model/resource.ts';
 /**
  * Returns the names of the secret fields. The database stores the values of these fields encrypted.
  */
-export const secretFields = perType((type): readonly string[] =>
+export const encryptedFields = perType((type): readonly string[] =>
   Object.keys(type.fields).filter((name) => type.fields[name]?.secret === true),
 );
 

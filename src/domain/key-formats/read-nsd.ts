@@ -82,13 +82,18 @@ function* withIncluded(
   include: ReadIncluded,
 ): Generator<Token> {
   let statement: Origin | undefined;
-  for (const each of tokensOf(text, file)) {
+  for (const found of tokensOf(text, file)) {
     if (statement !== undefined) {
-      const wanted = { line: statement.line, file, pattern: unquoted(each.token), directories: [] };
+      const wanted = {
+        line: statement.line,
+        file,
+        pattern: unquoted(found.token),
+        directories: [],
+      };
       statement = undefined;
       for (const included of include(wanted)) yield* withIncluded(included.text, included, include);
-    } else if (each.token.toLowerCase() === 'include:') statement = each;
-    else yield each;
+    } else if (found.token.toLowerCase() === 'include:') statement = found;
+    else yield found;
   }
 }
 

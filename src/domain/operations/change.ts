@@ -217,15 +217,15 @@ function changesOn(
       const removed: string[] = [];
       const hasRules = rulesOf(type)?.admit !== undefined || caller.limits !== undefined;
       if (hasRules) lockType(type, changes);
-      for (const each of changes) {
+      for (const next of changes) {
         if (slicer.isOver()) await slicer.next();
-        const admitted = hasRules ? await admit(type, each, dependencies.clock()) : each;
-        log.note(type, each);
-        const former = each.operation === 'update' ? each.current : undefined;
-        noteAffected(affected, type, each.operation, admitted.resource, former);
-        if (each.operation === 'delete') removed.push(admitted.resource.id);
+        const admitted = hasRules ? await admit(type, next, dependencies.clock()) : next;
+        log.note(type, next);
+        const former = next.operation === 'update' ? next.current : undefined;
+        noteAffected(affected, type, next.operation, admitted.resource, former);
+        if (next.operation === 'delete') removed.push(admitted.resource.id);
         else {
-          stored.push({ resource: admitted.resource, uniqueForm: each.uniqueForm });
+          stored.push({ resource: admitted.resource, uniqueForm: next.uniqueForm });
           warn(type, admitted);
         }
       }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../domain/model/errors.ts';
 import { pendingMembers, successStatus } from '../../domain/model/response.ts';
-import { secretFields } from '../../domain/encryption/keyring.ts';
+import { secretFields } from '../../domain/model/response.ts';
 import type { Operation, ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';

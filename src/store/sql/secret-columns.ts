@@ -1,4 +1,8 @@
-import { secretFields, type Keyring, type SecretCipher } from '../../domain/encryption/keyring.ts';
+import {
+  encryptedFields,
+  type Keyring,
+  type SecretCipher,
+} from '../../domain/encryption/keyring.ts';
 import { sortFields, type Fields, type ResourceType } from '../../domain/model/resource.ts';
 import { unreadable } from '../../domain/model/unreadable.ts';
 import type { SqlRow, SqlValue } from './sql.ts';
@@ -31,7 +35,7 @@ export function secretColumns<F extends Fields>(
     ...Object.values(lookups).map((lookup) => ('field' in lookup ? lookup.field : '')),
     ...[unique?.field, unique?.per, owner].flatMap((field) => field ?? []),
   ];
-  const fields = secretFields(type);
+  const fields = encryptedFields(type);
   const stray = fields.find((field) => compared.includes(field));
   if (stray !== undefined)
     throw new Error(

@@ -45,7 +45,7 @@ export async function openSqlite(
     return connection;
   };
   const disconnect = () => {
-    for (const each of open.splice(0).reverse()) each.close();
+    for (const resource of open.splice(0).reverse()) resource.close();
   };
   try {
     // With secure_delete, SQLite overwrites deleted content, so that no old secret stays in the

@@ -147,9 +147,9 @@ function ownerOf(target: string): Owner {
 /** Removes what a killed restore has left beside the database: its copy, and its second name. */
 function removeLeftovers(target: string): void {
   const [folder, name, file] = [dirname(target), basename(target), identify(target)];
-  for (const each of readdirSync(folder).filter((other) => other.startsWith(name))) {
-    const path = join(folder, each);
-    const rest = each.slice(name.length);
+  for (const entry of readdirSync(folder).filter((other) => other.startsWith(name))) {
+    const path = join(folder, entry);
+    const rest = entry.slice(name.length);
     const found = identify(path);
     if (FOLDER.test(rest)) rmSync(path, { recursive: true, force: true });
     else if (rest.startsWith('.replaced-') && found?.ino === file?.ino && found?.dev === file?.dev)
