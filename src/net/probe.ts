@@ -228,6 +228,7 @@ export interface Outcome {
 }
 
 const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
+const RESET_PAUSE_MS = 100;
 const CONCURRENCY = 8;
 
 const REFUSALS: readonly Verdict[] = [
@@ -261,6 +262,7 @@ export async function verifyExpectations(
   let hadTime = false;
   const verifyOne = async (expectation: Expectation): Promise<Outcome> => {
     const { key, right, zone, accepted } = expectation;
+    let isSilent = false;
     for (let attempt = 0; ; attempt += 1) {
       // The query for the serial number already shows that a server refuses a key.
       const target = { server, zone, serials: accepted ? serials : new Map<string, number>() };
@@ -269,10 +271,12 @@ export async function verifyExpectations(
       const met = accepted ? verdict === 'good' : REFUSALS.includes(verdict);
       const wait = PAUSES_MS[attempt];
       // NSD resets some connections while it replaces its processes, but not twice in a row.
-      const isFinal = verdict === 'clock skew' || (verdict === 'no response' && attempt > 0);
+      const isFinal = verdict === 'clock skew' || (verdict === 'no response' && isSilent);
       if (met || isFinal || wait === undefined || signal.aborted || hadTime)
         return { expectation, met, result };
-      await pause(wait, undefined, { signal }).catch(() => undefined);
+      isSilent = verdict === 'no response';
+      const ms = isSilent ? RESET_PAUSE_MS : wait;
+      await pause(ms, undefined, { signal }).catch(() => undefined);
     }
   };
   const work = async () => {
@@ -314,8 +318,6 @@ export async function findServedZone(
   }
   return zones[0];
 }
-
-const RESET_PAUSE_MS = 100;
 
 /**
  * Returns the rights that a name server grants to unsigned requests about a zone. A name server

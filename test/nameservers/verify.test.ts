@@ -7,11 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Check, Verdict } from '../../src/domain/dns/key-check.ts';
-import { decodeMessage, encodeMessage, FLAGS } from '../../src/domain/dns/message.ts';
+import {
+  CLASSES,
+  decodeMessage,
+  encodeMessage,
+  FLAGS,
+  TYPES,
+} from '../../src/domain/dns/message.ts';
 import { signMessage } from '../../src/domain/dns/tsig.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
-import { diagnoseKey, type ProbeTarget } from '../../src/net/probe.ts';
+import { diagnoseKey, verifyExpectations, type ProbeTarget } from '../../src/net/probe.ts';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
@@ -359,6 +365,53 @@ describe('responses of other servers', () => {
       check: 'query',
     } as const;
     expect(await checkKey(nowhere, now, TIMEOUTS)).toMatchObject({ verdict: 'no response' });
+  });
+
+  test('a server that resets a connection after it has refused the key gets another request', async () => {
+    let [queries, connections] = [0, 0];
+    const signed = (request: Buffer) => {
+      const { response, requestMac } = plainAnswer(request);
+      const { questions } = decodeMessage(response);
+      const soa = {
+        name: ZONE,
+        type: TYPES.soa,
+        class: CLASSES.in,
+        ttl: 0,
+        data: Buffer.alloc(22),
+      };
+      const whole = encodeMessage({ ...decodeMessage(response), questions, answers: [soa] });
+      const timeSigned = Math.floor(now() / 1000);
+      return signMessage(whole, ALLOWED, { timeSigned, priorMac: requestMac }).octets;
+    };
+    const { server } = await serve((request) => {
+      queries += 1;
+      if (queries > 1) return signed(request);
+      const { response } = plainAnswer(request);
+      response.writeUInt16BE(FLAGS.response | 9, 2); // NOTAUTH
+      return response;
+    });
+    const listener = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', (octets: Buffer) => {
+        connections += 1;
+        if (connections === 1) return void socket.resetAndDestroy();
+        const response = signed(octets.subarray(2));
+        const length = Buffer.alloc(2);
+        length.writeUInt16BE(response.length);
+        socket.end(Buffer.concat([length, response]));
+      });
+    }).listen(server.port, '127.0.0.1');
+    await once(listener, 'listening');
+    onTestFinished(() => void listener.close());
+    const expectation = { key: { ...ALLOWED, id: '1' }, right: 'transfer', zone: ZONE } as const;
+    const outcomes = await verifyExpectations(
+      server,
+      [{ ...expectation, accepted: true }],
+      now,
+      AbortSignal.timeout(20_000),
+    );
+    expect(outcomes).toMatchObject([{ met: true, result: { verdict: 'good' } }]);
+    expect([queries, connections]).toEqual([2, 2]);
   });
 
   test.each([
