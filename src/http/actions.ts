@@ -94,7 +94,10 @@ async function readRequest(
         : readActionBody(action.body, await readLongJsonBody(request, slicer)),
     ifNoneMatch: request.headers['if-none-match'],
     slicer,
-    releaseConnection: () => request.releaseConnection?.(),
+    async waitFor(work) {
+      request.releaseConnection?.();
+      return work();
+    },
     disconnected: () => connectionSignal(request.raw.socket),
     pageLinks(marker) {
       const url = request.base + action.path;

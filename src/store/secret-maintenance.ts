@@ -80,12 +80,12 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
       throw new ServiceError('bad_request', NO_MASTER_KEY);
     await migrate(database, clock());
     await assertUnused(database);
-    const { keys, dataKeys } = await findReset(database.reads, keyring);
-    if (keys.length === 0 && dataKeys.length === 0)
+    const { secrets: unreadable, dataKeys } = await findReset(database.reads, keyring);
+    if (unreadable.length === 0 && dataKeys.length === 0)
       return 'Every secret is readable. Nothing was changed.\n';
     const lostIds = [...new Set(dataKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
     await ask(
-      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This command permanently removes the unreadable secrets. Continue?`,
+      `${unreadable.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This command permanently removes the unreadable secrets. Continue?`,
     );
     const hadKey = keyring.masterKeys.length > 0;
     const done = await resetSecrets({
@@ -98,8 +98,8 @@ export function resetDatabase(access: DatabaseAccess, clock: Clock, ask: Ask): P
     const [wrapping] = keyring.masterKeys;
     return [
       ...(hadKey ? [] : [`Created master key ${wrapping?.id} in '${file}'`]),
-      ...done.keys.map(({ name, id }) => `Secret removed: ${name} (${id})`),
-      `${done.keys.length} secrets removed. Set them again with: tsigil tsigkey import FILE --update --pool POOL`,
+      ...done.secrets.map(({ name, id }) => `Secret removed: ${name} (${id})`),
+      `${done.secrets.length} secrets removed. Set them again with: tsigil tsigkey import FILE --update --pool POOL`,
       ...(dataKeys.some(({ purpose }) => purpose === 'mac')
         ? [
             'The service refuses every token that was stored before. Accept the tokens that you know with: tsigil encryption accept',
@@ -159,9 +159,9 @@ function describeToken(stored: Resource): string {
   return `${withoutTokens(text('name', ''))} (${stored.id}): roles ${roles}, project ${text('project_id', 'none')}, expires ${text('expires_at', 'never')}${limits.join('') || ', no limits'}, created ${stored.created_at} by ${text('created_by', 'an unknown caller')}`;
 }
 
-function resetEntry({ keys }: Reset, at: string): AuditEntry {
-  const names = keys.slice(0, MAX_NAMES).map(({ name }) => withoutTokens(name));
-  const detail = { counts: { update: keys.length }, names };
+function resetEntry({ secrets }: Reset, at: string): AuditEntry {
+  const names = secrets.slice(0, MAX_NAMES).map(({ name }) => withoutTokens(name));
+  const detail = { counts: { update: secrets.length }, names };
   return localEntry({ at, action: 'encryption:reset', type: tsigkey, detail });
 }
 

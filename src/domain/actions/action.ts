@@ -93,11 +93,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   /** The header `If-None-Match` (RFC 9110 section 13.1.2). Only conditional actions use it. */
   readonly ifNoneMatch: string | undefined;
   readonly slicer: Slicer;
-  /**
-   * Releases the request's database connection. Call it before you wait for anything other than the
-   * database.
-   */
-  releaseConnection(): void;
+  /** Waits for something other than the database, which other requests can use meanwhile. */
+  waitFor<T>(work: () => Promise<T>): Promise<T>;
   /** Returns a signal that aborts when the caller closes the connection. */
   disconnected(): AbortSignal;
   /**

@@ -38,17 +38,12 @@ const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
 /** After this many milliseconds without a notification, a waiting request reads the status. */
 const RECHECK_MS = 500;
 
-/** The maximum number of requests that wait. Further requests get the current status at once. */
-const MAX_WAITING = 200;
-
 const wait = {
   ...integer(0, MAX_WAIT_SECONDS),
   description: 'The maximum time to wait until no name server is pending, in seconds.',
   example: 5,
   isOptional: true,
 } as const;
-
-let waiting = 0;
 
 /** The actions that show, check or start the delivery of keys, and the actions for agents. */
 export const DELIVERY_ACTIONS = [
@@ -68,7 +63,7 @@ export const DELIVERY_ACTIONS = [
       description: 'The deliveries.',
       examples: { one: { summary: 'One name server.', value: DELIVERIES_EXAMPLE } },
     },
-    async run({ dependencies, context, id, parameters, releaseConnection }) {
+    async run({ dependencies, context, id, parameters, waitFor }) {
       const [{ store, delivery }, { caller }] = [dependencies, context];
       const read = async () => {
         const key = await existing(store, tsigkey, caller, await store.get(tsigkey, id));
@@ -76,17 +71,11 @@ export const DELIVERY_ACTIONS = [
       };
       const until = delivery.milliseconds() + (parameters.wait ?? 0) * 1000;
       let shown = await read();
-      if (waiting >= MAX_WAITING) return shown;
-      waiting += 1;
-      try {
-        while (isPending(shown) && delivery.milliseconds() < until) {
-          releaseConnection();
-          const rest = Math.max(1, until - delivery.milliseconds());
-          if (!(await delivery.changed(Math.min(RECHECK_MS, rest)))) break;
-          shown = await read();
-        }
-      } finally {
-        waiting -= 1;
+      while (isPending(shown) && delivery.milliseconds() < until) {
+        const rest = Math.max(1, until - delivery.milliseconds());
+        const mayHaveChanged = () => delivery.changed(Math.min(RECHECK_MS, rest));
+        if (!(await waitFor(mayHaveChanged))) break;
+        shown = await read();
       }
       return shown;
     },
@@ -256,10 +245,9 @@ export const DELIVERY_ACTIONS = [
         },
       },
     },
-    async run({ dependencies, context, id, releaseConnection }) {
+    async run({ dependencies, context, id, waitFor }) {
       await getResource(dependencies, nameServer, context.caller, id);
-      releaseConnection();
-      return { requirements: await dependencies.delivery.check(id) };
+      return { requirements: await waitFor(() => dependencies.delivery.check(id)) };
     },
   }),
   defineAction({
@@ -294,14 +282,14 @@ export const DELIVERY_ACTIONS = [
     },
     async run({ dependencies, context, id, parameters, ifNoneMatch, ...request }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
-      request.releaseConnection();
-      const desired = await dependencies.agents.desired(id, {
+      const pass = {
         agent: parameters.agent,
         waitMs: (parameters.wait ?? 0) * 1000,
         etag: ifNoneMatch,
         disconnected: request.disconnected(),
         isValid: () => isValid(dependencies, context.caller),
-      });
+      };
+      const desired = await request.waitFor(() => dependencies.agents.desired(id, pass));
       const keys = [...(desired?.state?.keys ?? []), ...(desired?.withheld?.keys ?? [])];
       const ids = keys.map((key) => key.id);
       if (ids.length > 0)

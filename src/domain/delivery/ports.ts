@@ -340,7 +340,7 @@ export interface DeliveryStatus {
   check(id: string): Promise<readonly ShownRequirement[]>;
   /**
    * Resolves to true after the next change of a delivery by any process, or after `ms`. Resolves to
-   * false at once when the service stops.
+   * false at once when the service stops, or if many requests wait already.
    */
   changed(ms: number): Promise<boolean>;
 }

@@ -72,6 +72,9 @@ const CHECK_MS = 20_000;
 /** The maximum number of names of unknown keys in the result of a check. */
 const MAX_UNKNOWN = 100;
 
+/** The maximum number of requests that wait for a change of a delivery. */
+const MAX_WAITING = 200;
+
 /** Prepares the delivery of keys to the name servers of this process. */
 export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   const { store, deliveries, status, nameServers, log } = options;
@@ -124,7 +127,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         return found;
       },
       changed(ms) {
-        if (isEnding) return Promise.resolve(false);
+        if (isEnding || waiters.size >= MAX_WAITING) return Promise.resolve(false);
         listen();
         return new Promise((resolve) => {
           const done = () => {

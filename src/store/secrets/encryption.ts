@@ -12,7 +12,7 @@ import { insertRecord } from '../sql/audit-records.ts';
 import { insertDataKey, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { checkCredentials } from './check-credentials.ts';
-import { lostKeys } from './reset.ts';
+import { lostSecrets } from './reset.ts';
 import { countUnder, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
 
 const INTERVAL_MS = 10_000;
@@ -95,7 +95,7 @@ export function runEncryption({
       const secrets = await countUnder(database.reads, number);
       dataKeys.push({ number, master_key: wrappedBy, created_at: createdAt, secrets });
     }
-    const lost = await lostKeys(database.reads);
+    const lost = await lostSecrets(database.reads);
     return {
       master_keys: keyring.masterKeys.map(({ id }) => id),
       data_keys: dataKeys,

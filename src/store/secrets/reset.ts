@@ -1,9 +1,8 @@
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
-import { isReadable, secretsUnder } from './re-encrypt.ts';
+import { isReadable, SECRET_PLACES, secretsUnder, type SecretPlace } from './re-encrypt.ts';
 
 export interface ResetDependencies {
   readonly database: Database;
@@ -16,38 +15,36 @@ export interface ResetDependencies {
   record(sql: Sql, reset: Reset): Promise<void>;
 }
 
-export interface UnreadableKey {
+interface UnreadableSecret {
+  readonly place: SecretPlace;
   readonly id: string;
   readonly name: string;
 }
 
 export interface Reset {
-  readonly keys: readonly UnreadableKey[];
+  readonly secrets: readonly UnreadableSecret[];
   /** The data keys that no master key unwraps. */
   readonly dataKeys: readonly WrappedKey[];
 }
 
-const PLACE = { table: tsigkey.collection, column: 'secret', keyColumn: 'secret_key' };
-
-/**
- * Returns the keys with unreadable secrets, and the data keys that no master key unwraps. Changes
- * nothing.
- */
+/** Returns the unreadable secrets, and the data keys that no master key unwraps. Changes nothing. */
 export async function findReset(sql: Sql, keyring: Keyring): Promise<Reset> {
   const dataKeys = await loadDataKeys(sql, keyring);
-  const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
-  const keys: UnreadableKey[] = [];
-  for (const { number } of await readDataKeys(sql))
-    for await (const { id, secret } of secretsUnder(sql, PLACE, number)) {
-      if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
-      const row = await sql.one(`SELECT name FROM ${PLACE.table} WHERE id = ?`, [id]);
-      if (row !== undefined) keys.push({ id, name: String(row.name) });
-    }
-  return { keys, dataKeys };
+  const secrets: UnreadableSecret[] = [];
+  for (const place of SECRET_PLACES) {
+    const cipher = keyring.cipherOf(place.table, place.column);
+    for (const { number } of await readDataKeys(sql))
+      for await (const { id, secret } of secretsUnder(sql, place, number)) {
+        if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
+        const row = await sql.one(`SELECT name FROM ${place.table} WHERE id = ?`, [id]);
+        if (row !== undefined) secrets.push({ place, id, name: String(row.name) });
+      }
+  }
+  return { secrets, dataKeys };
 }
 
 /**
- * Removes each unreadable secret: the key then has an empty secret. Deletes the data keys that no
+ * Removes each unreadable secret: the resource then has an empty secret. Deletes the data keys that no
  * master key unwraps. Runs in one transaction. Does not change readable secrets. No service may use
  * the database.
  */
@@ -58,15 +55,18 @@ export async function resetSecrets({
   now,
   record,
 }: ResetDependencies): Promise<Reset> {
-  let reset: Reset = { keys: [], dataKeys: [] };
+  let reset: Reset = { secrets: [], dataKeys: [] };
   await database.migrate(async (sql) => {
     reset = await findReset(sql, keyring);
     await ensureActiveKey(sql, keyring, createMasterKey, now);
-    for (const { id } of reset.keys)
+    for (const { place, id } of reset.secrets) {
+      const { table, column, keyColumn, usableColumn } = place;
+      const unusable = usableColumn === undefined ? '' : `${usableColumn} = 0, `;
       await sql.run(
-        `UPDATE ${PLACE.table} SET secret = '', secret_key = NULL, secret_usable = 0, updated_at = ? WHERE id = ?`,
+        `UPDATE ${table} SET ${column} = '', ${keyColumn} = NULL, ${unusable}updated_at = ? WHERE id = ?`,
         [now, id],
       );
+    }
     for (const { number } of reset.dataKeys)
       await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
     await loadDataKeys(sql, keyring);
@@ -94,11 +94,13 @@ async function ensureActiveKey(
   await loadDataKeys(sql, keyring);
 }
 
-/** Returns the sorted names of the keys whose secret a reset has removed. */
-export async function lostKeys(sql: Sql): Promise<string[]> {
-  const rows = await sql.all(
-    `SELECT name FROM ${PLACE.table} WHERE secret_key IS NULL AND secret = '' ORDER BY name`,
-    [],
-  );
-  return rows.map(({ name }) => String(name));
+/** Returns the names of the resources whose secret a reset has removed, sorted within each type. */
+export async function lostSecrets(sql: Sql): Promise<string[]> {
+  const names: string[] = [];
+  for (const { table, column, keyColumn } of SECRET_PLACES) {
+    const condition = `${keyColumn} IS NULL AND ${column} = ''`;
+    const rows = await sql.all(`SELECT name FROM ${table} WHERE ${condition} ORDER BY name`, []);
+    names.push(...rows.map(({ name }) => String(name)));
+  }
+  return names;
 }
