@@ -16,7 +16,7 @@ describe('a field with a secret', () => {
     const folder = temporaryFolder();
     const database = await openSqlite(`${folder}/tsigil.db`, { committed: () => undefined });
     await migrate(database, NOW);
-    expect(SECRET_PLACES).toEqual(
+    expect(SECRET_PLACES).toMatchObject(
       RESOURCE_TYPES.flatMap((type) =>
         Object.entries(type.fields).flatMap(([column, field]) =>
           field.secret === true
