@@ -129,7 +129,7 @@ async function expectKey({ server, zone, rights }, key, accepted) {
   const until = performance.now() + 30_000;
   for (const right of rights)
     for (;;) {
-      const target = { server: server.address, zone };
+      const target = { server: server.address, zone, serials: new Map() };
       const { verdict: seen } = await probeKey(key, right, target, Date.now);
       if (seen !== 'no response' && (seen === 'good') === accepted) break;
       if (performance.now() > until)

@@ -7,7 +7,7 @@ import type { NameServer as Stored } from '../../domain/resources/name-server.ts
 import { parseDnsAddress } from '../../domain/text/dns-address.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
-import type { Requirement } from '../driver.ts';
+import { unmet, type Requirement } from '../driver.ts';
 import {
   findOpenRights,
   findServedZone,
@@ -94,31 +94,28 @@ export async function checkUnsigned(
   zones: readonly string[],
 ): Promise<Requirement & { readonly responds: boolean }> {
   const requirement = 'The name server refuses unsigned transfers and updates.';
-  const unmet = (problem: string, hint: string, responds = true) => ({
-    requirement,
-    ok: false,
-    problem,
-    hint,
+  const failed = (message: string, hint: string, responds = true) => ({
+    ...unmet(requirement, { message, hint }),
     responds,
   });
   const address = parseDnsAddress(server.address);
   const zone = await probeZoneOf(server, address, zones);
   if (address === undefined || zone === undefined)
-    return unmet(
+    return failed(
       'The pool has no zone for a test query.',
       'Set the member `probe_zone` of the name server.',
     );
   try {
     const open = await findOpen(address, zone);
     if (open === undefined) return { requirement, ok: true, responds: true };
-    return unmet(
+    return failed(
       `T${open.message.slice(1)}.`,
       'Configure the name server to refuse unsigned transfers and updates.',
     );
   } catch (error) {
     if (!(error instanceof NetError)) throw error;
     const problem = `The name server does not respond to queries: ${error.message}.`;
-    return unmet(problem, 'Check the member `address` of the name server.', false);
+    return failed(problem, 'Check the member `address` of the name server.', false);
   }
 }
 
