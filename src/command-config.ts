@@ -115,7 +115,7 @@ async function outcomeOf(setting: string, check: () => Promise<string>): Promise
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof ServiceError)) return faultOf(error).reason;
+  if (!(error instanceof ServiceError)) return faultOf(error).message;
   const { cause } = error.details;
   return cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message;
 }

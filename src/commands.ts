@@ -28,7 +28,7 @@ const { runCommand } = await import('./cli/program.ts');
 // is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
-  process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).reason}\n`);
+  process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).message}\n`);
   process.exit(EXIT.refused);
 });
 // Without a listener, SIGUSR1 opens Node's inspector. Any user of this machine could then run code
@@ -158,7 +158,7 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
     recordBackup(location);
   } catch (error) {
     process.stderr.write(
-      `Warning: the audit trail has no record of this backup: ${faultOf(error).reason}\n`,
+      `Warning: the audit trail has no record of this backup: ${faultOf(error).message}\n`,
     );
   }
   if (masterKeys.length > 0)

@@ -24,11 +24,8 @@ export async function runCommand(
     return EXIT.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const { reason, hint } =
-      error instanceof CommandError
-        ? { reason: error.message, hint: error.hint }
-        : placedFault(error);
-    printError(terminal, `${reason}\n${hint === undefined ? '' : `${hint}\n`}`);
+    const { message, hint } = error instanceof CommandError ? error : placedFault(error);
+    printError(terminal, `${message}\n${hint === undefined ? '' : `${hint}\n`}`);
     if (program.opts<{ debug?: boolean }>().debug === true)
       terminal.err.write(`${plainLines(inspect(error))}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;

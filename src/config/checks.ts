@@ -111,6 +111,6 @@ function reasonOfFailure(work: () => unknown): string | undefined {
     work();
     return undefined;
   } catch (error) {
-    return faultOf(error).reason;
+    return faultOf(error).message;
   }
 }

@@ -108,7 +108,7 @@ function readSecretFile(
     problems.push(
       error instanceof TypeError
         ? `${source} is not valid UTF-8 text`
-        : `${source} cannot be read: ${faultOf(error).reason}`,
+        : `${source} cannot be read: ${faultOf(error).message}`,
     );
   }
   return undefined;

@@ -55,7 +55,7 @@ export function readTree(path: string, problems: string[]): object {
   try {
     text = readWholeFile(path).toString();
   } catch (error) {
-    problems.push(`'${path}' cannot be read: ${faultOf(error).reason}`);
+    problems.push(`'${path}' cannot be read: ${faultOf(error).message}`);
     return {};
   }
   return parseTree(path, text, problems);

@@ -1,4 +1,5 @@
 import type { Brand } from '../domain/brands/brand.ts';
+import type { Fault } from '../domain/model/fault.ts';
 import type { Kind } from '../domain/model/field.ts';
 import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
 
@@ -61,10 +62,9 @@ export interface Applied {
   readonly problems: readonly KeyProblem[];
 }
 
-export interface KeyProblem {
+export interface KeyProblem extends Fault {
   readonly id: string;
   readonly code: 'name_taken' | 'undeliverable_key';
-  readonly message: string;
 }
 
 /** Returns the problem of a key whose name another key on the server has. */
@@ -98,7 +98,7 @@ export interface Requirement {
 
 export function unmet(
   requirement: string,
-  { message: problem, hint }: Pick<DriverError, 'message' | 'hint'>,
+  { message: problem, hint }: Omit<Fault, 'code'>,
 ): Requirement {
   return { requirement, ok: false, problem, ...(hint === undefined ? {} : { hint }) };
 }
@@ -138,7 +138,7 @@ export type DriverErrorCode =
   | 'clock_skew';
 
 /** A failure of a driver. Its message is a sentence for operators, without secrets. */
-export class DriverError extends Error {
+export class DriverError extends Error implements Fault {
   readonly code: DriverErrorCode;
   /** What to do next, as a sentence. */
   readonly hint: string | undefined;

@@ -67,7 +67,7 @@ function over(socket: Socket): Connection {
     if (value === undefined) return false;
     received = Buffer.concat([received, value]);
     if (received.length > MAX_RESPONSE)
-      throw new NetError({ reason: `the response has more than ${MAX_RESPONSE} bytes` });
+      throw new NetError(`the response has more than ${MAX_RESPONSE} bytes`);
     return true;
   };
   return {
@@ -87,4 +87,4 @@ function over(socket: Socket): Connection {
   };
 }
 
-const CLOSED = { reason: 'the server closed the connection before its response was complete' };
+const CLOSED = 'the server closed the connection before its response was complete';

@@ -38,7 +38,7 @@ export function signalWithin(ms: number, ...signals: readonly AbortSignal[]): Ab
 }
 
 export function tooLate({ seconds }: Deadline): NetError {
-  return new NetError({ reason: `no response within ${seconds} seconds` });
+  return new NetError(`no response within ${seconds} seconds`);
 }
 
 /**

@@ -45,7 +45,7 @@ export async function queryOverUdp(
       if (received !== undefined) return received;
     }
     const reason = `no response from ${address} port ${server.port} over UDP within ${timeouts.tries * timeouts.seconds} seconds`;
-    throw new NetError({ reason });
+    throw new NetError(reason);
   } finally {
     socket.close();
   }
@@ -64,9 +64,7 @@ export async function* queryOverTcp(
   socket.setTimeout(
     timeouts.seconds * 1000,
     () =>
-      void socket.destroy(
-        new NetError({ reason: `the server sent nothing for ${timeouts.seconds} seconds` }),
-      ),
+      void socket.destroy(new NetError(`the server sent nothing for ${timeouts.seconds} seconds`)),
   );
   const length = Buffer.alloc(2);
   length.writeUInt16BE(request.length);

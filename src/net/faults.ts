@@ -1,132 +1,131 @@
-/** The reason why a file or a server cannot be used, for messages. */
-export interface Fault {
-  /** A clause that follows a colon, such as `no such file or folder`. */
-  readonly reason: string;
-  /** What to do next, as a sentence. */
-  readonly hint?: string;
-  /** True if the server's certificate was not signed by an authority that the client trusts. */
-  readonly untrusted?: boolean;
-}
+import type { Fault } from '../domain/model/fault.ts';
 
 /**
- * A failure to get a response over the network. The message of the error is the fault's reason, and
+ * A failure to get a response over the network. Its message is a clause that follows a colon, and
  * never contains the request.
  */
 export class NetError extends Error {
   readonly fault: Fault;
 
-  constructor(fault: Fault, cause?: unknown) {
-    super(fault.reason, { cause });
+  constructor(given: Fault | string, cause?: unknown) {
+    const fault = typeof given === 'string' ? { code: '', message: given } : given;
+    super(fault.message, { cause });
     this.name = 'NetError';
     this.fault = fault;
   }
 }
 
+/** The code of the fault if no authority that the client trusts signed a certificate. */
+export const UNTRUSTED = 'untrusted';
+
+/** What replaces the message of an error. Has a code if callers tell it from others. */
+type Explanation = Omit<Fault, 'code'> & Partial<Pick<Fault, 'code'>>;
+
 const ACCESS_HINT = 'Run the command as a user who has access.';
 const URL_HINT = 'Check the URL: its scheme, its host and its port.';
 const PEM_HINT = 'Use a file in PEM format.';
-const UNTRUSTED: Fault = {
-  reason: "no trusted authority signed the server's certificate",
-  untrusted: true,
+const NOT_TRUSTED: Explanation = {
+  code: UNTRUSTED,
+  message: "no trusted authority signed the server's certificate",
 };
-const NO_TLS: Fault = { reason: 'the server does not use TLS on this port', hint: URL_HINT };
-const NO_HTTP: Fault = { reason: 'the response is not HTTP', hint: URL_HINT };
-const NO_ROUTE: Fault = {
-  reason: 'no route to the host',
+const NO_TLS: Explanation = { message: 'the server does not use TLS on this port', hint: URL_HINT };
+const NO_HTTP: Explanation = { message: 'the response is not HTTP', hint: URL_HINT };
+const NO_ROUTE: Explanation = {
+  message: 'no route to the host',
   hint: 'Check the address and the network.',
 };
-const CLOSED: Fault = {
-  reason: 'the server closed the connection before its response was complete',
+const CLOSED: Explanation = {
+  message: 'the server closed the connection before its response was complete',
   hint: 'Check the scheme of the URL: a server with TLS needs https. Then check the log of the server.',
 };
 
-const FAULTS: Readonly<Record<string, Fault>> = {
-  EACCES: { reason: 'permission denied', hint: ACCESS_HINT },
-  EPERM: { reason: 'permission denied', hint: ACCESS_HINT },
+const FAULTS: Readonly<Record<string, Explanation>> = {
+  EACCES: { message: 'permission denied', hint: ACCESS_HINT },
+  EPERM: { message: 'permission denied', hint: ACCESS_HINT },
   EBUSY: {
-    reason: 'another program uses the path',
+    message: 'another program uses the path',
     hint: 'Stop that program, or choose another path.',
   },
-  EDQUOT: { reason: 'the disk quota is exceeded', hint: 'Free disk space.' },
-  EEXIST: { reason: 'file already exists', hint: 'Choose another path.' },
-  EISDIR: { reason: 'the path is a folder, not a file', hint: 'Use the path of a file.' },
-  EIO: { reason: 'the disk reports an error', hint: 'Check the disk.' },
-  ELOOP: { reason: 'too many symbolic links', hint: 'Check the path.' },
+  EDQUOT: { message: 'the disk quota is exceeded', hint: 'Free disk space.' },
+  EEXIST: { message: 'file already exists', hint: 'Choose another path.' },
+  EISDIR: { message: 'the path is a folder, not a file', hint: 'Use the path of a file.' },
+  EIO: { message: 'the disk reports an error', hint: 'Check the disk.' },
+  ELOOP: { message: 'too many symbolic links', hint: 'Check the path.' },
   EMFILE: {
-    reason: 'this process has too many open files',
+    message: 'this process has too many open files',
     hint: 'Raise the limit of open files of the process.',
   },
-  ENAMETOOLONG: { reason: 'the path is too long', hint: 'Choose a shorter path.' },
+  ENAMETOOLONG: { message: 'the path is too long', hint: 'Choose a shorter path.' },
   ENFILE: {
-    reason: 'this machine has too many open files',
+    message: 'this machine has too many open files',
     hint: 'Raise the limit of open files of the machine.',
   },
-  ENOENT: { reason: 'no such file or folder', hint: 'Check the path.' },
-  ENOSPC: { reason: 'the disk is full', hint: 'Free disk space.' },
-  ENOTDIR: { reason: 'a part of the path is not a folder', hint: 'Check the path.' },
+  ENOENT: { message: 'no such file or folder', hint: 'Check the path.' },
+  ENOSPC: { message: 'the disk is full', hint: 'Free disk space.' },
+  ENOTDIR: { message: 'a part of the path is not a folder', hint: 'Check the path.' },
   ENOTREG: {
-    reason: 'the path is a pipe or a device, not a file',
+    message: 'the path is a pipe or a device, not a file',
     hint: 'Use the path of a file.',
   },
-  EROFS: { reason: 'the file system is read-only' },
+  EROFS: { message: 'the file system is read-only' },
   EADDRINUSE: {
-    reason: 'address already in use',
+    message: 'address already in use',
     hint: 'Stop the program that uses the address, or choose another address or port.',
   },
   EADDRNOTAVAIL: {
-    reason: 'this machine does not have the address',
+    message: 'this machine does not have the address',
     hint: 'Choose an address of this machine.',
   },
   EAI_AGAIN: {
-    reason: 'the host name cannot be resolved now',
+    message: 'the host name cannot be resolved now',
     hint: 'Check the host name, and the DNS resolver of this machine.',
   },
   EAI_FAIL: {
-    reason: 'the host name cannot be resolved',
+    message: 'the host name cannot be resolved',
     hint: 'Check the host name, and the DNS resolver of this machine.',
   },
   ECONNABORTED: CLOSED,
-  ECONNREFUSED: { reason: 'nothing listens at the address' },
+  ECONNREFUSED: { message: 'nothing listens at the address' },
   ECONNRESET: CLOSED,
   EHOSTDOWN: NO_ROUTE,
   EHOSTUNREACH: NO_ROUTE,
   ENETDOWN: NO_ROUTE,
   ENETUNREACH: NO_ROUTE,
-  ENOTFOUND: { reason: 'the host name does not resolve', hint: 'Check the host name.' },
+  ENOTFOUND: { message: 'the host name does not resolve', hint: 'Check the host name.' },
   EPIPE: CLOSED,
   EPROTO: NO_TLS,
-  ETIMEDOUT: { reason: 'the server does not respond' },
+  ETIMEDOUT: { message: 'the server does not respond' },
   CERT_HAS_EXPIRED: {
-    reason: "the server's certificate has expired",
+    message: "the server's certificate has expired",
     hint: 'Renew the certificate of the server.',
   },
   CERT_NOT_YET_VALID: {
-    reason: "the server's certificate is not valid yet",
+    message: "the server's certificate is not valid yet",
     hint: 'Check the clocks of this machine and of the server.',
   },
-  CERT_SIGNATURE_FAILURE: UNTRUSTED,
-  CERT_UNTRUSTED: UNTRUSTED,
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_SIGNATURE_FAILURE: NOT_TRUSTED,
+  CERT_UNTRUSTED: NOT_TRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: NOT_TRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: NOT_TRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NOT_TRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NOT_TRUSTED,
   ERR_TLS_CERT_ALTNAME_INVALID: {
-    reason: "the server's certificate is for another host",
+    message: "the server's certificate is for another host",
     hint: 'Use a host name that the certificate contains.',
   },
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: {
-    reason: 'the key does not belong to the certificate',
+    message: 'the key does not belong to the certificate',
     hint: 'Use the key that the certificate was issued for.',
   },
 };
 
-const FAMILIES: readonly (readonly [codes: RegExp, fault: Fault])[] = [
-  [/^CERT_/, { reason: "the server's certificate is not valid" }],
-  [/^ERR_SSL_/, { reason: 'the TLS handshake failed', hint: URL_HINT }],
-  [/^ERR_OSSL_/, { reason: 'no usable certificate or key was found', hint: PEM_HINT }],
+const FAMILIES: readonly (readonly [codes: RegExp, fault: Explanation])[] = [
+  [/^CERT_/, { message: "the server's certificate is not valid" }],
+  [/^ERR_SSL_/, { message: 'the TLS handshake failed', hint: URL_HINT }],
+  [/^ERR_OSSL_/, { message: 'no usable certificate or key was found', hint: PEM_HINT }],
   [/^HPE_/, NO_HTTP],
 ];
 
@@ -144,21 +143,21 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : '';
 }
 
-/** Returns the reason of an error, and a hint if known. The default reason is its message. */
+/** Returns the fault of an error: an explanation of its code, or else its message. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof NetError) return error.fault;
-  if (!(error instanceof Error)) return { reason: String(error) };
   const code = codeOf(error);
+  if (!(error instanceof Error)) return { code, message: String(error) };
   // A connection to a host with several addresses fails with one error for each address.
   if (error instanceof AggregateError && error.errors.length > 0) {
     const faults = error.errors.map(faultOf);
-    return { ...faults[0], reason: [...new Set(faults.map(({ reason }) => reason))].join(', ') };
+    const messages = new Set(faults.map(({ message }) => message));
+    return { code, ...faults[0], message: [...messages].join(', ') };
   }
-  if (code === '') return { reason: error.message };
-  const known = Object.hasOwn(FAULTS, code)
+  const explanation = Object.hasOwn(FAULTS, code)
     ? FAULTS[code]
     : FAMILIES.find(([codes]) => codes.test(code))?.[1];
-  return known ?? { reason: error.message || code };
+  return { code, ...(explanation ?? { message: error.message || code }) };
 }
 
 /** The beginning of a message about a path or an address, by the system call that failed. */
@@ -171,7 +170,7 @@ const FAILURES: Readonly<Record<string, (place: string) => string>> = {
   open: (place) => `${place} cannot be opened`,
 };
 
-/** Returns the fault of any error. The reason begins with the path or address of the error, if known. */
+/** Returns the fault of any error. Its message begins with the path or address, if known. */
 export function placedFault(error: unknown): Fault {
   const fault = faultOf(error);
   if (!(error instanceof Error)) return fault;
@@ -186,10 +185,10 @@ export function placedFault(error: unknown): Fault {
   const place = port === undefined ? (path ?? address) : `${host}:${port}`;
   if (code === undefined || syscall === undefined || place === undefined) return fault;
   const failure = FAILURES[syscall]?.(`'${place}'`) ?? `'${place}' cannot be used`;
-  return { ...fault, reason: `${failure}: ${fault.reason}` };
+  return { ...fault, message: `${failure}: ${fault.message}` };
 }
 
-/** Returns the reason of `placedFault`, for a message. */
+/** Returns the message of `placedFault`. */
 export function describeFault(error: unknown): string {
-  return placedFault(error).reason;
+  return placedFault(error).message;
 }

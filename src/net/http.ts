@@ -118,7 +118,7 @@ export function createHttpClient({
       const { incoming, head } = await within(deadline, begin(request)).catch(asNetError);
       const { seconds } = deadline;
       incoming.setTimeout(seconds * 1000, () =>
-        incoming.destroy(new NetError({ reason: `no data within ${seconds} seconds` })),
+        incoming.destroy(new NetError(`no data within ${seconds} seconds`)),
       );
       return {
         ...head,
@@ -189,8 +189,7 @@ async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<st
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes)
-      throw new NetError({ reason: `the response has more than ${maxBytes} bytes` });
+    if (size > maxBytes) throw new NetError(`the response has more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));

@@ -172,12 +172,11 @@ async function transfer(
         reason: 'the last message of the zone transfer is not signed',
       };
   }
-  throw new NetError({
-    reason:
-      starts === 0
-        ? NOTHING_SENT
-        : 'the server closed the connection before the end of the zone transfer',
-  });
+  throw new NetError(
+    starts === 0
+      ? NOTHING_SENT
+      : 'the server closed the connection before the end of the zone transfer',
+  );
 }
 
 const NOTHING_SENT = 'the server closed the connection without a response';
@@ -203,7 +202,7 @@ async function firstResponse(
     if ((decodeMessage(response).flags & FLAGS.truncated) === 0) return response;
   }
   for await (const whole of queryOverTcp(server, request, timeouts)) return whole;
-  throw new NetError({ reason: NOTHING_SENT });
+  throw new NetError(NOTHING_SENT);
 }
 
 function requestFor(check: Check, zone: string): Buffer {

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey, DesiredState } from '../../src/domain/delivery/desired-state.ts';
-import type { Failure } from '../../src/domain/delivery/ports.ts';
+import type { Fault } from '../../src/domain/model/fault.ts';
 import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 
@@ -106,7 +106,7 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
   };
   const verify: Verify = (_server, _zones, { accepted, refused }) => {
     const present = read();
-    const failures = new Map<string, Failure>();
+    const failures = new Map<string, Fault>();
     const error = { code: 'not_verified', message: 'the folder differs' };
     for (const key of accepted)
       if (present.get(key.name) !== contentOf(key)) failures.set(key.id, error);

@@ -17,11 +17,12 @@ function thrown(work: () => unknown): unknown {
 
 test('names the file that cannot be opened, the reason and a remedy', () => {
   expect(placedFault(thrown(() => readFileSync('/nonexistent/file')))).toEqual({
-    reason: "'/nonexistent/file' cannot be opened: no such file or folder",
+    code: 'ENOENT',
+    message: "'/nonexistent/file' cannot be opened: no such file or folder",
     hint: 'Check the path.',
   });
   expect(faultOf(thrown(() => readFileSync('/')))).toMatchObject({
-    reason: 'the path is a folder, not a file',
+    message: 'the path is a folder, not a file',
   });
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -40,7 +41,7 @@ test('names the address that the service cannot bind or reach', async () => {
   const { port } = server.address() as AddressInfo;
   const second = createServer().listen(port, '127.0.0.1');
   const [inUse] = (await once(second, 'error')) as [Error];
-  expect(placedFault(inUse).reason).toBe(
+  expect(placedFault(inUse).message).toBe(
     `Cannot listen on '127.0.0.1:${port}': address already in use`,
   );
   server.close();
@@ -66,7 +67,7 @@ test('replaces the messages of OpenSSL', () => {
 });
 
 test('returns other errors unchanged', () => {
-  expect(placedFault(new Error('else'))).toEqual({ reason: 'else' });
+  expect(placedFault(new Error('else'))).toEqual({ code: '', message: 'else' });
   expect(describeFault(new Error('else'))).toBe('else');
   expect(describeFault('text')).toBe('text');
 });

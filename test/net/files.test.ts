@@ -18,7 +18,7 @@ function reasonOf(work: () => unknown): string | undefined {
     work();
     return undefined;
   } catch (error) {
-    return faultOf(error).reason;
+    return faultOf(error).message;
   }
 }
 

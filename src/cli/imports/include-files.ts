@@ -158,7 +158,7 @@ function attempt<T>(path: string, skip: (problem: string) => void, work: () => T
     skip(
       error instanceof CommandError
         ? error.message
-        : `'${path}' cannot be read: ${faultOf(error).reason}`,
+        : `'${path}' cannot be read: ${faultOf(error).message}`,
     );
     return undefined;
   }

@@ -27,7 +27,7 @@ export function saveFile(path: string, text: string, overwrite: boolean): void {
     if (cause instanceof CommandError) throw cause;
     if (overwrite) rmSync(written, { force: true });
     if (codeOf(cause) === 'EEXIST') throw fileExists(path, cause);
-    const { reason, hint } = faultOf(cause);
+    const { message: reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
   }
 }
@@ -63,7 +63,7 @@ export function createFile(path: string, overwrite: boolean): OpenedFile {
       return work();
     } catch (cause) {
       rmSync(written, { force: true });
-      const { reason, hint } = faultOf(cause);
+      const { message: reason, hint } = faultOf(cause);
       throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
     }
   };

@@ -108,7 +108,7 @@ export async function* callForLines<T>(
       yield lines.map((line) => valueOf(kind, connection, parseJson(line)));
   } catch (cause) {
     if (!(cause instanceof NetError)) throw cause;
-    const { reason, hint } = cause.fault;
+    const { message: reason, hint } = cause.fault;
     const message = `The response of '${url}' is incomplete: ${reason}`;
     throw new CommandError(EXIT.unreachable, message, hint, cause);
   }

@@ -225,7 +225,7 @@ function readTokenFile(path: string): string {
       'Set TSIGIL_TOKEN, or use --token-file or --os-cloud. Or run this command as the user who started the service, in the same folder.';
     throw new CommandError(
       EXIT.unreachable,
-      `No token: '${path}' cannot be read: ${faultOf(cause).reason}`,
+      `No token: '${path}' cannot be read: ${faultOf(cause).message}`,
       hint,
       cause,
     );

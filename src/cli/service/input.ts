@@ -53,7 +53,7 @@ function readBytes(path: string, name?: string): Buffer {
   try {
     return readWholeFile(path);
   } catch (cause) {
-    const { reason, hint } = faultOf(cause);
+    const { message: reason, hint } = faultOf(cause);
     throw new CommandError(
       EXIT.usage,
       `${name === undefined ? '' : `${name} `}'${path}' cannot be read: ${reason}`,

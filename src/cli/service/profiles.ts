@@ -43,7 +43,7 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
     text = readWholeFile(path).toString();
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(cause))) return NONE;
-    throw unusable(path, `cannot be read: ${faultOf(cause).reason}`);
+    throw unusable(path, `cannot be read: ${faultOf(cause).message}`);
   }
   const content = parseJson(text);
   if (!isObject(content) || !isObject(content.profiles))
@@ -82,7 +82,7 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
     renameSync(written, path);
   } catch (cause) {
     rmSync(written, { force: true });
-    throw unusable(path, `cannot be written: ${faultOf(cause).reason}`);
+    throw unusable(path, `cannot be written: ${faultOf(cause).message}`);
   }
   return path;
 }

@@ -1,5 +1,5 @@
 import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
-import { NetError } from '../../net/faults.ts';
+import { NetError, UNTRUSTED } from '../../net/faults.ts';
 import {
   createHttpClient,
   type HttpRequest,
@@ -62,13 +62,14 @@ export async function withServer<T>(
     return await work(deadlineAfter(timeoutSeconds));
   } catch (cause) {
     if (!(cause instanceof NetError)) throw cause;
-    const { reason, untrusted = false, hint: faultHint = hint } = cause.fault;
-    const nextStep = untrusted
-      ? 'Use --cacert with the CA certificate that signed the certificate of the server.'
-      : faultHint;
+    const { code, message, hint: faultHint = hint } = cause.fault;
+    const nextStep =
+      code === UNTRUSTED
+        ? 'Use --cacert with the CA certificate that signed the certificate of the server.'
+        : faultHint;
     throw new CommandError(
       EXIT.unreachable,
-      `${name} cannot be reached: ${reason}`,
+      `${name} cannot be reached: ${message}`,
       nextStep,
       cause,
     );

@@ -41,15 +41,15 @@ export async function desire(
     const { algorithm, secret } = key;
     if (isUnreadable(secret) || secret === '') {
       if (!isRepeated) kept.set(name, base);
-      const reason = secret === '' ? LOST : UNREADABLE;
-      undeliverable.push({ key, code: 'unreadable_secret', reason });
+      const message = secret === '' ? LOST : UNREADABLE;
+      undeliverable.push({ key, code: 'unreadable_secret', message });
       continue;
     }
     const desired = { ...base, algorithm, secret };
-    const reason =
+    const message =
       keyProblem(desired) ?? (isRepeated ? 'another key has the same name on the wire' : undefined);
-    if (reason === undefined) keys.set(name, desired);
-    else undeliverable.push({ key, code: 'undeliverable_key', reason });
+    if (message === undefined) keys.set(name, desired);
+    else undeliverable.push({ key, code: 'undeliverable_key', message });
   }
   await nextIfOver(slicer);
   return {

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../audit/record.ts';
+import type { Fault } from '../model/fault.ts';
 import type { FoundState } from '../resources/name-server-status.ts';
 import type { Right } from '../brands/brand.ts';
 import type { NameServer } from '../resources/name-server.ts';
@@ -19,17 +20,9 @@ export interface Desire {
 }
 
 /** A key that no name server could use, or whose secret is lost or cannot be decrypted. */
-export interface Undeliverable {
+export interface Undeliverable extends Fault {
   readonly key: Pick<Tsigkey, 'id' | 'name' | 'version'>;
   readonly code: 'undeliverable_key' | 'unreadable_secret';
-  /** The reason, without secrets. */
-  readonly reason: string;
-}
-
-/** A failure of a pass, without secrets. */
-export interface Failure {
-  readonly code: string;
-  readonly message: string;
 }
 
 /** One key on one name server, as the last pass recorded it. */
@@ -46,7 +39,7 @@ export interface Delivery {
   /** For `undeliverable`, set if the name server keeps an earlier version. */
   readonly appliedAt: string | null;
   readonly verifiedAt: string | null;
-  readonly error: Failure | null;
+  readonly error: Fault | null;
 }
 
 /** The right to make one pass for a name server, until the lease expires. */
@@ -75,7 +68,7 @@ export interface PassPlan {
   /** The rights of the keys. */
   readonly rights: readonly Right[];
   /** Why a part of the state waits for a confirmation, or null. */
-  readonly blocked: Failure | null;
+  readonly blocked: Fault | null;
   /** The outbox rows that the state includes. */
   readonly outbox: readonly string[];
   readonly probes: Claim['probes'];
@@ -124,7 +117,7 @@ export interface PassRecord {
   /** The outbox rows that the pass read before the state. */
   readonly outbox: readonly string[];
   readonly state: FoundState;
-  readonly error: Failure | null;
+  readonly error: Fault | null;
   readonly keysWanted: number;
   readonly keysLive: number;
   readonly appliedHash: string | null;
@@ -160,7 +153,7 @@ export interface PassRecord {
 /** The record of a failed pass. The outbox rows of the pass remain. */
 export interface PassFailure {
   readonly state: FoundState;
-  readonly error: Failure;
+  readonly error: Fault;
   readonly refusals: number;
   /**
    * The ids of keys that the pass has not begun to deliver. If no earlier pass has begun to deliver

@@ -1,22 +1,23 @@
 import type { ServerState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
-import type { Failure, KeyOnServer, ServerStatus } from './ports.ts';
+import type { Fault } from '../model/fault.ts';
+import type { KeyOnServer, ServerStatus } from './ports.ts';
 import { DELIVERY_STATES, type DeliveryState, type ShownDeliveries } from './responses.ts';
 
-const NO_PROCESS: Failure = {
+const NO_PROCESS: Fault = {
   code: 'no_process',
   message:
     "no running process of the service has this name server in its setting 'nameServers'. Start a process with this name server in its configuration",
 };
 
-const NO_AGENT: Failure = {
+const NO_AGENT: Fault = {
   code: 'no_agent',
   message:
     'the agent of this name server is not reporting. Start the agent on its host: tsigil agent --config FILE',
 };
 
-function absent({ delivery }: Pick<NameServer, 'delivery'>): Failure {
+function absent({ delivery }: Pick<NameServer, 'delivery'>): Fault {
   return delivery === 'agent' ? NO_AGENT : NO_PROCESS;
 }
 
@@ -83,8 +84,8 @@ function shown(
 function keyStateOf(
   { version }: Pick<Tsigkey, 'version'>,
   { server, status, isWanted, delivery }: KeyOnServer,
-): [DeliveryState, Failure | null] {
-  const ofServer: Failure | null =
+): [DeliveryState, Fault | null] {
+  const ofServer: Fault | null =
     server.error_code === null
       ? null
       : { code: server.error_code, message: server.error ?? server.error_code };

@@ -107,7 +107,7 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
     const response = await client.send({ method, url: base + path, headers, ...sent }, deadline);
     const { status } = response;
     if (status === 200 || status === 304) return response;
-    if (status >= 500 || status === 429) throw new NetError({ reason: messageOf(response) });
+    if (status >= 500 || status === 429) throw new NetError(messageOf(response));
     throw new RefusedError(status, messageOf(response));
   };
   return {

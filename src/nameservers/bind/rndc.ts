@@ -60,7 +60,7 @@ export async function rndc(
       _data: { type: text('null') },
     });
     const nonce = tableAt(hello, '_ctrl')._nonce;
-    if (!Buffer.isBuffer(nonce)) throw new NetError({ reason: 'the response is not from BIND' });
+    if (!Buffer.isBuffer(nonce)) throw new NetError('the response is not from BIND');
     const {
       result,
       err,
@@ -141,9 +141,9 @@ function decode(octets: Buffer, key: Key): Table {
   const expected = Buffer.alloc(SIGNATURE_OCTETS);
   expected.write(digestOf(octets.subarray(auth.end), key), 'latin1');
   if (!Buffer.isBuffer(given) || given.length !== 1 + SIGNATURE_OCTETS)
-    throw new NetError({ reason: 'the response is not signed' });
+    throw new NetError('the response is not signed');
   if (!timingSafeEqual(given.subarray(1), expected))
-    throw new NetError({ reason: 'the response is signed with another key' });
+    throw new NetError('the response is signed with another key');
   return message;
 }
 
@@ -162,10 +162,10 @@ function decodeEntry(
   start: number,
 ): { readonly name: string; readonly value: Buffer | Table; readonly end: number } {
   const nameEnd = start + 1 + (octets[start] ?? 0);
-  if (nameEnd + 5 > octets.length) throw new NetError({ reason: 'the response is not from BIND' });
+  if (nameEnd + 5 > octets.length) throw new NetError('the response is not from BIND');
   const valueStart = nameEnd + 5;
   const end = valueStart + octets.readUInt32BE(nameEnd + 1);
-  if (end > octets.length) throw new NetError({ reason: 'the response is not from BIND' });
+  if (end > octets.length) throw new NetError('the response is not from BIND');
   const isTable = octets[nameEnd] === TABLE;
   return {
     name: octets.toString('latin1', start + 1, nameEnd),
@@ -179,7 +179,7 @@ function decodeEntry(
 function tableAt(table: Table, name: string): Table {
   const value = table[name];
   if (value === undefined || Buffer.isBuffer(value))
-    throw new NetError({ reason: 'the response is not from BIND' });
+    throw new NetError('the response is not from BIND');
   return value;
 }
 

@@ -79,7 +79,7 @@ async function readBlock(connection: Connection): Promise<readonly KnotUnit[]> {
   for (;;) {
     const [type = END] = await connection.read(1);
     if (type === BLOCK) return units;
-    if (type === END) throw new NetError({ reason: 'Knot ended the response early' });
+    if (type === END) throw new NetError('Knot ended the response early');
     if (type < FIRST_ITEM) {
       // A unit with a further value of the same item omits the other items.
       units.push({});

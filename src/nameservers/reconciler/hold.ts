@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
-import type { Delivery, Failure } from '../../domain/delivery/ports.ts';
+import type { Delivery } from '../../domain/delivery/ports.ts';
+import type { Fault } from '../../domain/model/fault.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Answer } from '../../domain/delivery/agent-protocol.ts';
 
@@ -45,7 +46,7 @@ export function heldOf(differences: Answer['differences']): Held | null {
 }
 
 /** Returns the reason of a hold for a name server with this name. */
-export function holdReason({ added, removed, changed }: Held, name: string): Failure {
+export function holdReason({ added, removed, changed }: Held, name: string): Fault {
   return {
     code: 'held',
     message: `another or a newer database delivered the keys last. This database would add ${added}, remove ${removed} and change ${changed}. To deliver them, run: tsigil delivery resume --nameserver ${name}`,

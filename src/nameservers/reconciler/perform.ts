@@ -1,6 +1,7 @@
 import type { Answer, Job } from '../../domain/delivery/agent-protocol.ts';
 import { byName, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
-import { LeaseLostError, type Failure } from '../../domain/delivery/ports.ts';
+import { LeaseLostError } from '../../domain/delivery/ports.ts';
+import type { Fault } from '../../domain/model/fault.ts';
 import type { Difference, Driver, KeyProblem } from '../driver.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
@@ -79,7 +80,7 @@ const NOTHING: Result = {
 };
 
 /** Returns the result of a pass that failed before it changed anything. */
-export function failedPass(error: Failure): Result {
+export function failedPass(error: Fault): Result {
   return { ...NOTHING, error };
 }
 
@@ -213,7 +214,7 @@ async function withoutSecrets(result: Result, keys: readonly DesiredKey[]): Prom
       .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
       .slice(0, MAX_MESSAGE),
   });
-  const withSafe = <T extends Failure>(failure: T): T => ({ ...failure, ...safe(failure) });
+  const withSafe = <T extends Fault>(failure: T): T => ({ ...failure, ...safe(failure) });
   return {
     ...result,
     error: error && withSafe(error),

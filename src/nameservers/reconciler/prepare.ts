@@ -6,9 +6,9 @@ import type {
   Delivery,
   DeliveryStore,
   Desire,
-  Failure,
   PassPlan,
 } from '../../domain/delivery/ports.ts';
+import type { Fault } from '../../domain/model/fault.ts';
 import { eachInSlices, nextIfOver } from '../../domain/scheduling/slicer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { newSlicer } from '../slices.ts';
@@ -157,7 +157,7 @@ function blockedBy(
   { server, isConfirmed, appliedRights }: Claim,
   unwanted: readonly Delivery[],
   present: number,
-): Failure | null {
+): Fault | null {
   if (isConfirmed) return null;
   const gone = unwanted.filter((row) => !isExplained(row)).length;
   const staying = present - unwanted.length;
@@ -192,9 +192,9 @@ function undeliverableRows(
   rows: ReadonlyMap<string, Delivery>,
   now: string,
 ): Delivery[] {
-  return undeliverable.flatMap(({ key, code, reason }) => {
+  return undeliverable.flatMap(({ key, code, message }) => {
     const given = { id: key.id, name: comparisonForm(key.name), version: key.version };
-    return undeliverableRow(given, { code, message: reason }, rows.get(key.id), now) ?? [];
+    return undeliverableRow(given, { code, message }, rows.get(key.id), now) ?? [];
   });
 }
 
@@ -204,7 +204,7 @@ function undeliverableRows(
  */
 export function undeliverableRow(
   { id, name, version }: { readonly id: string; readonly name: string; readonly version: number },
-  error: Failure,
+  error: Fault,
   row: Delivery | undefined,
   now: string,
 ): Delivery | undefined {

@@ -3,9 +3,9 @@ import {
   type Claim,
   type Delivery,
   type DeliveryStore,
-  type Failure,
   type PassPlan,
 } from '../../domain/delivery/ports.ts';
+import type { Fault } from '../../domain/model/fault.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import type { FoundState } from '../../domain/resources/name-server-status.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
@@ -21,7 +21,7 @@ import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedu
 export interface PassResult {
   readonly server: NameServer;
   readonly outcome: 'unchanged' | 'changed' | 'drifted' | 'failed' | 'lost';
-  readonly error: Failure | null;
+  readonly error: Fault | null;
   readonly state: NameServer['state'];
   /** The names of the keys that the pass added or changed. */
   readonly added: readonly string[];
@@ -121,7 +121,7 @@ async function recordFailure(
   pass: Pick<EndedPass, 'server' | 'holder' | 'fence' | 'keepLeaseMs'> & {
     readonly plan: Pick<PassPlan, 'refusals' | 'fresh'>;
   },
-  error: Failure,
+  error: Fault,
   notBegun: readonly string[] = [],
   stamp?: string,
 ): Promise<PassResult> {
@@ -209,7 +209,7 @@ async function settle(
   const verdicts = new Map(result.verdicts.map(({ id, error }) => [id, error]));
   const delivered = plan.accepted.filter(({ id }) => !left.has(id));
   const verified = delivered.slice(0, result.verified);
-  const failures: Failure[] = [];
+  const failures: Fault[] = [];
   const added: string[] = [];
   const removed: Delivery[] = [];
   const changed: Delivery[] = [];
@@ -254,7 +254,7 @@ async function settle(
   const error = result.open ?? failure;
   const interval = checkInterval(server, now, random);
   const held = server.held === null ? null : heldOf(result.differences);
-  const [state, shown]: [FoundState, Failure | null] =
+  const [state, shown]: [FoundState, Fault | null] =
     result.open !== null
       ? ['open', result.open]
       : error !== null

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
-import type { Failure } from '../../domain/delivery/ports.ts';
+import type { Fault } from '../../domain/model/fault.ts';
 import type { NameServer as Stored } from '../../domain/resources/name-server.ts';
 
 import { parseDnsAddress } from '../../domain/text/dns-address.ts';
@@ -38,9 +38,9 @@ export interface RemovedKey {
 /** The result of a verification. */
 export interface Verdict {
   /** The keys that do not behave as expected, by id. */
-  readonly failures: ReadonlyMap<string, Failure>;
+  readonly failures: ReadonlyMap<string, Fault>;
   /** Set if the name server grants rights to unsigned requests. */
-  readonly open: Failure | undefined;
+  readonly open: Fault | undefined;
 }
 
 /**
@@ -69,7 +69,7 @@ export async function verifySlowly(
   isInterrupted: () => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<Verdict & { readonly verified: number }> {
-  const failures = new Map<string, Failure>();
+  const failures = new Map<string, Fault>();
   for (let start = 0; ; start += KEYS_AT_ONCE) {
     const accepted = keys.slice(start, start + KEYS_AT_ONCE);
     const began = performance.now();
@@ -135,14 +135,14 @@ async function probeZoneOf(
  * Returns a failure with the rights that a name server grants to unsigned requests. Returns
  * undefined if it grants none.
  */
-async function findOpen(address: NameServerAddress, zone: string): Promise<Failure | undefined> {
+async function findOpen(address: NameServerAddress, zone: string): Promise<Fault | undefined> {
   const rights = await findOpenRights({ server: address, zone });
   if (rights.length === 0) return undefined;
   const message = `the name server accepts unsigned requests for zone '${zone}': ${rights.join(', ')}`;
   return { code: 'open', message };
 }
 
-const NO_ZONE: Failure = {
+const NO_ZONE: Fault = {
   code: 'not_verified',
   message: 'the pool has no zone to test keys with. Set the probe_zone of the name server',
 };
@@ -151,7 +151,7 @@ const NO_ZONE: Failure = {
 export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
   const address = parseDnsAddress(server.address);
   const zone = await probeZoneOf(server, address, zones);
-  const failures = new Map<string, Failure>();
+  const failures = new Map<string, Fault>();
   const expectations: Expectation[] = [];
   const unknownSecrets = new Set<string>();
   for (const key of plan.accepted) {
@@ -178,7 +178,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
   for (const { expectation, met, result } of outcomes) {
     const { id } = expectation.key;
     const stillKnown = unknownSecrets.has(id) && result.verdict === 'wrong secret';
-    if (!met || stillKnown) failures.set(id, failureOf({ expectation, met, result }));
+    if (!met || stillKnown) failures.set(id, faultIn({ expectation, met, result }));
   }
   if (zone === undefined) return { failures, open: undefined };
   try {
@@ -192,7 +192,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
   }
 };
 
-function failureOf({ expectation, result }: Outcome): Failure {
+function faultIn({ expectation, result }: Outcome): Fault {
   if (result.verdict === 'clock skew') return { code: 'clock_skew', message: result.reason };
   if (result.verdict === 'no response') return { code: 'unreachable', message: result.reason };
   return {

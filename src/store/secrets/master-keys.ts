@@ -103,7 +103,7 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
     return { source, file, ...read(subject, text), isReadable, otherOwner };
   } catch (error) {
     return refused(
-      `cannot be read: ${faultOf(error).reason}. Check its path, its owner and its mode`,
+      `cannot be read: ${faultOf(error).message}. Check its path, its owner and its mode`,
     );
   }
 }

@@ -26,7 +26,7 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
       checkpoints.set(found.number, hashes.add(found.hash));
     }
   } catch (cause) {
-    const { reason, hint } = faultOf(cause);
+    const { message: reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${path}' cannot be read: ${reason}`, hint, cause);
   }
   if (checkpoints.size === 0)

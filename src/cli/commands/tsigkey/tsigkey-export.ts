@@ -161,7 +161,7 @@ function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean
   try {
     createFolder(folder);
   } catch (cause) {
-    const { reason, hint } = faultOf(cause);
+    const { message: reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${folder}' cannot be created: ${reason}`, hint, cause);
   }
   for (const [index, { text }] of files.entries()) saveFile(paths[index] ?? '', text, overwrite);
