@@ -18,9 +18,13 @@ const TRIES = 10;
  * Creates the service's log: one JSON object per line on standard output, from `level` upwards,
  * each with `fields`. If the disk is full, or the reader does not read, the service drops the line
  * and continues. The service logs the number of lost lines once writing works again. Tokens are
- * masked in every line.
+ * masked in every line. `open` replaces standard output.
  */
-export function createLog(level: string, fields: Readonly<Record<string, unknown>>): ServiceLog {
+export function createLog(
+  level: string,
+  fields: Readonly<Record<string, unknown>>,
+  open: (reportLost: (lines: number) => void) => DestinationStream = standardOutput,
+): ServiceLog {
   const time = isoTime();
   const options = {
     level,
@@ -28,7 +32,8 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
     timestamp: time,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  const output = standardOutput((lines) => log.warn({ lines }, 'log lines were lost'));
+  const stream = open((lines) => log.warn({ lines }, 'log lines were lost'));
+  const output = { write: (line: string) => stream.write(withoutTokens(line)) };
   const log = pino(options, output);
   let isOn = log.isLevelEnabled('info');
   const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
@@ -101,7 +106,7 @@ function standardOutput(reportLost: (lines: number) => void): DestinationStream 
       lost += waiting.length;
       return;
     }
-    if (waiting.length > 0) output.write(withoutTokens(waiting.join('')));
+    if (waiting.length > 0) output.write(waiting.join(''));
     if (lost === 0) return;
     const missing = lost;
     lost = 0;

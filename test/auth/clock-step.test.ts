@@ -33,7 +33,7 @@ test('200 or 401 according to the current system time, even after the clock jump
   const warnings = service.log.filter((line) => line.includes('The system clock was set back'));
   expect(warnings).toHaveLength(1);
   expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
-    level: 40,
+    level: 'warn',
     reached: expect.stringMatching(/^\d{4}-/) as string,
     now: created,
   });

@@ -132,8 +132,8 @@ describe('tsigil audit verify', () => {
       return rows.map(({ hash }) => String(hash));
     });
     const lines = [
-      '{"level":30,"msg":"request"}',
-      `Nov 21 09:30:01 host tsigil[7]: {"level":30,"batch":2,"hash":"${hashes[1]}"}`,
+      '{"level":"info","msg":"request"}',
+      `Nov 21 09:30:01 host tsigil[7]: {"level":"info","batch":2,"hash":"${hashes[1]}"}`,
       `3 ${hashes[2]}`,
     ];
     writeFileSync(file, `${lines.join('\n')}\n`);

@@ -16,7 +16,6 @@ import {
 import { ZONES } from '../harness/driven-server.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 
 const INSTALLED = BRANDS.filter((brand) => brand.isInstalled());
 
@@ -52,25 +51,14 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     'the server accepts a new key and refuses a deleted key: scope %s',
     async (scope) => {
       const more = scope === 'POOL' ? {} : await inZone(service, 'a.test');
-      const times = { created: [] as number[], deleted: [] as number[] };
-      for (let round = 0; round < sizeOf('deliveryRounds'); round += 1) {
-        const began = performance.now();
+      for (let round = 0; round < 5; round += 1) {
         const key = await createKey(service, `${scope.toLowerCase()}-${round}`, more);
         const { state } = await deliveries(service, key.id);
-        times.created.push(performance.now() - began);
         expect(state).toBe('delivered');
         await expectKey(key, true);
-        const middle = performance.now();
         await service.delete(`/v2/tsigkeys/${key.id}`);
         await expectKey(key, false);
-        times.deleted.push(performance.now() - middle);
       }
-      const [created, deleted] = [percentiles(times.created), percentiles(times.deleted)];
-      if (IS_TIMED)
-        process.stderr.write(
-          `${brand.name} ${scope}: created p50 ${created.p50} p99 ${created.p99} ms, deleted p50 ${deleted.p50} p99 ${deleted.p99} ms\n`,
-        );
-      if (IS_TIMED) expect([created.p99, deleted.p99].filter((each) => each >= 1000)).toEqual([]);
       expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
     },
   );
@@ -128,10 +116,3 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
       expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
   });
 });
-
-/** Returns the median and the 99th percentile in milliseconds. */
-function percentiles(values: readonly number[]): { p50: number; p99: number } {
-  const sorted = values.toSorted((one, other) => one - other);
-  const at = (share: number) => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0);
-  return { p50: at(0.5), p99: at(0.99) };
-}

@@ -19,7 +19,6 @@ import {
 import type { Client } from '../harness/client.ts';
 import { watchProcesses } from '../harness/process-watch.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 
 /** The text that each server prints when it reloads its configuration. */
 const RELOADS: Readonly<Record<string, RegExp>> = {
@@ -54,31 +53,23 @@ describe.runIf(bind.isInstalled() && knot.isInstalled())('a burst of new keys', 
     const watch = watchProcesses(service.process.pid ?? 0, stop.signal);
     const queries = Promise.all(servers.map((server) => countQueries(server, stop.signal)));
     const before = servers.map(reloadsOf);
-    const count = sizeOf('burstKeys');
+    const count = 300;
     const keys: CreatedKey[] = [];
-    const began = performance.now();
     await Promise.all(
       Array.from({ length: 16 }, async (_, worker) => {
         for (let index = worker; index < count; index += 16)
           keys.push(await createKey(service, `burst-${index}`));
       }),
     );
-    const created = performance.now();
     for (const { name } of servers)
       await expect
         .poll(() => shownServer(service, name))
         .toMatchObject({ state: 'live', keys_live: count });
-    const live = performance.now() - began;
     stop.abort();
-    const [lost, seen] = [await queries, await watch];
+    const [lost] = [await queries, await watch];
     const reloads = servers.map((server, index) => reloadsOf(server) - (before[index] ?? 0));
-    if (IS_TIMED)
-      process.stderr.write(
-        `${count} keys: created in ${Math.round(created - began)} ms, live after ${Math.round(live)} ms, reloads ${reloads.join(' and ')}, queries ${lost.map((each) => `${each.lost}/${each.sent}`).join(' and ')} lost, ${seen} processes seen\n`,
-      );
     for (const each of reloads) expect(each).toBeGreaterThan(0);
     for (const each of reloads) expect(each).toBeLessThanOrEqual(20);
-    if (IS_TIMED) expect(live).toBeLessThan(10_000);
     expect(lost.map((each) => each.lost)).toEqual([0, 0]);
     for (const server of servers)
       for (const index of [0, Math.floor(count / 2), count - 1]) {
@@ -87,77 +78,57 @@ describe.runIf(bind.isInstalled() && knot.isInstalled())('a burst of new keys', 
       }
   });
 
-  test(
-    'for a server that is down needs one reload after its restart, and attempts follow the schedule',
-    async () => {
-      const [down, up] = servers;
-      if (down === undefined || up === undefined) throw new Error('There are no servers');
-      const { keys_live: before } = await shownServer(service, up.name);
-      const [count, downMs] = [sizeOf('burstKeys'), sizeOf('downSeconds') * 1000];
-      await down.stop();
-      const stop = new AbortController();
-      const watched = watchFailure(service, down.name, up.name, stop.signal);
-      const stopped = performance.now();
-      await Promise.all(
-        Array.from({ length: 16 }, async (_, worker) => {
-          for (let index = worker; index < count; index += 16) {
-            await pause(Math.max(1, stopped + (index * downMs) / count - performance.now()));
-            await createKey(service, `down-${index}`);
-          }
-        }),
-      );
-      await expect
-        .poll(() => shownServer(service, up.name))
-        .toMatchObject({ state: 'live', keys_live: before + count });
-      stop.abort();
-      const { attempts, waits, longestPendingMs } = await watched;
-      const seconds = (performance.now() - stopped) / 1000;
-      // The service waits at most 4 s between attempts, and at most 1 s after a new change.
-      expect(attempts).toBeGreaterThan(seconds / 6);
-      expect(attempts).toBeLessThan(seconds * 2 + 10);
-      for (const [number, ms] of waits)
-        expect(ms, `attempt ${number}`).toBeLessThanOrEqual(Math.min(4, 2 ** number) * 1000);
-      if (IS_TIMED) expect(longestPendingMs).toBeLessThan(2000);
-      const reloads = reloadsOf(down);
-      await down.start();
-      const began = performance.now();
-      await expect
-        .poll(() => shownServer(service, down.name))
-        .toMatchObject({ state: 'live', keys_live: before + count });
-      const ms = performance.now() - began;
-      expect(reloadsOf(down) - reloads).toBe(1);
-      if (IS_TIMED) {
-        process.stderr.write(
-          `down for ${Math.round(seconds)} s: ${attempts} attempts, live ${Math.round(ms)} ms after the return; the other server waited for at most ${longestPendingMs} ms\n`,
-        );
-        expect(ms).toBeLessThan(10_000);
-      }
-    },
-    sizeOf('downSeconds') * 1000 + 120_000,
-  );
+  test('for a server that is down needs one reload after its restart, and attempts follow the schedule', async () => {
+    const [down, up] = servers;
+    if (down === undefined || up === undefined) throw new Error('There are no servers');
+    const { keys_live: before } = await shownServer(service, up.name);
+    const [count, downMs] = [300, 6000];
+    await down.stop();
+    const stop = new AbortController();
+    const watched = watchFailure(service, down.name, stop.signal);
+    const stopped = performance.now();
+    await Promise.all(
+      Array.from({ length: 16 }, async (_, worker) => {
+        for (let index = worker; index < count; index += 16) {
+          await pause(Math.max(1, stopped + (index * downMs) / count - performance.now()));
+          await createKey(service, `down-${index}`);
+        }
+      }),
+    );
+    await expect
+      .poll(() => shownServer(service, up.name))
+      .toMatchObject({ state: 'live', keys_live: before + count });
+    stop.abort();
+    const { attempts, waits } = await watched;
+    const seconds = (performance.now() - stopped) / 1000;
+    // The service waits at most 4 s between attempts, and at most 1 s after a new change.
+    expect(attempts).toBeGreaterThan(seconds / 6);
+    expect(attempts).toBeLessThan(seconds * 2 + 10);
+    for (const [number, ms] of waits)
+      expect(ms, `attempt ${number}`).toBeLessThanOrEqual(Math.min(4, 2 ** number) * 1000);
+    const reloads = reloadsOf(down);
+    await down.start();
+    await expect
+      .poll(() => shownServer(service, down.name))
+      .toMatchObject({ state: 'live', keys_live: before + count });
+    expect(reloadsOf(down) - reloads).toBe(1);
+  }, 126_000);
 });
 
-/**
- * Watches the name servers `down` and `up`. Returns the failed attempts for `down` and the waits
- * after them. Also returns the longest time that a change waited for `up`.
- */
-async function watchFailure(client: Client, down: string, up: string, signal: AbortSignal) {
+/** Watches the name server `down`. Returns the failed attempts and the waits after them. */
+async function watchFailure(client: Client, down: string, signal: AbortSignal) {
   const waits = new Map<number, number>();
   const millisecondsOf = (timestamp: string) => Date.parse(`${timestamp.slice(0, 23)}Z`);
   let attempts = 0;
-  let longestPendingMs = 0;
   while (!signal.aborted) {
     const failed = await shownServer(client, down);
     if (failed.attempts !== attempts && failed.next_attempt_at !== null) {
       ({ attempts } = failed);
       waits.set(attempts, millisecondsOf(failed.next_attempt_at) - Date.now());
     }
-    const { pending_since: since } = await shownServer(client, up);
-    if (since !== null)
-      longestPendingMs = Math.max(longestPendingMs, Date.now() - millisecondsOf(since));
     await pause(50);
   }
-  return { attempts, waits, longestPendingMs };
+  return { attempts, waits };
 }
 
 /**

@@ -30,7 +30,7 @@ import { ZONES } from '../harness/driven-server.ts';
 import type { SmallFileSystem } from '../harness/file-systems.ts';
 import { sampleDescendants } from '../harness/process-watch.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 import { fillDisk, fitsOnSmallDisk, onSmallDisk } from '../harness/small-disk.ts';
 
 /** The forms in which a program may write a secret. */
@@ -78,7 +78,7 @@ function withoutFolder({ folder }: DeliveryServer): () => void {
   return () => renameSync(`${keys}.away`, keys);
 }
 
-const SEARCHED = BRANDS.slice(0, sizeOf('searchedServers'));
+const SEARCHED = BRANDS.slice(0, sized(1, BRANDS.length));
 
 test.each(SEARCHED.filter((brand) => brand.isInstalled()))(
   "with $name, only the name server's files contain secrets: no output, process or other file does",

@@ -16,7 +16,6 @@ import { parseAndCheck } from '../../src/http/request/json-body.ts';
 import { pathAndQuery, readParameters, withParameters } from '../../src/http/request/urls.ts';
 import { SETTINGS } from '../harness/dependencies.ts';
 import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
-import { sizeOf } from '../harness/sizes.ts';
 
 /** The maximum size of an ordinary body, in bytes. */
 const BODY = 114_688;
@@ -25,7 +24,7 @@ const BODY = 114_688;
 const HEAD = 256 * 1024;
 
 /** The maximum size of a list in bytes, or a part of this size in a short run. */
-const LIST_BYTES = MAX_LIST_BYTES / sizeOf('jsonBodyDivisor');
+const LIST_BYTES = MAX_LIST_BYTES;
 
 const RESTRICTED = {
   ...SETTINGS,

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
-import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
 import { formatMasterKey, masterKeyOf } from '../../src/domain/encryption/master-key.ts';
+import { createLog } from '../../src/log.ts';
 import { startService, type ServiceDependencies } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
@@ -66,8 +66,6 @@ export async function startTestService(
     TSIGIL_DATABASE_URL: database,
     ...encryptionOf({ ...variables, TSIGIL_DATABASE_URL: database }),
     TSIGIL_ADMIN_TOKEN: adminToken,
-    // Suites send many invalid tokens from one address.
-    TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
     ...variables,
   });
   const log: string[] = [];
@@ -76,7 +74,7 @@ export async function startTestService(
     recordShown('log', line);
   };
   const service = await startService(config, {
-    log: pino({ base: null }, { write }),
+    log: createLog(config.log.level, {}, () => ({ write })),
     ...dependencies,
   });
   return {

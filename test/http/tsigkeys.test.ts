@@ -252,7 +252,7 @@ describe('warnings in the log', () => {
   const warningsOf = ({ id }: Resource) =>
     service.log
       .map((line) => JSON.parse(line))
-      .filter((line) => line.resource === id && line.level === 40);
+      .filter((line) => line.resource === id && line.level === 'warn');
 
   test.each([
     [{ algorithm: 'hmac-md5' }, ['hmac-md5 must not be used (RFC 8945 section 6)']],

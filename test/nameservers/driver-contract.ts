@@ -3,19 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rightsOf } from '../../src/domain/brands/brand.ts';
 import { BRANDS } from '../../src/domain/brands/brands.ts';
 import type { DesiredKey, DesiredState, Right } from '../../src/domain/delivery/desired-state.ts';
-import { RIGHTS } from '../../src/domain/delivery/desired-state.ts';
 import type { Difference, Driver } from '../../src/nameservers/driver.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import {
-  findOpenRights,
-  probeKey,
-  verifyExpectations,
-  type Expectation,
-} from '../../src/net/probe.ts';
 import type { Brand } from '../harness/brands/brand.ts';
+import { grantedToAnyone, hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { recordSecret } from '../harness/evidence.ts';
-import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 
 /** A running server with its driver, for all tests of the driver. */
 export interface Session {
@@ -67,7 +61,8 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
  * `more`.
  */
 export function describeDriver(recipe: Brand, more?: (session: () => Session) => void): void {
-  describe.runIf(recipe.isInstalled())(`the driver for ${recipe.name}`, () => {
+  const isRun = [recipe.isInstalled(), hasDnsTools()].every(Boolean);
+  describe.runIf(isRun)(`the driver for ${recipe.name}`, () => {
     const definition = DRIVERS[recipe.driver];
     if (definition === undefined) throw new Error(`There is no driver ${recipe.driver}`);
     const rights = rightsOf(BRANDS[recipe.driver]);
@@ -91,20 +86,18 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
           return driver.apply(state(keys), owned, later(30));
         },
         async expectKey(key, accepted, zone = ZONES[0]) {
-          const expectations = key.rights.map((right) => ({ key, right, zone, accepted }));
-          await expectOutcomes(server, expectations);
+          // Some name servers reload their configuration after the driver has returned.
+          for (const right of key.rights)
+            await expect
+              .poll(() => isGranted(server.address, zone, right, key), { message: right })
+              .toBe(accepted);
         },
       };
     });
     afterAll(() => current?.server.remove());
 
-    const expectClosed = async (on = session().server) => {
-      for (const zone of ZONES)
-        expect({ zone, open: await findOpenRights({ server: on.address, zone }) }).toEqual({
-          zone,
-          open: [],
-        });
-    };
+    const expectClosed = async (on = session().server) =>
+      expect(await grantedToAnyone(on.address, ZONES)).toEqual([]);
 
     test('the server accepts an applied key for all zones, and refuses a removed key', async () => {
       const { apply, expectKey } = session();
@@ -172,13 +165,12 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       const watching = new AbortController();
       const gaps: string[] = [];
       const watch = (async () => {
-        const target = { server: server.address, zone: ZONES[0] };
         while (!watching.signal.aborted) {
-          const verdicts: string[] = [];
+          const granted: unknown[] = [];
           // The former key is tried twice, because the server can switch between two requests.
           for (const each of [key, changed, key])
-            verdicts.push((await probeKey(each, 'transfer', target, Date.now)).verdict);
-          if (!verdicts.includes('good')) gaps.push(verdicts.join(', '));
+            granted.push(await isGranted(server.address, ZONES[0], 'transfer', each));
+          if (granted.every((each) => each === false)) gaps.push(granted.join(', '));
         }
       })();
       await apply(changed);
@@ -193,7 +185,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
     });
 
     test('a key with the name of a key that the driver does not manage is not applied; other keys are', async () => {
-      const { driver, apply, expectKey, server, state } = session();
+      const { driver, apply, expectKey, state } = session();
       const [key, taken] = [newKey({ rights }), newKey({ rights, name: recipe.foreign })];
       const { problems } = await apply(key, taken);
       expect(problems).toEqual([
@@ -209,7 +201,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       expect(await driver.compare(state([key, taken]), owned, later())).toEqual([]);
       // The driver has not changed the key in the server's configuration.
       await driver.apply({ zones: ZONES, keys: [key] }, owned, later());
-      expect(await findOpenRights({ server: server.address, zone: ZONES[0] })).toEqual([]);
+      await expectClosed();
       await expectKey(key, true);
     });
 
@@ -367,32 +359,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       expect(requirements.filter(({ ok }) => !ok)).toEqual([]);
     });
 
-    test('the server accepts a new key and refuses a removed key', async () => {
-      const { server, apply } = session();
-      const times = { create: [] as number[], remove: [] as number[] };
-      for (let round = 0; round < sizeOf('driverRounds'); round += 1) {
-        const key = newKey({ rights, zones: round % 2 === 0 ? 'all' : ['a.test'] });
-        const start = performance.now();
-        await apply(key);
-        await expectOutcomes(server, expectationsOf(key, true));
-        const middle = performance.now();
-        await apply();
-        await expectOutcomes(server, expectationsOf(key, false));
-        times.create.push(middle - start);
-        times.remove.push(performance.now() - middle);
-      }
-      const measurements = Object.entries(times).map(([name, values]) => {
-        values.sort((one, other) => one - other);
-        const at = (share: number) => values[Math.ceil(share * values.length) - 1] ?? 0;
-        return `${name} p50 ${at(0.5).toFixed(0)} p99 ${at(0.99).toFixed(0)} ms`;
-      });
-      if (!IS_TIMED) return;
-      process.stderr.write(`${recipe.name}: ${measurements.join(', ')}\n`);
-      expect(times.create.at(-1)).toBeLessThan(2000);
-      expect(times.remove.at(-1)).toBeLessThan(2000);
-    });
-
-    const many = sizeOf('driverKeys');
+    const many = sized(100, 1000);
     test(`${many} keys work after one apply, and the server prints no secret`, async () => {
       const { server, driver, apply, expectKey, state } = session();
       const keys = Array.from({ length: many }, () => newKey({ rights }));
@@ -413,30 +380,4 @@ function ofKeys(differences: readonly Difference[]) {
   return differences
     .filter(({ kind }) => kind !== 'other')
     .map(({ kind, key }) => [kind, key ?? '']);
-}
-
-function expectationsOf(key: DesiredKey, accepted: boolean): Expectation[] {
-  return RIGHTS.filter((right) => key.rights.includes(right)).map((right) => ({
-    key,
-    right,
-    zone: 'a.test',
-    accepted,
-  }));
-}
-
-async function expectOutcomes(
-  server: DrivenServer,
-  expectations: readonly Expectation[],
-): Promise<void> {
-  const outcomes = await verifyExpectations(server.address, expectations, Date.now, later());
-  const unmet = outcomes.filter(({ met }) => !met);
-  expect(
-    unmet.map(({ expectation: { right, zone, accepted }, result }) => ({
-      right,
-      zone,
-      accepted,
-      verdict: result.verdict,
-      reason: result.reason,
-    })),
-  ).toEqual([]);
 }

@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 
-const SECONDS = sizeOf('chaosSeconds');
+const SECONDS = sized(8, 180);
 const PROCESSES = 2;
 const CALLERS = 8;
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 import { primary } from '../harness/zones.ts';
 
-const SECONDS = sizeOf('contentionSeconds');
+const SECONDS = sized(4, 60);
 const CALLERS = 64;
 
 let service: TestService;

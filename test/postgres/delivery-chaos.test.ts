@@ -22,9 +22,8 @@ import {
 import { ZONES } from '../harness/driven-server.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 
-const SECONDS = sizeOf('deliveryChaosSeconds');
+const SECONDS = 20;
 const TOKEN = 'delivery-chaos-0123456789-0123456789abcdef';
 const PROCESSES = 3;
 
@@ -32,17 +31,17 @@ const PROCESSES = 3;
  * The number of keys that must exist before the test deletes keys. A pass that removes more than
  * half of the keys needs a confirmation.
  */
-const KEYS = IS_TIMED ? 500 : 300;
-const CHANGES_PER_SECOND = IS_TIMED ? 50 : 20;
+const KEYS = 300;
+const CHANGES_PER_SECOND = 20;
 
 /** The duration of a suspension in milliseconds. It is longer than the lease of a service. */
-const SUSPENDED_MS = IS_TIMED ? 20_000 : 10_000;
+const SUSPENDED_MS = 10_000;
 
 /**
  * The time in milliseconds after which each name server must have the keys of the database. It is
  * longer for short runs, which share the processor with other tests.
  */
-const EQUAL_MS = IS_TIMED ? 60_000 : 120_000;
+const EQUAL_MS = 120_000;
 
 /** The time in milliseconds after which the result of a request counts as unknown. */
 const REQUEST_MS = 3000;
@@ -268,7 +267,7 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
         const faults = [suspend, kill, restartServer, restartDatabase];
         for (let index = 0; !isOver(); index += 1) {
           await (faults[index] ?? anyOf(faults))?.();
-          await pause(randomInt(200, IS_TIMED ? 3000 : 1500));
+          await pause(randomInt(200, 1500));
         }
         await suspension;
       };

@@ -14,7 +14,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 import { isMet } from '../harness/tools.ts';
 
 /**
@@ -57,7 +57,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
       secrets.push(secret);
       return secret;
     };
-    const count = sizeOf('keysSearched');
+    const count = sized(200, 1000);
     const ids: string[] = [];
     for (let index = 0; index < count; index += 1) {
       const body = { ...KEY_MEMBERS, name: `k${index}`, secret: newSecret() };

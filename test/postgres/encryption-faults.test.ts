@@ -15,7 +15,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 
 let folder: string;
 let url: string;
@@ -74,7 +74,7 @@ test(
   'no secret is lost if an acceptance of clear secrets is killed, and the next one completes it',
   { timeout: 240_000 },
   async () => {
-    const count = sizeOf('keysUpgraded');
+    const count = sized(300, 1000);
     const clear = { TSIGIL_ENCRYPTION_REQUIRED: 'false' };
     const wanted = await withService(clear, async (service) => {
       await create(service, count);
@@ -90,7 +90,7 @@ test(
       });
     const accepted = async () => (await once(accept(), 'exit'))[0] as unknown;
     expect(await accepted()).toBe(0);
-    const rounds = sizeOf('killRounds');
+    const rounds = sized(4, 20);
     let partial = 0;
     for (let round = 0; round < rounds; round += 1) {
       await client.query(

@@ -15,7 +15,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
-import { IS_LONG, sizeOf } from '../harness/sizes.ts';
+import { IS_LONG, sized } from '../harness/sizes.ts';
 
 const ADMIN = 'an-administrator-token-for-all-processes';
 
@@ -143,7 +143,7 @@ test('no request fails while four processes write and the data and master keys r
       }
     }
   });
-  const rotations = sizeOf('keyRotations');
+  const rotations = sized(3, 10);
   for (let round = 0; round < rotations; round += 1) {
     await rotate(first);
     addMasterKey(file);

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 /** Returns the log lines at level `error` after the first `before` lines. */
 const errors = (before: number) =>
-  service.log.slice(before).filter((line) => line.includes('"level":50'));
+  service.log.slice(before).filter((line) => line.includes('"level":"error"'));
 
 test('500 for a row that the database refuses; the log has its code, table and constraint, but no value', async () => {
   const secret = 'YW5vdGhlciBzZWNyZXQgdGhhdCBubyBsb2cgbWF5IHNob3c=';

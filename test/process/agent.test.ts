@@ -16,7 +16,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
+import { IS_TIMED, sized } from '../harness/sizes.ts';
 
 describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
   let server: DeliveryServer;
@@ -104,7 +104,7 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
 
   test('after kill -9 of the agent at random times, the name server accepts all keys, even after a restart', async () => {
     const keys = new Map<string, CreatedKey>();
-    for (let round = 0; round < sizeOf('killRounds'); round += 1) {
+    for (let round = 0; round < sized(4, 20); round += 1) {
       const created = await createKey(service, `kill-${round}`);
       keys.set(created.id, created);
       const [oldest] = keys.values();

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cleanEnvironment, temporaryFolder } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
 const DEMO = join(import.meta.dirname, '../../deploy/demo/demo.mjs');
@@ -52,7 +51,7 @@ function remains(folder: string): string[] {
 }
 
 describe('npm run demo', () => {
-  const tested = NAME_SERVERS.slice(0, sizeOf('demoServers'));
+  const tested = NAME_SERVERS;
   test.each(tested.filter(({ program, debian }) => hasProgram(program, debian)))(
     'with $title, a key transfers a zone, the deleted key does not, and the demo removes its files and processes',
     async ({ driver, title }) => {

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 
-const ROUNDS = sizeOf('killRounds');
+const ROUNDS = sized(4, 20);
 const WORKERS = 24;
 
 const folder = temporaryFolder();

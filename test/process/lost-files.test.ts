@@ -114,7 +114,7 @@ describe('a database file that is removed or replaced while the service runs', (
       expect(await names(client)).toEqual(['com']);
       expect(faultLines(client)).toMatchObject([
         {
-          level: 50,
+          level: 'error',
           msg: message,
           err: { message: expect.stringContaining(join(data, file)) as string },
         },

@@ -11,7 +11,6 @@ import {
   temporaryFolder,
   type ServiceProcess,
 } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
 import {
   queryByAnotherProgram,
   startForeignProgram,
@@ -109,7 +108,7 @@ describe('a service that starts while another program has the database open', ()
 });
 
 describe('processes that open one database at the same time', () => {
-  const ROUNDS = sizeOf('hardLinkRounds');
+  const ROUNDS = 4;
   const AT_ONCE = 5;
 
   /**

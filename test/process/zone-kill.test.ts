@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
-import { sizeOf } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harness/zones.ts';
 
-const ROUNDS = sizeOf('killRounds');
+const ROUNDS = sized(4, 20);
 const WORKERS = 16;
 
 /**
