@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -8,10 +7,8 @@ import {
   createZones,
   deliveries,
   delivering,
-  inZone,
   shownServer,
   startDeliveryServer,
-  verdictOf,
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -28,48 +25,6 @@ describe.runIf(brand.isInstalled())('a service with a BIND server', () => {
   afterAll(async () => {
     await service.close();
     await bind.remove();
-  });
-
-  test('registers and verifies the name server in its configuration', async () => {
-    await expect
-      .poll(() => shownServer(service))
-      .toMatchObject({ name: 'ns1', state: 'live', error: null, pending_since: null });
-  });
-
-  test('a key with scope ZONE works for its zone only', async () => {
-    const key = await createKey(service, 'zonal', await inZone(service, 'b.test'));
-    expect((await deliveries(service, key.id)).state).toBe('delivered');
-    expect([await verdictOf(bind, key, { zone: 'b.test' }), await verdictOf(bind, key)]).toEqual([
-      'good',
-      'not authorised',
-    ]);
-  });
-
-  test('a new secret works, and the former secret does not', async () => {
-    const key = await createKey(service, 'rotated');
-    await deliveries(service, key.id);
-    const secret = randomBytes(32).toString('base64');
-    await service.patch(`/v2/tsigkeys/${key.id}`, { secret });
-    expect((await deliveries(service, key.id)).state).toBe('delivered');
-    expect([await verdictOf(bind, { ...key, secret }), await verdictOf(bind, key)]).toEqual([
-      'good',
-      'wrong secret',
-    ]);
-  });
-
-  test('a stopped server is reported, and gets the keys after its restart', async () => {
-    await bind.stop();
-    const key = await createKey(service, 'waiting');
-    await expect.poll(async () => (await deliveries(service, key.id, 0)).state).toBe('failed');
-    expect(await shownServer(service)).toMatchObject({
-      state: 'failed',
-    });
-    await bind.start();
-    await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {
-      confirm: false,
-    });
-    await expect.poll(async () => (await deliveries(service, key.id, 0)).state).toBe('delivered');
-    expect(await verdictOf(bind, key)).toBe('good');
   });
 
   test('the check lists every requirement, and neither metrics nor log contain a secret', async () => {

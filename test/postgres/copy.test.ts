@@ -184,16 +184,6 @@ test('refuses a PostgreSQL source or target that a service is using, and then a 
   ).rejects.toThrow(/was copied to '.*copy-used-target.*' at .* run: tsigil serve --again/);
 });
 
-test('refuses a source that a service is using', async () => {
-  const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-busy');
-  await withService(sqlite, async () => {
-    await expect(copy(sqlite, target)).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/Another process is using/) as string,
-    });
-  });
-});
-
 test('needs only read access to the tables of a PostgreSQL source, and creates nothing in it; copies what no key protects only if encryption is not required', async () => {
   const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-read-only');
   const { stderr } = await copy(sqlite, source, { TSIGIL_ENCRYPTION_REQUIRED: 'false' });

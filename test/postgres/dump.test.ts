@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,13 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
-import {
-  cleanEnvironment,
-  PROGRAM,
-  startTestService,
-  temporaryFolder,
-  type TestService,
-} from '../harness/service.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
 import { isMet } from '../harness/tools.ts';
 
@@ -125,26 +118,6 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     const service = await start(await restore('restored', run('pg_dump', url)));
     expect(await list(service)).toBe(wanted);
     await service.close();
-  });
-
-  test('a service does not start on the restored dump without the master key, and the error names this key', async () => {
-    const restored = await restore('without-key', run('pg_dump', url));
-    const other = join(folder, 'other.key');
-    createMasterKeyFile(other);
-    const client = new pg.Client({ connectionString: restored });
-    await client.connect();
-    const { rows } = await client.query<{ id: string }>('SELECT wrapped_by AS id FROM data_keys');
-    await client.end();
-    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'serve'], {
-      env: cleanEnvironment({
-        TSIGIL_LISTEN: '127.0.0.1:0',
-        TSIGIL_DATABASE_URL: restored,
-        TSIGIL_ENCRYPTION_MASTER_KEY_FILE: other,
-      }),
-      encoding: 'utf8',
-      timeout: 30_000,
-    });
-    expect([status, stderr]).toEqual([1, expect.stringContaining(`master key ${rows[0]?.id}.`)]);
   });
 
   test('a service starts on a dump from before a master key rotation if the master key file has the old key', async () => {

@@ -9,7 +9,6 @@ import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { migrate, MIGRATIONS, schemaOf } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
-import { listContract } from './list-contract.ts';
 import {
   another,
   everything,
@@ -156,7 +155,6 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
   });
 
   transactionContract(engine, () => store);
-  listContract(engine, () => store);
 
   describe(`migrations on ${engine}`, () => {
     test('change nothing when they run again', async () => {
@@ -222,18 +220,6 @@ function transactionContract(engine: string, current: () => Store): void {
         expect(await store.get(tld, row.id)).toBeUndefined();
       });
       expect(await store.get(tld, row.id)).toEqual(row);
-    });
-
-    test('let one of fifty concurrent creations with the same name succeed, and refuse the others as duplicates', async () => {
-      const store = current();
-      const outcomes = await Promise.allSettled(
-        Array.from({ length: 50 }, () => insert(store, tld, tldNamed('com'))),
-      );
-      const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-      expect(refused.map(({ reason }) => (reason as { code?: string }).code)).toEqual(
-        Array.from({ length: 49 }, () => 'duplicate'),
-      );
-      expect(await store.count(tld, [])).toBe(1);
     });
 
     test('finish before the store closes, and fail if they begin later', async () => {

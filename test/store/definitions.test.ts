@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { columnsOf } from '../../src/cli/flags/resource-table.ts';
-import { integer, text, uuid } from '../../src/domain/model/field.ts';
+import { integer, text } from '../../src/domain/model/field.ts';
 import {
   defineResource,
   newMembers,
@@ -42,31 +42,6 @@ const event = defineResource({
   },
   withoutUpdatedAt: true,
   filters: { kind: 'exact', size: 'integer' },
-});
-
-/** A type whose names are unique only within a zone. */
-const record = defineResource({
-  collection: 'records',
-  noun: 'record',
-  title: 'Record',
-  words: { one: 'Record', many: 'Records' },
-  description: 'Data of a name.',
-  operations: ['list', 'get'],
-  fields: {
-    zone_id: { ...uuid(), description: 'The zone.', example: ID, onCreate: 'required' },
-    name: {
-      ...text({ min: 1, max: 50 }),
-      description: 'The name.',
-      example: 'www',
-      onCreate: 'required',
-    },
-  },
-  unique: { field: 'name', per: 'zone_id', comparisonForm: (name) => name.toLowerCase() },
-  lookups: {
-    zone: { field: 'zone_id' },
-    reversed: { valueOf: ({ name }) => Array.from(name).toReversed().join('') },
-  },
-  filters: { name: 'unique' },
 });
 
 describe('a type without a unique field, a name and updated_at', () => {
@@ -122,38 +97,5 @@ describe('a type without a unique field, a name and updated_at', () => {
       }),
     );
     expect(columnsOf(event)).toEqual(['id', 'kind', 'size', 'created_at']);
-  });
-});
-
-describe('a type whose names are unique within a zone', () => {
-  const table = tableOf(record, dialect);
-
-  test('has columns for its computed values', () => {
-    expect(table.insert).toBe(
-      'INSERT INTO records (id, zone_id, name, created_at, updated_at, name_key, reversed_key) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    );
-    expect(
-      table.encode(keyed(record, { ...newMembers(record, ID, NOW), zone_id: ID, name: 'WWW.a' })),
-    ).toEqual([ID, ID, 'WWW.a', NOW, null, 'www.a', 'a.WWW']);
-  });
-
-  test('can be queried by every lookup in its definition', () => {
-    const whereOf = (lookup: string) => / WHERE (.*)$/.exec(table.find(lookup, ['x']).text)?.[1];
-    expect(['id', 'name', 'zone', 'reversed'].map(whereOf)).toEqual([
-      'id IN (?)',
-      'name_key IN (?)',
-      'zone_id IN (?)',
-      'reversed_key IN (?)',
-    ]);
-    const { conditions } = readListRequest(record, [['name', 'WWW']], 20);
-    expect(conditions).toEqual([{ lookup: 'name', test: '=', value: 'www' }]);
-    expect(table.count(conditions).text).toBe(
-      'SELECT count(*) AS count FROM records WHERE name_key = ?',
-    );
-  });
-
-  test('needs a scan for a filter by name, because any number of resources can have one name', () => {
-    expect(isLookup(record, { lookup: 'name', test: '=', value: 'www' })).toBe(false);
-    expect(isLookup(record, { field: 'id', test: '=', value: ID })).toBe(true);
   });
 });
