@@ -45,6 +45,7 @@ export default defineConfig({
   plugins: [builtThreads],
   test: {
     globalSetup: ['test/harness/run.ts'],
+    setupFiles: ['test/harness/set-up.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A wait for an event ends with the event, however busy the machine is. This limit only ends it

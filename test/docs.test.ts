@@ -23,7 +23,7 @@ import {
   type Document,
 } from './docs/documents.ts';
 import { normalise, runCommands } from './docs/shell.ts';
-import { freePort } from './harness/name-servers.ts';
+import { freePort } from './harness/connections.ts';
 import {
   startServiceProcess,
   startTestService,

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Client } from './client.ts';
 import { DEFAULT_POOL, type DeliveryServer } from './delivery.ts';
 import { recordShown } from './evidence.ts';
+import { endWithTests } from './processes.ts';
 import { cleanEnvironment, PROGRAM } from './service.ts';
 
 /** An agent that runs as a process of the built program. */
@@ -86,7 +87,7 @@ export function agentProcess({
         env: cleanEnvironment(),
         stdio: ['ignore', 'pipe', 'pipe'],
       });
-      child = started;
+      child = endWithTests(started);
       for (const stream of [started.stdout, started.stderr])
         stream.setEncoding('utf8').on('data', (text: string) => {
           output += text;

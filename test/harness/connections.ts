@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get as getPlainly, type IncomingMessage } from 'node:http';
 import { get as getSecurely } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** A loopback address that only attackers use. */
@@ -57,4 +57,14 @@ export async function readMetric(url: string, series: string): Promise<number> {
   const { text: page } = await getOnce(`${url}/metrics`);
   const line = page.split('\n').find((each) => each.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1) ?? 0);
+}
+
+/** Returns a port on which nothing listens. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }

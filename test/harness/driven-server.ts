@@ -9,7 +9,8 @@ import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { queryOverUdp, type NameServer } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { recordShown } from './evidence.ts';
-import { freePort } from './name-servers.ts';
+import { freePort } from './connections.ts';
+import { endWithTests } from './processes.ts';
 import { TOOL_ENVIRONMENT } from './tools.ts';
 
 /** The zones on every server, in comparison form. */
@@ -82,7 +83,7 @@ export async function startDrivenServer(
       env: TOOL_ENVIRONMENT,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    child = started;
+    child = endWithTests(started);
     for (const stream of [started.stdout, started.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         output += text;

@@ -1,7 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,7 +10,10 @@ import { NetError } from '../../src/net/faults.ts';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
+import { moduleFolder, SCHEMA } from './brands/powerdns-server.ts';
+import { freePort } from './connections.ts';
 import { recordSecret } from './evidence.ts';
+import { endWithTests } from './processes.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './tools.ts';
 
 /** The zone on every server. */
@@ -105,11 +107,13 @@ async function start(
   writeFileSync(join(folder, 'a.test.zone'), ZONE_FILE);
   configure(folder, port, keys);
   const [program, ...parameters] = command(folder);
-  const child = spawn(program, parameters, {
-    cwd: folder,
-    env: TOOL_ENVIRONMENT,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = endWithTests(
+    spawn(program, parameters, {
+      cwd: folder,
+      env: TOOL_ENVIRONMENT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -201,18 +205,16 @@ ${keys}zone:
 }
 
 const API_KEY = 'an-api-key-of-the-tests';
-const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 
 function configurePowerdns(folder: string, port: number): void {
   const database = new DatabaseSync(join(folder, 'pdns.sqlite3'));
   database.exec(readFileSync(SCHEMA, 'utf8'));
   database.close();
   mkdirSync(join(folder, 'run'));
-  const modules = readdirSync('/usr/lib').map((name) => join('/usr/lib', name, 'pdns'));
   const settings = {
     launch: 'gsqlite3',
     'gsqlite3-database': join(folder, 'pdns.sqlite3'),
-    'module-dir': modules.find((path) => isFolder(path)) ?? '',
+    'module-dir': moduleFolder(),
     'socket-dir': join(folder, 'run'),
     'local-address': '127.0.0.1',
     'local-port': port,
@@ -275,14 +277,6 @@ async function finishPowerdns(
   return api;
 }
 
-function isFolder(path: string): boolean {
-  try {
-    return readdirSync(path).length > 0;
-  } catch {
-    return false;
-  }
-}
-
 /**
  * Runs a program, waits until it exits, and returns its output. Throws an error with the output if
  * the program fails.
@@ -296,16 +290,6 @@ export function run(folder: string, program: string, ...parameters: string[]): s
   });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
   return stdout;
-}
-
-/** Returns a port on which nothing listens. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /**

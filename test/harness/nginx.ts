@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { endWithTests } from './processes.ts';
 
 /** A reverse proxy for one or more services. */
 export interface Nginx {
@@ -26,10 +27,12 @@ export async function startNginx(
   const configure = (out: number | undefined) =>
     writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port, upstreams, out));
   configure(undefined);
-  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
-    stdio: 'ignore',
-    env: { PATH: `${process.env.PATH}:/usr/sbin` },
-  });
+  const child = endWithTests(
+    spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
+      stdio: 'ignore',
+      env: { PATH: `${process.env.PATH}:/usr/sbin` },
+    }),
+  );
   while (!(await listens(port))) {
     if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
     await pause(20); // nginx does not announce that it is ready

@@ -13,11 +13,12 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { freePort } from './connections.ts';
+import { endWithTests } from './processes.ts';
 
 /** A real PostgreSQL server on a free port, with its data in a temporary folder. */
 export interface PostgresServer {
@@ -82,10 +83,11 @@ export async function startPostgres(
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let server: ChildProcess | undefined;
   const start = async () => {
-    server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
+    const postgres = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
       ...options,
       stdio: 'ignore',
     });
+    server = endWithTests(postgres);
     await answers(url, server);
   };
   const stop = async (signal: NodeJS.Signals) => {
@@ -167,16 +169,6 @@ function copyBinaries(folder: string): string {
     if (!existsSync(target)) symlinkSync(basename(link.source), target);
   }
   return native;
-}
-
-/** Returns a port on which nothing listens. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 async function answers(url: string, server: ChildProcess): Promise<void> {

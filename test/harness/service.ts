@@ -11,6 +11,7 @@ import { startService, type ServiceDependencies } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
+import { endWithTests } from './processes.ts';
 
 /** A service with a separate database. As a client, it uses the administrator token. */
 export interface TestService extends Client {
@@ -129,11 +130,9 @@ export async function startServiceProcess(
   const serve = [process.execPath, PROGRAM, 'serve', ...flags];
   const [file = '', ...words] =
     limits === undefined ? serve : ['sh', '-c', `ulimit ${limits} && exec "$@"`, 'sh', ...serve];
-  const child = spawn(file, words, {
-    cwd: folder,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = endWithTests(
+    spawn(file, words, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
   let output = '';
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
   const url = await new Promise<string>((resolve, reject) => {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createClient } from '../harness/client.ts';
 import { startNginx } from '../harness/nginx.ts';
-import { createDatabase, freePort } from '../harness/postgres.ts';
+import { freePort } from '../harness/connections.ts';
+import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 

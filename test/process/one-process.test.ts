@@ -4,6 +4,7 @@ import { linkSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { endWithTests } from '../harness/processes.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -48,11 +49,13 @@ async function serveInVain(
     TSIGIL_DATABASE_URL: `sqlite:${path}`,
   });
   const began = performance.now();
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
-    cwd: folder,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = endWithTests(
+    spawn(process.execPath, [PROGRAM, 'serve'], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
   let out = '';
   let err = '';
   child.stdout.on('data', (text) => (out += String(text)));

@@ -1,0 +1,4 @@
+import { afterAll } from 'vitest';
+import { killRunning } from './processes.ts';
+
+afterAll(killRunning);
