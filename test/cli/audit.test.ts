@@ -11,6 +11,7 @@ import {
 } from '../harness/service.ts';
 import { addRecords, entry, seal, seed, withDatabase } from '../harness/trail.ts';
 import { runInside, type RunOptions } from './session.ts';
+import { words } from './run.ts';
 
 const HOSTILE = 'x\n<109>1 forged|a=b]"\\\u001b[2J\u2028y';
 
@@ -243,14 +244,7 @@ describe('tsigil audit list and export', () => {
       return () => undefined;
     },
   });
-  const FOLLOW = [
-    'list',
-    '--follow',
-    '--resource-type',
-    'seeded',
-    '--after',
-    '2026-11-21T00:00:00',
-  ];
+  const FOLLOW = words`list --follow --resource-type seeded --after 2026-11-21T00:00:00`;
 
   test('list --follow prints records from the given time on, and exits with 0 at Ctrl-C', async () => {
     const { status, out } = await run(interrupted(3000), ...FOLLOW);

@@ -25,6 +25,7 @@ import {
 import { hasProgram } from '../harness/tools.ts';
 import { ROOT } from '../docs/documents.ts';
 import { NO_LOCAL_COMMANDS, runInside, type RunOptions } from './session.ts';
+import { words } from './run.ts';
 
 /**
  * Every command, and when it asks for confirmation. Add each new command here. A command must ask
@@ -140,10 +141,7 @@ describe('tld import --replace', () => {
   const replace = (runOptions: RunOptions, ...flags: string[]) =>
     runInside(
       { variables: variables(), ...runOptions },
-      'tld',
-      'import',
-      list,
-      '--replace',
+      ...words`tld import ${list} --replace`,
       ...flags,
     );
 
@@ -175,10 +173,7 @@ describe('tld import --replace', () => {
     const input = typed('com\n');
     const { status, err } = await runInside(
       { variables: variables(), input, errorTerminal: true },
-      'tld',
-      'import',
-      '-',
-      '--replace',
+      ...words`tld import - --replace`,
     );
     expect([status, err.includes('has read standard input to its end')]).toEqual([2, true]);
     expect(await names()).toEqual(ENTRIES);

@@ -7,7 +7,7 @@ import { probeKey } from '../../src/net/probe.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
 import { delivering, startDeliveryServer, type DeliveryServer } from '../harness/delivery.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { tsigil, type Ended } from './run.ts';
+import { tsigil, type Ended, words } from './run.ts';
 import { runInside } from './session.ts';
 
 describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND', () => {
@@ -79,16 +79,7 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
 
   test('tsigkey create --wait and set --wait return when BIND accepts the key: exit code 0', async () => {
     const secretOf = async () => {
-      const { out } = await run(
-        'tsigkey',
-        'show',
-        'waits',
-        '--reveal',
-        '-f',
-        'value',
-        '-c',
-        'secret',
-      );
+      const { out } = await run(...words`tsigkey show waits --reveal -f value -c secret`);
       return out.trim();
     };
     const verdict = async (secret: string) => {
@@ -171,10 +162,7 @@ test('tsigkey status --wait waits while one name server is pending, even if anot
   const began = performance.now();
   const { status, out } = await runInside(
     { variables },
-    'tsigkey',
-    'status',
-    ID,
-    '--wait',
+    ...words`tsigkey status ${ID} --wait`,
     ...columns,
   );
   expect([status, out]).toEqual([1, 'ns1 failed\nns2 delivered\n']);

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
-import { tsigil, type Ended } from './run.ts';
+import { tsigil, type Ended, words } from './run.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -77,16 +77,7 @@ describe('help', () => {
     ],
     [
       ['token', 'create', '--help'],
-      [
-        '--name',
-        '--role',
-        '--project',
-        '--expires',
-        '--url',
-        '--token-file',
-        '--format',
-        '--column',
-      ],
+      words`--name --role --project --expires --url --token-file --format --column`,
     ],
     [
       ['token', 'list', '--help'],

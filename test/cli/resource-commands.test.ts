@@ -4,6 +4,7 @@ import { POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import type { Ended } from './run.ts';
 import { runInside, type RunOptions } from './session.ts';
+import { words } from './run.ts';
 
 let service: TestService;
 let variables: Record<string, string>;
@@ -74,15 +75,8 @@ describe('each resource type', () => {
     },
     {
       noun: 'pool',
-      create: [
-        '--name',
-        'a-pool',
-        '--ns-records',
-        '1:ns1.example.org.',
-        '2:ns2.example.org.',
-        '--attributes',
-        'tier:gold',
-      ],
+      create: words`--name a-pool --ns-records 1:ns1.example.org. 2:ns2.example.org.
+          --attributes tier:gold`,
       created: {
         name: 'a-pool',
         attributes: { tier: 'gold' },
@@ -117,14 +111,8 @@ describe('each resource type', () => {
 
   test('creates a SECONDARY zone with its primaries', async () => {
     const zone = await json(
-      'zone',
-      'create',
-      'secondary.example.org.',
-      '--type',
-      'SECONDARY',
-      '--masters',
-      '192.0.2.1',
-      '192.0.2.2:5300',
+      ...words`zone create secondary.example.org. --type SECONDARY --masters 192.0.2.1
+          192.0.2.2:5300`,
     );
     expect(zone).toMatchObject({ type: 'SECONDARY', masters: ['192.0.2.1', '192.0.2.2:5300'] });
     expect(
@@ -172,13 +160,8 @@ describe('names', () => {
     const first = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org');
     const pool = await json('pool', 'create', '--name', 'second');
     const second = await json(
-      'zone',
-      'create',
-      'twice.example.org.',
-      '--email',
-      'a@example.org',
-      '--pool-id',
-      String(pool.id),
+      ...words`zone create twice.example.org. --email a@example.org --pool-id
+          ${String(pool.id)}`,
     );
     const { status, out, err } = await run('zone', 'delete', 'twice.example.org.');
     expect([status, out]).toEqual([1, '']);
@@ -217,16 +200,8 @@ describe('lists', () => {
     ).toEqual(['many-1', 'many-3', 'many-5', 'many-7']);
     const id = String((await json('pool', 'show', 'default')).id);
     await json(
-      'tsigkey',
-      'create',
-      '--name',
-      'filtered',
-      '--algorithm',
-      'hmac-sha384',
-      '--scope',
-      'ZONE',
-      '--resource-id',
-      UNKNOWN_ID,
+      ...words`tsigkey create --name filtered --algorithm hmac-sha384 --scope ZONE
+          --resource-id ${UNKNOWN_ID}`,
     );
     expect(await names('tsigkey', 'list', '--algorithm', 'hmac-sha38*')).toEqual(['filtered']);
     expect(await names('tsigkey', 'list', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID)).toEqual([
@@ -237,15 +212,8 @@ describe('lists', () => {
       'filtered',
     );
     await json(
-      'zone',
-      'create',
-      'filtered.example.org',
-      '--email',
-      'f@example.org',
-      '--ttl',
-      '77',
-      '--description',
-      'f',
+      ...words`zone create filtered.example.org --email f@example.org --ttl 77
+          --description f`,
     );
     for (const filter of [
       ['--ttl', '77'],
@@ -285,13 +253,7 @@ describe('lists', () => {
 describe('projects', () => {
   test('--sudo-project-id acts for another project, and --all-projects lists all projects', async () => {
     await json(
-      'zone',
-      'create',
-      'theirs.example.net.',
-      '--email',
-      'a@example.org',
-      '--sudo-project-id',
-      'p2',
+      ...words`zone create theirs.example.net. --email a@example.org --sudo-project-id p2`,
     );
     expect(await names('zone', 'list', '--name', 'theirs.*')).toEqual([]);
     expect(await names('zone', 'list', '--name', 'theirs.*', '--sudo-project-id', 'p2')).toEqual([
@@ -407,21 +369,9 @@ describe('errors', () => {
   );
 
   test('refuses a zone name that conflicts with another project: exit code 1, not 3', async () => {
-    await json(
-      'zone',
-      'create',
-      'taken.example.net.',
-      '--email',
-      'a@example.org',
-      '--sudo-project-id',
-      'p2',
-    );
+    await json(...words`zone create taken.example.net. --email a@example.org --sudo-project-id p2`);
     const { status, err } = await run(
-      'zone',
-      'create',
-      'below.taken.example.net.',
-      '--email',
-      'a@example.org',
+      ...words`zone create below.taken.example.net. --email a@example.org`,
     );
     expect([status, err.split('\n').length]).toEqual([1, 2]);
   });
@@ -430,11 +380,7 @@ describe('errors', () => {
     const { body } = await service.post('/v2/tokens', { name: 'no-project', roles: ['member'] });
     const { status, err } = await runWith(
       { variables: { ...variables, TSIGIL_TOKEN: body.token as string } },
-      'zone',
-      'create',
-      'x.example.',
-      '--email',
-      'a@b',
+      ...words`zone create x.example. --email a@b`,
     );
     expect(status).toBe(3);
     expect(err).toMatch(

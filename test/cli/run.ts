@@ -38,3 +38,11 @@ export async function runProgram(
   recordShown('error', err);
   return { status, out, err };
 }
+
+/** Returns the words of a command line. Each value is one word, even with blanks. */
+export function words(texts: TemplateStringsArray, ...values: readonly string[]): string[] {
+  return texts.flatMap((text, index) => [
+    ...text.split(/\s+/).filter(Boolean),
+    ...values.slice(index, index + 1),
+  ]);
+}

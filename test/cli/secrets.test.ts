@@ -6,6 +6,7 @@ import { recordSecret } from '../harness/evidence.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { runInside, type RunOptions } from './session.ts';
+import { words } from './run.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
@@ -194,12 +195,7 @@ describe('printing secrets', () => {
       '--name',
       'hidden-at-first',
       ...KEY,
-      '--secret',
-      '-',
-      '-f',
-      'json',
-      '-c',
-      'secret',
+      ...words`--secret - -f json -c secret`,
     );
     expect(JSON.parse(hidden.out)).toEqual({ secret: '(hidden)' });
     const shown = await run(
@@ -208,13 +204,7 @@ describe('printing secrets', () => {
       '--name',
       'shown-at-first',
       ...KEY,
-      '--secret',
-      '-',
-      '--reveal',
-      '-f',
-      'value',
-      '-c',
-      'secret',
+      ...words`--secret - --reveal -f value -c secret`,
     );
     expect(shown.out).toBe(`${secret}\n`);
   });

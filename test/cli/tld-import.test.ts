@@ -20,6 +20,7 @@ import {
 } from '../harness/service.ts';
 import { allEntries, namesOf, numbered } from '../harness/tlds.ts';
 import { hasProgram } from '../harness/tools.ts';
+import { words } from './run.ts';
 
 /** The exit code and the output of a command. */
 interface Ended {
@@ -107,13 +108,7 @@ describe('published lists', () => {
         expect(found).toContain(name);
       for (const name of ['github.io', 'www.ck', 'city.kawasaki.jp', '*.ck'])
         expect(found).not.toContain(name);
-      const all = await tldImport([
-        PUBLIC_SUFFIX_LIST,
-        '--section',
-        'all',
-        '--wildcards',
-        'refuse',
-      ]);
+      const all = await tldImport([PUBLIC_SUFFIX_LIST, ...words`--section all --wildcards refuse`]);
       expect(all.status).toBe(1);
       expect(all.err).toMatch(/^line \d+: '\*\.ck': a TLD entry cannot express a wildcard$/m);
       expect(await names()).toContain('github.io');

@@ -11,7 +11,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
-import { runProgram, tsigil, type Ended } from './run.ts';
+import { runProgram, tsigil, type Ended, words } from './run.ts';
 
 const TOKEN = /^tsigil_[\w-]{43}$/;
 const COLUMNS = [
@@ -49,14 +49,7 @@ async function tokenNamed(name: string): Promise<Record<string, unknown> | undef
 describe('token create', () => {
   test('-f value prints only the token, and the token is valid', async () => {
     const { status, out, err } = await run(
-      'token',
-      'create',
-      '--name',
-      newName(),
-      '--role',
-      'admin',
-      '-f',
-      'value',
+      ...words`token create --name ${newName()} --role admin -f value`,
     );
     expect([status, err]).toEqual([0, '']);
     expect(out.trimEnd()).toMatch(TOKEN);
@@ -66,18 +59,8 @@ describe('token create', () => {
 
   test('creates the requested token and prints all its members', async () => {
     const name = newName();
-    const flags = [
-      '--role',
-      'reader',
-      '--role',
-      'member',
-      '--project',
-      'p1',
-      '--expires',
-      '2030-01-31T12:00:00',
-      '-f',
-      'json',
-    ];
+    const flags = words`--role reader --role member --project p1 --expires 2030-01-31T12:00:00 -f
+          json`;
     const { status, out } = await run('token', 'create', '--name', name, ...flags);
     expect(status).toBe(0);
     const shown = JSON.parse(out) as Record<string, unknown>;
@@ -144,14 +127,7 @@ describe('token create', () => {
   test('refuses a misspelt column before it creates a token', async () => {
     const name = newName();
     const { status, out, err } = await run(
-      'token',
-      'create',
-      '--name',
-      name,
-      '--role',
-      'reader',
-      '-c',
-      'tokne',
+      ...words`token create --name ${name} --role reader -c tokne`,
     );
     expect([status, out]).toEqual([2, '']);
     expect(err).toBe(
@@ -249,12 +225,7 @@ describe('service URL and token', () => {
     const { status, out } = await tsigil(
       folder,
       { TSIGIL_URL: made.url, TSIGIL_TOKEN: '' },
-      'token',
-      'list',
-      '-f',
-      'value',
-      '-c',
-      'name',
+      ...words`token list -f value -c name`,
     );
     expect([status, out]).toEqual([0, 'admin\n']);
     await made.close();

@@ -16,6 +16,7 @@ import { holdsSeveral } from '../../src/domain/key-formats/writer.ts';
 import { SECRET, TSIGKEYS, UNKNOWN_ID, create, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
+import { words } from './run.ts';
 
 let service: TestService;
 let key: Resource;
@@ -85,14 +86,8 @@ describe('files', () => {
 
   test('exits with 2 if the folder does not exist, and leaves no file', async () => {
     const { status, err } = await tsigil(
-      'tsigkey',
-      'export',
-      key.id,
-      '--format',
-      'bind',
-      '-o',
-      join(folder, 'none/at.all'),
-      '--overwrite',
+      ...words`tsigkey export ${key.id} --format bind -o ${join(folder, 'none/at.all')}
+          --overwrite`,
     );
     expect([status, readdirSync(folder)]).toEqual([2, []]);
     expect(err).toContain('cannot be written');
@@ -101,13 +96,7 @@ describe('files', () => {
   test('exits with 1 for a key that the consumer cannot use, and creates no file', async () => {
     const odd = await create(service, TSIGKEYS, 'two words');
     const { status, out, err } = await tsigil(
-      'tsigkey',
-      'export',
-      odd.id,
-      '--format',
-      'bind',
-      '-o',
-      path(),
+      ...words`tsigkey export ${odd.id} --format bind -o ${path()}`,
     );
     expect([status, out, existsSync(path())]).toEqual([1, '', false]);
     expect(err).toContain('the name must be a domain name');
@@ -281,15 +270,7 @@ describe('several keys', () => {
   test('exits with 1 if the pool has no keys, and does not change the file', async () => {
     const path = join(folder, 'keys.conf');
     writeFileSync(path, 'precious');
-    const { status, err } = await run(
-      '--pool',
-      'empty',
-      '--format',
-      'bind',
-      '-o',
-      path,
-      '--overwrite',
-    );
+    const { status, err } = await run(...words`--pool empty --format bind -o ${path} --overwrite`);
     expect([status, readFileSync(path, 'utf8')]).toEqual([1, 'precious']);
     expect(err).toContain("no key applies to every zone of the pool 'empty'");
   });

@@ -10,6 +10,7 @@ import { NAME_SERVERS } from '../harness/name-servers.ts';
 import { create, itemsOf, POOL_ID, SAMPLES, SECRET, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
+import { words } from './run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tsigil-import-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -133,13 +134,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     const { status, out } = await tsigil(
       `hmac-sha256:a:${SECRET}\n`,
       {},
-      'tsigkey',
-      'import',
-      '-',
-      '--scope',
-      'ZONE',
-      '--resource-id',
-      POOL_ID,
+      ...words`tsigkey import - --scope ZONE --resource-id ${POOL_ID}`,
     );
     expect(status).toBe(1);
     expect(out).toMatch(
@@ -153,11 +148,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     const { status, out } = await tsigil(
       '',
       {},
-      'tsigkey',
-      'import',
-      path,
-      '--format',
-      'pdnsutil',
+      ...words`tsigkey import ${path} --format pdnsutil`,
       ...APPLIES_TO,
     );
     expect([status, out]).toEqual([0, 'line 1: added: from-file\n1 added\n']);
@@ -194,11 +185,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     const { status, err } = await tsigil(
       `hmac-sha256:a:${SECRET}`,
       {},
-      'tsigkey',
-      'import',
-      '-',
-      '--scope',
-      'POOL',
+      ...words`tsigkey import - --scope POOL`,
     );
     expect(status).toBe(2);
     expect(err).toContain('--scope and --resource-id');
@@ -305,10 +292,7 @@ test('exits with 0 and copies more keys than one request can contain', async () 
     const { status, out } = await tsigil(
       '',
       { TSIGIL_FROM_TOKEN: other.token },
-      'tsigkey',
-      'import',
-      '--from',
-      other.url,
+      ...words`tsigkey import --from ${other.url}`,
     );
     expect([status, out.split('\n').at(-2)]).toEqual([0, '700 added']);
     expect(itemsOf(await service.get('/v2/tsigkeys?limit=1000'), TSIGKEYS)).toHaveLength(700);

@@ -3,6 +3,7 @@ import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/na
 import { create, SECRET, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
+import { words } from './run.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -232,14 +233,7 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
 test('exits with 1 if a pool has no keys, and sends nothing', async () => {
   const { body } = await service.post('/v2/pools', { name: 'empty', ns_records: [] });
   expect(body.name).toBe('empty');
-  const { status, err } = await verify(
-    '--pool',
-    'empty',
-    '--server',
-    '127.0.0.1:1',
-    '--zone',
-    ZONE,
-  );
+  const { status, err } = await verify(...words`--pool empty --server 127.0.0.1:1 --zone ${ZONE}`);
   expect(status).toBe(1);
   expect(err).toContain("no key applies to every zone of the pool 'empty'");
 });
