@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readConfig } from '../src/config/config.ts';
 import { fileVariableOf, variableOf } from '../src/config/option.ts';
@@ -11,7 +11,6 @@ import { startTestService, temporaryFolder } from './harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');

@@ -59,7 +59,6 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
   const service = await startServiceProcess(home, { TSIGIL_ADMIN_TOKEN: '' });
   onTestFinished(async () => {
     if (service.process.exitCode === null) await service.stop('SIGTERM');
-    rmSync(home, { recursive: true, force: true });
   });
   const token = readFileSync(join(home, 'var/admin.token'), 'utf8').trim();
   return { ...service, ...service.with(token), folder: home };

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ROOT } from './docs/documents.ts';
 import { cleanEnvironment, temporaryFolder } from './harness/service.ts';
 import { IS_LONG } from './harness/sizes.ts';
@@ -34,7 +34,6 @@ const root = isMet(() => process.getuid?.() === 0, {
 });
 
 beforeAll(() => makeRelease(release), 300_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function makeRelease(target: string): void {
   run('node', ['scripts/release.mjs', target], ROOT, { SOURCE_DATE_EPOCH: TIME });

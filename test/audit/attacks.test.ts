@@ -1,5 +1,5 @@
 import { cpSync, rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { createTrail, describeAttacks, type Victim } from './attacks.ts';
 
@@ -20,7 +20,6 @@ describe('attacks on the audit trail of SQLite', () => {
 
   describeAttacks(() => {
     const folder = temporaryFolder();
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     cpSync(original.folder, folder, { recursive: true });
     return Promise.resolve(victimIn(folder));
   }, OWN);

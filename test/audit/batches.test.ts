@@ -1,7 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   batchText,
   hashBatch,
@@ -113,7 +112,6 @@ test.each([
     database.exec(statement);
     database.close();
     const changed = await start();
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     await changed.post('/v2/tlds', { name: 'org' });
     const unsealed = async () =>
       (await auditRecords(`sqlite:${file}`)).filter(({ batch }) => batch === null).length;
@@ -135,7 +133,6 @@ test.each([
 
 test('counts each dropped record once', async () => {
   const folder = temporaryFolder();
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   await withDatabase(`sqlite:${folder}/other.db`, async (database) => {
     const counted: number[] = [];
     let dropped = 0;

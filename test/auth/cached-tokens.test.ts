@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ownTokens } from '../../src/auth/tokens.ts';
@@ -31,10 +30,7 @@ beforeEach(async () => {
   await insert(ID, TOKEN);
 });
 
-afterEach(async () => {
-  await store.close();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => store.close());
 
 function insert(id: string, token: string): Promise<void> {
   const row = {

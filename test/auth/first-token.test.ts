@@ -32,7 +32,6 @@ afterEach(async () => {
   await dependencies.store.close();
   disk?.remove();
   disk = undefined;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('the file of the first administrator token', () => {

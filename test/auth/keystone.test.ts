@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/domain/text/token-form.ts';
@@ -326,7 +325,6 @@ describe.runIf(installed)('keystone', () => {
 
   describe.runIf(IS_LONG && hasProgram('openssl', 'openssl'))('over TLS', () => {
     const folder = temporaryFolder();
-    afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
     test('200 if caFile contains the CA of Keystone, otherwise 503', async () => {
       const authority = createAuthority(folder, 'authority');

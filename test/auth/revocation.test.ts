@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CONFIGURED_ADMIN, ownTokens } from '../../src/auth/tokens.ts';
@@ -28,10 +27,7 @@ beforeEach(async () => {
   opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
   refused = new Set();
 });
-afterEach(async () => {
-  await opened.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => opened.close());
 
 function dependencies(store: Store, otherAdministrators = true): Dependencies {
   return dependenciesOn(store, {

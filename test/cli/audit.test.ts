@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noteRestore } from '../../src/store/audit/head.ts';
@@ -25,7 +25,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await service?.close();
   service = undefined;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Runs `tsigil audit` with a service on the database. The first call starts the service. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -36,10 +36,7 @@ beforeAll(async () => {
   );
   chmodSync(join(folder, 'bin/tsigil'), 0o755);
 });
-afterAll(async () => {
-  await service.stop('SIGTERM');
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => service.stop('SIGTERM'));
 
 /** A line for which no word but a name is offered. */
 const LINE = 'tsigil tld show o';
@@ -176,10 +173,7 @@ describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Bool
       { ...variables, PATH: `${folder}/bin:${process.env.PATH}`, HOME: home, ZDOTDIR: home },
       'zsh',
     );
-    onTestFinished(() => {
-      screen.close();
-      rmSync(home, { recursive: true, force: true });
-    });
+    onTestFinished(() => screen.close());
     await screen.waitFor(/^>$/);
     screen.type('-l', line);
     screen.type('Tab');

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openScreen } from '../harness/screen.ts';
 import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
@@ -22,7 +22,6 @@ beforeAll(async () => {
   );
   chmodSync(join(folder, 'bin/tsigil'), 0o755);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Command lines, with words that are offered for the last word and words that are not offered. */
 const CASES: readonly (readonly [
@@ -110,10 +109,7 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
         { PATH: `${folder}/bin:${process.env.PATH}` },
         'bash --norc',
       );
-      onTestFinished(() => {
-        screen.close();
-        rmSync(home, { recursive: true, force: true });
-      });
+      onTestFinished(() => screen.close());
       screen.type(`. ${folder}/tsigil.bash; PS1='> '; clear`, 'Enter');
       await screen.waitFor(/^>$/);
       screen.type('tsigil tsigk', 'Tab', 'cr', 'Tab', '--res', 'Tab');
@@ -166,10 +162,7 @@ describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Bool
       { PATH: `${folder}/bin:${process.env.PATH}`, HOME: home, ZDOTDIR: home },
       'zsh',
     );
-    onTestFinished(() => {
-      screen.close();
-      rmSync(home, { recursive: true, force: true });
-    });
+    onTestFinished(() => screen.close());
     await screen.waitFor(/^>$/);
     screen.type(line, 'Tab');
     const text = await screen.waitFor(new RegExp(`^> ${completed.replaceAll('.', '\\.')}`));

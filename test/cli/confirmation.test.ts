@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
 import {
@@ -129,10 +129,7 @@ describe('tld import --replace', () => {
   beforeEach(() =>
     service.post('/v2/tlds/bulk', { replace: true, tlds: ENTRIES.map((name) => ({ name })) }),
   );
-  afterAll(async () => {
-    await service.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => service.close());
   const names = async () =>
     ((await service.get('/v2/tlds?sort_key=name')).body.tlds as { name: string }[]).map(
       ({ name }) => name,
@@ -222,7 +219,6 @@ describe('tld import --replace', () => {
     afterEach(() => screen?.close());
     const open = (command: string) => {
       const place = temporaryFolder();
-      onTestFinished(() => rmSync(place, { recursive: true, force: true }));
       return openScreen(
         place,
         100,

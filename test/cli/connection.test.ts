@@ -36,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   keystone.close();
   await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const byPassword = () => ({

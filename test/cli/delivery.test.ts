@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -23,7 +22,6 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
   afterAll(async () => {
     await service.close();
     await bind.remove();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const run = (...argv: string[]): Promise<Ended> =>

@@ -1,11 +1,10 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('a command reads the address and the first token from the configuration of the service', async () => {
   const home = join(folder, 'elsewhere');

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
@@ -14,7 +14,6 @@ beforeAll(() => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   printed = stdout;
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('docs/tsigil.1 is up to date; run `npm run docs` to update it', () => {
   expect(readFileSync(PAGE, 'utf8')).toBe(printed);

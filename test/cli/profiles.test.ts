@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -18,10 +18,7 @@ let count = 0;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 /** Returns the variables of a user without profiles. */
 const newUser = () => ({ XDG_CONFIG_HOME: join(folder, `user-${(count += 1)}`) });

@@ -4,13 +4,12 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { tsigil, type Ended, words } from './run.ts';
 
@@ -18,7 +17,6 @@ let folder: string;
 beforeAll(() => {
   folder = temporaryFolder();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, {}, ...argv);
 

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { displayWidth } from '../../src/cli/output/table.ts';
@@ -40,10 +40,7 @@ function open(columns: number, rows: number, command: string): Screen {
     variables,
     `sh -c "${command}; echo; echo ended \\$?; sleep 100"`,
   );
-  onTestFinished(() => {
-    screen.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  onTestFinished(() => screen.close());
   return screen;
 }
 
@@ -95,7 +92,6 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
 
   test('a progress bar uses one line, and disappears before the next line is printed', async () => {
     const folder = temporaryFolder();
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const script = join(folder, 'work.mjs');
     // The script waits for a key press at 50 %, so that the test can read the bar.
     writeFileSync(

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEstate, type Estate } from '../harness/limited-tokens.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
@@ -13,10 +12,7 @@ beforeAll(async () => {
   service = await startTestService();
   estate = await createEstate(service);
 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> =>
   tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);

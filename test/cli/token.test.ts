@@ -27,10 +27,7 @@ beforeAll(async () => {
   service = await startTestService();
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, variables, ...argv);
 

@@ -1,5 +1,4 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { POOL_ID } from '../harness/samples.ts';
@@ -24,10 +23,7 @@ beforeEach(async () => {
   database.close();
   service = await startTestService({}, { folder });
 });
-afterEach(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => service.close());
 
 const run = (...argv: string[]) =>
   runInside(

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -22,7 +22,6 @@ let variables: Record<string, string>;
 // Two items per page, so that clients must follow links to further pages.
 const PAGES = { TSIGIL_API_DEFAULT_LIMIT: '2' };
 afterEach(() => service.close());
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Ended {
   readonly status: number | null;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -36,7 +36,6 @@ const installed =
   process.env.TEST_TEMPEST === '1' &&
   existsSync('/usr/lib/python3/dist-packages/designate_tempest_plugin/tests');
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.runIf(installed)('the integration tests of OpenStack', { timeout: TIMEOUT_MS }, () => {
   let keystone: Keystone;

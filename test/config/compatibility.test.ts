@@ -1,13 +1,12 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { OPTIONS, valueAt } from '../../src/config/options.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { CASES } from './cases.ts';
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 type Value = string | number | boolean;
 

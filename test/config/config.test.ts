@@ -1,7 +1,7 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { formatYaml } from '../../src/cli/output/yaml.ts';
 import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
@@ -12,7 +12,6 @@ import { CASES, COMPANIONS } from './cases.ts';
 
 const folder = temporaryFolder();
 const printed = (config: Config) => formatYaml(describeConfig(config));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function fileWith(text: string): string {
   const path = join(folder, 'tsigil.yaml');

@@ -1,6 +1,6 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fileProblems } from '../../src/config/checks.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { PATH_FORMAT } from '../../src/config/kinds.ts';
@@ -15,7 +15,6 @@ const folder = temporaryFolder();
 const TEXT = join(folder, 'no-certificate.pem');
 writeFileSync(TEXT, 'no certificate\n');
 mkdirSync(join(folder, 'folder'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns all problems of an environment and of the files that it names. */
 function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {

@@ -16,10 +16,7 @@ beforeAll(() => {
   mkdirSync(join(folder, 'etc'));
   process.chdir(folder); // the checkout may contain a local service
 });
-afterAll(() => {
-  process.chdir(before);
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => process.chdir(before));
 
 function install(...lines: string[]): void {
   writeFileSync(installation.config, lines.map((line) => `${line}\n`).join(''));

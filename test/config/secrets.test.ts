@@ -1,6 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { fileVariableOf, variableOf } from '../../src/config/option.ts';
@@ -9,7 +9,6 @@ import { temporaryFolder } from '../harness/service.ts';
 import { CASES, COMPANIONS } from './cases.ts';
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function valueOf(config: object, key: string): unknown {
   return key

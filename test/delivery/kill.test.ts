@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -49,7 +49,6 @@ describe.runIf(INSTALLED.length > 0)('a service that is killed while it delivers
   afterAll(async () => {
     await service.stop('SIGTERM');
     for (const server of servers) await server.remove();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test('continues the delivery after each start, until every name server has the keys of the database', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -83,7 +83,6 @@ test.runIf(knot.isInstalled())(
     onTestFinished(async () => {
       await service.stop('SIGTERM');
       for (const server of servers) await server.remove();
-      rmSync(folder, { recursive: true, force: true });
     });
     await createZones(service);
     for (let index = 0; index < 100; index += 1) await createKey(service, `k${index}`);

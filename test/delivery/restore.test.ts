@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { BRANDS } from '../harness/brands/brands.ts';
 import { knotDatabase } from '../harness/brands/knot.ts';
@@ -39,10 +38,7 @@ describe.runIf(brands.length > 0)('after the restore of an older backup', () => 
     async (brand) => {
       const folder = temporaryFolder();
       const server = await startDeliveryServer(brand);
-      onTestFinished(async () => {
-        await server.remove();
-        rmSync(folder, { recursive: true, force: true });
-      });
+      onTestFinished(() => server.remove());
       const database = await testDatabase(folder);
       const serve = (url: string) =>
         startTestService(

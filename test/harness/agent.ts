@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Client } from './client.ts';
 import { DEFAULT_POOL, type DeliveryServer } from './delivery.ts';
 import { recordShown } from './evidence.ts';
-import { endWithTests } from './processes.ts';
+import { endWithTests } from './leftovers.ts';
 import { cleanEnvironment, PROGRAM } from './service.ts';
 
 /** An agent that runs as a process of the built program. */

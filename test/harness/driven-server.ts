@@ -10,7 +10,7 @@ import { queryOverUdp, type NameServer } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { recordShown } from './evidence.ts';
 import { freePort } from './connections.ts';
-import { endWithTests } from './processes.ts';
+import { endWithTests } from './leftovers.ts';
 import { TOOL_ENVIRONMENT } from './tools.ts';
 
 /** The zones on every server, in comparison form. */

@@ -13,7 +13,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 import { moduleFolder, SCHEMA } from './brands/powerdns-server.ts';
 import { freePort } from './connections.ts';
 import { recordSecret } from './evidence.ts';
-import { endWithTests } from './processes.ts';
+import { endWithTests } from './leftovers.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './tools.ts';
 
 /** The zone on every server. */

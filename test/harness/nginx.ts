@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { endWithTests } from './processes.ts';
+import { endWithTests } from './leftovers.ts';
 
 /** A reverse proxy for one or more services. */
 export interface Nginx {

@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort } from './connections.ts';
-import { endWithTests } from './processes.ts';
+import { endWithTests } from './leftovers.ts';
 
 /** A real PostgreSQL server on a free port, with its data in a temporary folder. */
 export interface PostgresServer {

@@ -11,7 +11,7 @@ import { startService, type ServiceDependencies } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
-import { endWithTests } from './processes.ts';
+import { endWithTests, removeWithTests } from './leftovers.ts';
 
 /** A service with a separate database. As a client, it uses the administrator token. */
 export interface TestService extends Client {
@@ -32,9 +32,9 @@ export async function testDatabase(folder: string): Promise<string> {
   return createDatabase(server, basename(folder));
 }
 
-/** Creates a temporary folder. */
+/** Creates a folder that is removed after the tests of this file. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'tsigil-'));
+  return removeWithTests(mkdtempSync(join(tmpdir(), 'tsigil-')));
 }
 
 /** The master key of services on PostgreSQL. */

@@ -1,4 +1,4 @@
 import { afterAll } from 'vitest';
-import { killRunning } from './processes.ts';
+import { removeLeftovers } from './leftovers.ts';
 
-afterAll(killRunning);
+afterAll(removeLeftovers);

@@ -40,10 +40,7 @@ beforeAll(async () => {
   });
   service = await startTestService({ TSIGIL_DATABASE_URL: url }, { folder });
 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 /** Reads all pages and returns the names of the records in order. */
 async function namesOf(query: string, own = `${OWN}&`): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
@@ -28,10 +28,7 @@ beforeAll(async () => {
   page = response.text;
   api = (await service.get('/openapi.json')).body as ApiDocument;
 });
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => service.close());
 
 /** Returns the first group of every match of `expression` in the page. */
 function all(expression: RegExp, text = page): string[] {

@@ -31,10 +31,7 @@ beforeEach(async () => {
     secrets.set(body.id as string, body.secret as string);
   }
 });
-afterEach(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => service.close());
 
 async function start(): Promise<void> {
   service = await startTestService(

@@ -1,6 +1,5 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hashToken, token } from '../../src/domain/resources/token.ts';
 import { CREDENTIAL_TYPES } from '../../src/store/secrets/check-credentials.ts';
@@ -27,10 +26,7 @@ beforeEach(async () => {
   url = await testDatabase(folder);
   await start();
 });
-afterEach(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => service.close());
 
 async function start(): Promise<void> {
   service = await startTestService({ TSIGIL_DATABASE_URL: url }, { folder, auditIntervalMs: 20 });

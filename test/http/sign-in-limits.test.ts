@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { createServer as createNodeServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -97,7 +96,6 @@ async function start(exclusive: boolean): Promise<Counted> {
     await store.close();
     keystone.close();
     keystone.closeAllConnections();
-    rmSync(folder, { recursive: true });
   });
   const startedAt = performance.now();
   return {

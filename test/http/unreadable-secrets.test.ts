@@ -1,5 +1,4 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
@@ -17,10 +16,7 @@ beforeEach(async () => {
     ids.push(body.id as string);
   }
 });
-afterEach(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => service.close());
 
 async function start(): Promise<void> {
   const database = `sqlite:${join(folder, 'tsigil.db')}`;

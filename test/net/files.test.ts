@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createFolder, readWholeFile } from '../../src/net/files.ts';
 import { faultOf } from '../../src/net/faults.ts';
 import { temporaryFolder } from '../harness/service.ts';
@@ -10,7 +10,6 @@ let folder: string;
 beforeEach(() => {
   folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns the reason why `work` fails. */
 function reasonOf(work: () => unknown): string | undefined {

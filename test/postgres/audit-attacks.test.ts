@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { beforeAll, describe } from 'vitest';
 import { addMasterKey } from '../../src/store/secrets/master-keys.ts';
 import { createTrail, describeAttacks, type Victim } from '../audit/attacks.ts';
 import { createDatabase } from '../harness/postgres.ts';
@@ -22,7 +21,6 @@ describe('attacks on the audit trail of PostgreSQL', () => {
     addMasterKey(file);
     await createTrail(victimAt(await createDatabase(server, template)));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   describeAttacks(async () => {
     const name = `attacks-${randomUUID()}`;

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import { describeAuditTrail } from '../audit/contract.ts';
 import { expectOneRecordEach, runOperations } from '../audit/operations.ts';
@@ -39,7 +38,6 @@ beforeAll(async () => {
     startServiceProcess(folder, { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: TOKEN });
   processes.push(...(await Promise.all([start(), start(), start(), start()])));
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('each of 200 random operations by three callers on four processes adds exactly one record', async () => {
   const done = await runOperations(processes, 200);

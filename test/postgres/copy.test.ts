@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { NEWEST_SCHEMA } from '../../src/store/migrate.ts';
 import { createDatabase } from '../harness/postgres.ts';
@@ -57,7 +57,6 @@ beforeAll(async () => {
     ).body.token;
   });
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function withService<T>(
   database: string,

@@ -1,5 +1,4 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -96,7 +95,6 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
     }
     for (const server of servers) await server.remove();
     await database.remove();
-    rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
   /** Runs statements on the database, and returns the rows of the last statement. */

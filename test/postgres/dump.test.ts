@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
@@ -62,10 +62,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     wanted = await list(service);
     await service.close();
   }, 120_000);
-  afterAll(async () => {
-    await server.remove();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => server.remove());
 
   const start = (database: string, masterKeyFile = keyFile) =>
     startTestService(

@@ -28,10 +28,7 @@ beforeEach(async () => {
   client = new pg.Client({ connectionString: url });
   await client.connect();
 });
-afterEach(async () => {
-  await client.end();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => client.end());
 
 /** Returns the first value of the first row of a query. */
 async function value(text: string): Promise<unknown> {

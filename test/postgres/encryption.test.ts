@@ -2,7 +2,7 @@ import pg from 'pg';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
@@ -29,7 +29,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const service of services) await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function start(

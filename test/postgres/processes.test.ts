@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { createDatabase } from '../harness/postgres.ts';
@@ -11,7 +10,6 @@ let url: string;
 beforeAll(async () => {
   url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'processes');
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const start = (variables: Record<string, string> = {}) =>
   startServiceProcess(folder, {

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import {
@@ -15,7 +14,6 @@ import {
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const masterKeyFile = join(folder, 'master.key');
 
 const start = (database: string) =>

@@ -1,6 +1,5 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createClient } from '../harness/client.ts';
 import { startNginx } from '../harness/nginx.ts';
 import { freePort } from '../harness/connections.ts';
@@ -13,7 +12,6 @@ const CALLERS = 6;
 const ROUNDS = 3;
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
   test('no request fails under load while two processes restart one after another', async () => {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bind } from '../harness/brands/bind.ts';
@@ -59,7 +58,6 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
     await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
     await proxy.close();
     await server.remove();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test('apply each change once', async () => {

@@ -1,6 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { initialEnvironment, listeningPorts } from '../harness/process-state.ts';
@@ -16,7 +16,6 @@ beforeAll(async () => {
   recordSecret(PASSWORD);
   recordSecret(CREDENTIAL);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function start(variables: Record<string, string> = {}): Promise<ServiceProcess> {
   const service = await startServiceProcess(folder, {

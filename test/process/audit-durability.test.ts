@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { expectOneRecordEach, runOperations } from '../audit/operations.ts';
 import { auditRecords } from '../harness/audit.ts';
 import { canMount, fillWith, mountMemory } from '../harness/file-systems.ts';
@@ -16,7 +16,6 @@ let folder: string;
 beforeEach(() => {
   folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('each of 200 random operations by three callers adds exactly one record', async () => {
   const service = await startServiceProcess(folder);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { canMount, mountMemory } from '../harness/file-systems.ts';
 import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
 import { queryByAnotherProgram, startForeignProgram } from '../harness/sqlite-programs.ts';
@@ -26,7 +26,6 @@ beforeAll(async () => {
     )
   ).release();
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeEach(() => {
   place = join(folder, 'backups');
   rmSync(place, { recursive: true, force: true });

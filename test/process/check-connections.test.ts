@@ -1,9 +1,9 @@
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { checkConnections } from '../../src/command-config.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -11,7 +11,6 @@ import { tsigil } from '../cli/run.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
  * Returns the messages of the checks. An exclamation mark comes before the message of a problem.

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -16,7 +15,6 @@ beforeEach(() => {
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
   if (service.process.exitCode === null) await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function open(count: number, behaviour?: Behaviour): Promise<Socket[]> {

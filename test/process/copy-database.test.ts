@@ -8,12 +8,11 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MIGRATIONS, NEWEST_SCHEMA } from '../../src/store/migrate.ts';
 import { auditRecords, queryDatabase } from '../harness/audit.ts';
 import {
@@ -28,7 +27,6 @@ let folder: string;
 beforeEach(() => {
   folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function run(
   variables: Record<string, string>,
@@ -86,7 +84,6 @@ describe('copy-database', () => {
     await service.with(token).post('/v2/tlds', { name: 'com' });
     await service.stop('SIGKILL');
   });
-  afterAll(() => rmSync(killed, { recursive: true, force: true }));
 
   test.each(['sqlite:nosuch.db', 'sqlite:nosuch/tsigil.db'])(
     'exits with 1 and creates no file if the source %s does not exist',

@@ -28,7 +28,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   if (service.process.exitCode === null) await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function run(...argv: string[]): { status: number | null; stdout: string; stderr: string } {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync, symlinkSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import {
   cleanEnvironment,
@@ -16,7 +16,6 @@ beforeEach(() => {
   folder = temporaryFolder();
   path = join(folder, 'tsigil.db');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function serve(database: string) {
   const env = cleanEnvironment({

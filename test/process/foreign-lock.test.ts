@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -21,7 +20,6 @@ afterEach(async () => {
   await other?.release();
   other = undefined;
   await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function lock(statement: string): Promise<void> {

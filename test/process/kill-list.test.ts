@@ -1,5 +1,4 @@
-import { rmSync } from 'node:fs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
 import { allEntries, numbered } from '../harness/tlds.ts';
@@ -14,7 +13,6 @@ const KILL_TIMES = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20]
 const ENTRIES = 4000;
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
  * Replaces the list twice in a new service. Returns the duration of the second replacement in

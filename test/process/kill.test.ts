@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { rmSync } from 'node:fs';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
@@ -10,7 +9,6 @@ const ROUNDS = sized(4, 20);
 const WORKERS = 24;
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Checks the database while the service runs, because the service has then recovered it. */
 function checkIntegrity(): unknown {

@@ -29,7 +29,6 @@ afterEach(() => {
   child = undefined;
   fileSystem?.remove();
   fileSystem = undefined;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Returns the lines of a log. Fails unless every line is complete. */

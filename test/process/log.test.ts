@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { endOfTurn } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { sendRequest, type WireResponse } from '../harness/wire.ts';
@@ -74,7 +74,6 @@ beforeAll(async () => {
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns the log line of the request with the response `name`. */
 function lineOf(name: string): Line {

@@ -34,7 +34,6 @@ beforeEach(() => {
 afterEach(async () => {
   await service?.close();
   service = undefined;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function start(path = database): Promise<TestService> {

@@ -4,7 +4,7 @@ import { linkSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endWithTests } from '../harness/processes.ts';
+import { endWithTests } from '../harness/leftovers.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -29,7 +29,6 @@ beforeEach(() => {
 afterEach(async () => {
   if (service?.process.exitCode === null) await service.stop('SIGKILL');
   service = undefined;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function start(path = database): Promise<ServiceProcess> {

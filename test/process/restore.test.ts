@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -132,7 +132,6 @@ beforeAll(async () => {
   await running.stop('SIGKILL');
   expect(existsSync(join(prepared, 'var/tsigil.db-wal'))).toBe(true);
 });
-afterAll(() => rmSync(prepared, { recursive: true, force: true }));
 
 beforeEach(() => {
   folder = temporaryFolder();
@@ -141,7 +140,6 @@ beforeEach(() => {
 afterEach(async () => {
   if (service?.process.exitCode === null && service.process.signalCode === null)
     await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const tsigkeys = async (running: ServiceProcess) =>

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listeningPorts } from '../harness/process-state.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
@@ -13,7 +12,6 @@ beforeEach(async () => {
 afterEach(async () => {
   if (service.process.exitCode === null && service.process.signalCode === null)
     await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const HUNG_UP = 'SIGHUP received: reloaded the configuration';

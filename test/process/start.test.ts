@@ -1,13 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-} from 'node:fs';
+import { readFileSync, statSync, writeFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
@@ -35,7 +27,6 @@ beforeEach(() => {
 afterEach(async () => {
   for (const service of running)
     if (service.process.exitCode === null) await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function start(

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -14,7 +14,6 @@ beforeEach(() => {
 afterEach(async () => {
   if (service.process.exitCode === null && service.process.signalCode === null)
     await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const BODY = JSON.stringify({ name: 'com', description: 'sent while the service was stopping' });

@@ -41,7 +41,6 @@ afterEach(async () => {
   service = undefined;
   fileSystem?.remove();
   fileSystem = undefined;
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function mount(make: (parent: string) => SmallFileSystem | undefined): string {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
@@ -25,7 +25,6 @@ beforeEach(() => {
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
   if (service?.process.exitCode === null) await service.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Starts a service with TLS, and returns its URL. */

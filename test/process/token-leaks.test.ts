@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import { SECRET } from '../harness/samples.ts';
@@ -125,7 +124,6 @@ beforeAll(async () => {
   metrics = (await service.get('/metrics')).text;
   expect(await service.stop('SIGTERM')).toBe(0);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns the texts that contain a token, or a part of a token that an attacker could use. */
 function leaking(texts: readonly string[]): string[] {

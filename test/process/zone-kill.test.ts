@@ -1,6 +1,5 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
@@ -19,7 +18,6 @@ interface Knowledge {
 }
 
 const folder = temporaryFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
  * Creates, changes and deletes zones with distinct names until the service is killed. Calls

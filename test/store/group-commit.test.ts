@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { randomUUID } from 'node:crypto';
-import { rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -29,10 +29,7 @@ beforeEach(async () => {
   commits.length = 0;
   events.length = 0;
 });
-afterEach(async () => {
-  await database.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => database.close());
 
 const add = (word: string) => (sql: Sql) => sql.run('INSERT INTO words VALUES (?)', [word]);
 const words = async () =>

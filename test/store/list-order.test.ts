@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -38,10 +37,7 @@ beforeAll(async () => {
   );
   await createStore(database).write((writer) => writer.putAll(zone, keyedRows(zone, zones)));
 });
-afterAll(async () => {
-  await database.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => database.close());
 
 const fields = [...new Set(Object.values(sortFields(zone)))];
 const orders = fields.flatMap((sortField) =>

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   planner.close();
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Records the statements that run on the event loop. */

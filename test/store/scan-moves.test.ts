@@ -1,5 +1,4 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type PageQuery, keyed } from '../../src/domain/model/query.ts';
@@ -21,10 +20,7 @@ async function open() {
   const database = await openSqlite(path, { committed: () => undefined });
   await migrate(database, NOW);
   const store = createStore(database);
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  onTestFinished(() => store.close());
   return { path, database, store };
 }
 

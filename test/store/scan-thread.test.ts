@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -45,7 +44,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all(threads.map((thread) => thread.close()));
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /**

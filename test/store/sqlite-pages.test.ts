@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
@@ -11,10 +10,7 @@ import { NOW } from './samples.ts';
 
 const folder = temporaryFolder();
 let store: Store | undefined;
-afterAll(async () => {
-  await store?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => store?.close());
 
 pageContract('SQLite', async () => {
   const database = await openSqlite(join(folder, 'pages.db'), { committed: () => undefined });

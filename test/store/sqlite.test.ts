@@ -35,7 +35,6 @@ beforeEach(() => {
   folder = temporaryFolder();
   path = join(folder, 'new/folder/tsigil.db');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
   const database = await openSqlite(path, observer);

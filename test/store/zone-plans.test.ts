@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -66,7 +65,6 @@ beforeAll(async () => {
 afterAll(async () => {
   planner.close();
   await close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Returns the statements that `work` runs. */

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClock } from '../../../src/clock.ts';
@@ -33,10 +32,7 @@ beforeEach(async () => {
   store = createStore(database);
   dependencies = dependenciesOn(store, { clock });
 });
-afterEach(async () => {
-  await store.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => store.close());
 
 /** Returns a slicer whose slices end when `isOver` returns true. `turns` counts its yields. */
 function slicer(isOver = () => false): Slicer & { turns: number } {

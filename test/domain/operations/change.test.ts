@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createFirstToken } from '../../../src/auth/first-token.ts';
@@ -43,10 +42,7 @@ beforeEach(async () => {
   warnings = [];
   dependencies = dependenciesOn(store, { clock, warn: (warning) => warnings.push(warning) });
 });
-afterEach(async () => {
-  await store.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => store.close());
 
 const slicer = () => createSlicer(() => performance.now());
 

@@ -6,12 +6,11 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   formatMasterKey,
   masterKeyOf,
@@ -33,7 +32,6 @@ beforeEach(() => {
   folder = temporaryFolder();
   file = join(folder, 'master.key');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a text of master keys', () => {
   test('has one key per line, and may have comments and empty lines', () => {
