@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readConfig } from '../src/config/config.ts';
 import { fileVariableOf, variableOf } from '../src/config/option.ts';
 import { OPTIONS } from '../src/config/options.ts';
 import { blocksOf, ROOT } from './docs/documents.ts';
+import { createAuthority } from './harness/certificates.ts';
 import { startTestService, temporaryFolder } from './harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
@@ -33,23 +34,9 @@ function configurationFor(language: string): string {
   const block = blocksOf({ path: 'docs/replicas.md', text: read('docs/replicas.md') }).find(
     (each) => each.language === language,
   );
-  const [key, cert, both, file] = ['key.pem', 'cert.pem', 'both.pem', language].map((name) =>
-    join(folder, name),
-  ) as [string, string, string, string];
-  const request = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ed25519',
-    '-nodes',
-    '-subj',
-    '/CN=dns.example',
-    '-keyout',
-    key,
-    '-out',
-    cert,
-  ];
-  expect(run('openssl', request).status).toBe(0);
+  const cert = createAuthority(folder, 'dns.example');
+  const key = join(folder, 'dns.example.key');
+  const [both, file] = [join(folder, 'both.pem'), join(folder, language)];
   writeFileSync(both, readFileSync(cert, 'utf8') + readFileSync(key, 'utf8'));
   const text = block?.content
     .replaceAll('/etc/nginx/tls/chain.pem', cert)
@@ -212,7 +199,6 @@ describe('deploy/prometheus-alerts.yml', () => {
 
   test('names only metrics of the service, and docs/monitoring.md lists every alert', async () => {
     const service = await startTestService();
-    onTestFinished(() => service.close());
     const { text } = await service.get('/metrics');
     const metrics = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
     const rules = read('deploy/prometheus-alerts.yml');
@@ -289,7 +275,6 @@ describe('deploy/grafana-dashboard.json', () => {
 
   test('queries only metrics of the service, and all of them apart from tsigil_build_info', async () => {
     const service = await startTestService();
-    onTestFinished(() => service.close());
     const { text } = await service.get('/metrics');
     const metrics = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
     const queried = new Set(
@@ -363,7 +348,6 @@ describe('deploy/kubernetes.yaml', () => {
 
   test('has probes to which the service responds, and the port and the user of the image', async () => {
     const service = await startTestService();
-    onTestFinished(() => service.close());
     for (const probe of [container.readinessProbe, container.livenessProbe])
       expect((await service.get(probe.httpGet.path)).status).toBe(200);
     const containerfile = read('Containerfile');
@@ -403,7 +387,6 @@ describe('Containerfile', () => {
     ) as string[];
     expect(command).toBe('node');
     const service = await startTestService();
-    onTestFinished(() => service.close());
     const check = (host: string) =>
       runCheck(args.map((arg) => arg.replace('127.0.0.1:9001', host)));
     expect(await check(new URL(service.url).host)).toBe(0);

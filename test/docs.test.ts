@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { readAgentFile } from '../src/config/agent/agent-file.ts';
 import { readConfig } from '../src/config/config.ts';
 import { EXPORT_FORMATS } from '../src/domain/export-formats/formats.ts';
@@ -41,8 +40,7 @@ const NAME_SERVER_PROGRAMS: Readonly<Record<string, string>> = {
   named: 'bind9',
   'named-checkconf': 'bind9-utils',
 };
-const folder = mkdtempSync(join(tmpdir(), 'tsigil-docs-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 function documentAt(path: string): Document {
   const found = DOCUMENTS.find((document) => document.path === path);

@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import {
   batchText,
   hashBatch,
@@ -20,7 +20,6 @@ let service: TestService;
 beforeEach(async () => {
   service = await startTestService({}, { auditIntervalMs: INTERVAL });
 });
-afterEach(() => service.close());
 
 const url = () => `sqlite:${join(service.folder, 'tsigil.db')}`;
 const batches = async () =>

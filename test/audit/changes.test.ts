@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { auditRecords } from '../harness/audit.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -11,7 +11,6 @@ let service: TestService;
 beforeEach(async () => {
   service = await startTestService();
 });
-afterEach(() => service.close());
 
 const records = () => auditRecords(`sqlite:${join(service.folder, 'tsigil.db')}`);
 

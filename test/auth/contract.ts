@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /** The issuer of tokens for one authentication method. */
@@ -50,7 +50,6 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       member = await issuer.issue(service, 'member', 0);
       reader = await issuer.issue(service, 'reader', 0);
     }, 120_000);
-    afterAll(() => service.close());
 
     const unauthenticated = {
       error: {

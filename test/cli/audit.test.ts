@@ -23,7 +23,6 @@ beforeEach(async () => {
   url = await testDatabase(folder);
 });
 afterEach(async () => {
-  await service?.close();
   service = undefined;
 });
 

@@ -1,16 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-} from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { conditionOf } from '../../src/cli/output/confirmation.ts';
 import { commandsBelow, optionsOf } from '../../src/cli/flags/help.ts';
 import { createProgram } from '../../src/cli/program.ts';
@@ -129,7 +120,6 @@ describe('tld import --replace', () => {
   beforeEach(() =>
     service.post('/v2/tlds/bulk', { replace: true, tlds: ENTRIES.map((name) => ({ name })) }),
   );
-  afterAll(() => service.close());
   const names = async () =>
     ((await service.get('/v2/tlds?sort_key=name')).body.tlds as { name: string }[]).map(
       ({ name }) => name,
@@ -285,7 +275,6 @@ describe('token revoke', () => {
     ];
     ({ service, tokens } = await startWithTokens(bodies));
   });
-  afterEach(() => service.close());
   const [mine, other] = [0, 1].map((index) => () => tokens[index] as CreatedToken) as [
     () => CreatedToken,
     () => CreatedToken,

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { findConnection } from '../../src/cli/service/connection.ts';
+import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
@@ -33,10 +33,7 @@ beforeAll(async () => {
   for (const secret of [PASSWORD, CREDENTIAL_SECRET]) recordSecret(secret);
   mkdirSync(configuration, { recursive: true });
 });
-afterAll(async () => {
-  keystone.close();
-  await service.close();
-});
+afterAll(() => keystone.close());
 
 const byPassword = () => ({
   OS_AUTH_URL: keystone.url,
@@ -321,35 +318,13 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
   const certificate = (name: string) => join(folder, `${name}.pem`);
   let secure: TestService;
   beforeAll(async () => {
-    for (const name of ['right', 'wrong']) {
-      const flags = [
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=localhost',
-        '-addext',
-        'subjectAltName=IP:127.0.0.1',
-      ];
-      const { status } = spawnSync('openssl', [
-        'req',
-        '-x509',
-        ...flags,
-        '-keyout',
-        join(folder, `${name}.key`),
-        '-out',
-        certificate(name),
-      ]);
-      expect(status).toBe(0);
-    }
+    for (const name of ['right', 'wrong']) createAuthority(folder, name);
+    createCertificate(folder, 'right');
     secure = await startTestService({
-      TSIGIL_TLS_CERT: certificate('right'),
-      TSIGIL_TLS_KEY: join(folder, 'right.key'),
+      TSIGIL_TLS_CERT: certificate('server'),
+      TSIGIL_TLS_KEY: join(folder, 'server.key'),
     });
   });
-  afterAll(() => secure.close());
 
   test('--cacert, OS_CACERT and clouds.yaml set the trusted certificates', async () => {
     const variables = { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token };

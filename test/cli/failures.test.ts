@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
@@ -18,7 +18,6 @@ describe.each(['401', '403'])('a service with status %s for missing rights', (st
     const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
     reader = String(body.token);
   });
-  afterAll(() => service.close());
   const list = (token: string) =>
     runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'token', 'list');
 
@@ -42,7 +41,6 @@ describe.each(['401', '403'])('a service with status %s for missing rights', (st
 describe('an import', () => {
   test('does not report that the other entries were imported if nothing was changed', async () => {
     const service = await startTestService();
-    onTestFinished(() => service.close());
     await service.post('/v2/tlds', { name: 'org' });
     const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
     const last = async (input: string, ...flags: string[]) =>

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { BRAND_NAMES } from '../../src/domain/brands/brands.ts';
 import { readAgentFile } from '../../src/config/agent/agent-file.ts';
 import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
@@ -14,7 +14,6 @@ beforeAll(async () => {
   service = await startTestService();
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
 });
-afterAll(() => service.close());
 
 test.each(BRAND_NAMES)(
   'onboard prints the files and commands for an agent with the driver %s',

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findConnection } from '../../src/cli/service/connection.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
@@ -18,7 +18,6 @@ let count = 0;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 /** Returns the variables of a user without profiles. */
 const newUser = () => ({ XDG_CONFIG_HOME: join(folder, `user-${(count += 1)}`) });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { endOfTurn } from '../harness/client.ts';
 import { POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -13,7 +13,6 @@ beforeAll(async () => {
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   for (const name of ['org', 'net', 'example']) await service.post('/v2/tlds', { name });
 });
-afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> => runInside({ variables }, ...argv);
 const runWith = (runOptions: RunOptions, ...argv: string[]): Promise<Ended> =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
@@ -15,7 +15,6 @@ beforeAll(async () => {
   const { body } = await service.post('/v2/tokens', { name: 'clerk', roles: ['clerk'] });
   token = body.token as string;
 });
-afterAll(() => service.close());
 
 const run = (...argv: string[]) =>
   runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'tsigkey', ...argv);

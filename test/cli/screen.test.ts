@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { displayWidth } from '../../src/cli/output/table.ts';
 import { openScreen, type Screen } from '../harness/screen.ts';
 import {
@@ -28,7 +28,6 @@ beforeAll(async () => {
   for (const [index, description] of DESCRIPTIONS.entries())
     await service.post('/v2/tlds', { name: `sample-${index}`, description });
 });
-afterAll(() => service.close());
 
 function open(columns: number, rows: number, command: string): Screen {
   const folder = temporaryFolder();
@@ -70,7 +69,6 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
 
   test('a table of 1,500 rows has no line wider than the terminal', async () => {
     const many = await startTestService();
-    onTestFinished(() => many.close());
     const create = (number: number) =>
       many.post('/v2/tlds', {
         name: `n-${number}`,

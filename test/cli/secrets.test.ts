@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   service = await startTestService();
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
 });
-afterAll(() => service.close());
 
 const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
 const run = (runOptions: RunOptions, ...argv: string[]) =>

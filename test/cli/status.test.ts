@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
@@ -12,7 +12,6 @@ beforeAll(async () => {
     TSIGIL_METRICS_TOKEN: 'a-token-for-metrics-only-with-32-characters',
   });
 });
-afterAll(() => service.close());
 
 const status = (url: string, token: string) =>
   runInside({ variables: { TSIGIL_URL: url, TSIGIL_TOKEN: token } }, 'status', '-f', 'json');

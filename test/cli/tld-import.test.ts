@@ -1,13 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import tlds from 'tlds';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { MAX_ENTRIES } from '../../src/domain/actions/bulk-request.ts';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
@@ -17,6 +16,7 @@ import {
   PROGRAM,
   startTestService,
   type TestService,
+  temporaryFolder,
 } from '../harness/service.ts';
 import { allEntries, namesOf, numbered } from '../harness/tlds.ts';
 import { hasProgram } from '../harness/tools.ts';
@@ -30,13 +30,9 @@ interface Ended {
 }
 
 let service: TestService;
-const folder = mkdtempSync(join(tmpdir(), 'tsigil-import-'));
+const folder = temporaryFolder();
 beforeAll(async () => {
   service = await startTestService();
-});
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(async () => {
   await service.post('/v2/tlds/bulk', {

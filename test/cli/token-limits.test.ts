@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createEstate, type Estate } from '../harness/limited-tokens.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { tsigil, type Ended } from './run.ts';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   service = await startTestService();
   estate = await createEstate(service);
 });
-afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> =>
   tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);

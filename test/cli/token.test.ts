@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import {
   PROGRAM,
@@ -27,7 +27,6 @@ beforeAll(async () => {
   service = await startTestService();
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
 });
-afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, variables, ...argv);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import { POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -19,7 +19,6 @@ beforeAll(async () => {
   );
   zoneId = String(zone.body.id);
 });
-afterAll(() => service.close());
 
 const run = (...argv: string[]) => runInside({ variables }, ...argv);
 const runWith = (runOptions: RunOptions, ...argv: string[]) =>

@@ -1,20 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
 import { holdsSeveral } from '../../src/domain/key-formats/writer.ts';
 import { SECRET, TSIGKEYS, UNKNOWN_ID, create, type Resource } from '../harness/samples.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
 import { runInside } from './session.ts';
 import { words } from './run.ts';
 
@@ -25,9 +16,8 @@ beforeAll(async () => {
   service = await startTestService();
   key = await create(service, TSIGKEYS, 'Transfer.example.');
 });
-afterAll(() => service.close());
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tsigil-export-'));
+  folder = temporaryFolder();
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
@@ -144,7 +134,6 @@ describe('several keys', () => {
       expect(status).toBe(201);
     }
   });
-  afterAll(() => own.close());
   const run = (...argv: string[]) =>
     runInside(
       { variables: { TSIGIL_URL: own.url, TSIGIL_TOKEN: own.token } },

@@ -1,25 +1,22 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
 import { endOfTurn } from '../harness/client.ts';
 import { NAME_SERVERS } from '../harness/name-servers.ts';
 import { create, itemsOf, POOL_ID, SAMPLES, SECRET, TSIGKEYS } from '../harness/samples.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
 import { runInside } from './session.ts';
 import { words } from './run.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tsigil-import-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 let service: TestService;
 beforeEach(async () => {
   service = await startTestService();
 });
-afterEach(() => service.close());
 
 const OTHER_SECRET = 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs';
 const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID, '--yes'];
@@ -198,7 +195,6 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
   beforeEach(async () => {
     other = await startTestService();
   });
-  afterEach(() => other.close());
 
   const copy = (...argv: string[]) =>
     tsigil('', { TSIGIL_FROM_TOKEN: other.token }, noun, 'import', '--from', other.url, ...argv);

@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
@@ -23,7 +23,6 @@ beforeEach(async () => {
   database.close();
   service = await startTestService({}, { folder });
 });
-afterEach(() => service.close());
 
 const run = (...argv: string[]) =>
   runInside(

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi/document.ts';
 import { readDocument } from '../harness/description.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
@@ -31,7 +31,6 @@ beforeAll(async () => {
   service = await startTestService();
   api = await readDocument(service);
 });
-afterAll(() => service.close());
 
 /** Runs a JavaScript program with Node.js in the folder of the test. */
 async function run(program: string, ...argv: string[]) {

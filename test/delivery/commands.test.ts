@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { tsigil, type Ended } from '../cli/run.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 
@@ -8,7 +8,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> =>
   tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tlds from 'tlds';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -21,7 +21,6 @@ beforeAll(async () => {
   });
   expect(status, text).toBe(200);
 });
-afterAll(() => service.close());
 
 test('docs/importing-tlds.md shows ten names: at least four with 201 and at least three with 400', () => {
   expect(ROWS).toHaveLength(10);

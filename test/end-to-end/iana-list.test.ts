@@ -1,5 +1,5 @@
 import tlds from 'tlds';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -12,7 +12,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 test('the API stores the whole IANA list and returns it unchanged in pages', async () => {
   expect(NAMES.length).toBeGreaterThan(1400);

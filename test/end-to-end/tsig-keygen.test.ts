@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
@@ -11,7 +11,6 @@ describe.runIf(hasProgram('tsig-keygen', 'bind9'))('keys from tsig-keygen', () =
   beforeAll(async () => {
     service = await startTestService();
   });
-  afterAll(() => service.close());
 
   test.each(Object.keys(ALGORITHMS))(
     'the API stores and returns a %s key as tsig-keygen printed it',

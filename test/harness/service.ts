@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { formatMasterKey, masterKeyOf } from '../../src/domain/encryption/master-key.ts';
 import { createLog } from '../../src/log.ts';
@@ -11,7 +12,16 @@ import { startService, type ServiceDependencies } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
-import { endWithTests, removeWithTests } from './leftovers.ts';
+import { afterTests, endWithTests, removeWithTests } from './leftovers.ts';
+
+/** Runs `work` at the end of the current test, or outside of tests, after the tests of the file. */
+function atEnd(work: () => Promise<void>): void {
+  try {
+    onTestFinished(work);
+  } catch {
+    afterTests(work);
+  }
+}
 
 /** A service with a separate database. As a client, it uses the administrator token. */
 export interface TestService extends Client {
@@ -52,8 +62,9 @@ export function encryptionOf(variables: Record<string, string>): Record<string, 
 }
 
 /**
- * Starts a service inside this process. `variables` are its environment variables. With the
- * `folder` of an earlier service, the service uses the same database.
+ * Starts a service inside this process, until the end of the test or the file. `variables` are its
+ * environment variables. With the `folder` of an earlier service, the service uses the same
+ * database.
  */
 export async function startTestService(
   variables: Record<string, string> = {},
@@ -78,15 +89,10 @@ export async function startTestService(
     log: createLog(config.log.level, {}, () => ({ write })),
     ...dependencies,
   });
-  return {
-    ...createClient(service.url, adminToken),
-    folder,
-    log,
-    async close() {
-      await service.close();
-      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  let closed: Promise<void> | undefined;
+  const close = () => (closed ??= service.close());
+  atEnd(close);
+  return { ...createClient(service.url, adminToken), folder, log, close };
 }
 
 /** A service that runs as a separate process of the built program. */
@@ -111,8 +117,8 @@ export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS
 }
 
 /**
- * Starts the built program in `folder` and waits until it listens. Rejects with the output if the
- * program exits instead. `limits` are options of `ulimit`, such as `-n 64`.
+ * Starts the built program in `folder` and waits until it listens. Kills it after the
+ * tests of the file. Rejects with the output if the program exits instead. `limits` are options of `ulimit`, such as `-n 64`.
  */
 export async function startServiceProcess(
   folder: string,
@@ -158,4 +164,26 @@ export async function startServiceProcess(
       return code;
     },
   };
+}
+
+/** Runs a command of the built program in `folder`, and waits until it exits. */
+export function runTsigil(
+  folder: string,
+  variables: Record<string, string>,
+  ...argv: readonly string[]
+): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [PROGRAM, ...argv], {
+    cwd: folder,
+    env: cleanEnvironment(variables),
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+}
+
+/** Runs `tsigil serve` with a configuration with which the service cannot start. */
+export function serveInVain(
+  folder: string,
+  variables: Record<string, string> = {},
+): ReturnType<typeof runTsigil> {
+  return runTsigil(folder, { TSIGIL_LISTEN: '127.0.0.1:0', ...variables }, 'serve');
 }

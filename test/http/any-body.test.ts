@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { normaliseUuid } from '../../src/domain/model/field.ts';
 import { sendAny, pathOf, usual, withBody } from '../harness/any-request.ts';
 import {
@@ -23,7 +23,6 @@ beforeAll(async () => {
   targets = new Map();
   for (const sample of SAMPLES) targets.set(sample, await create(service, sample, 'target'));
 });
-afterAll(() => service.close());
 
 /** Deletes a resource that a request created, so that the database stays small. */
 async function forget(sample: Sample, { id }: Resource): Promise<void> {

@@ -19,12 +19,11 @@ beforeAll(async () => {
   });
   for (const type of SAMPLES) await create(service, type, 'kept');
 });
-afterAll(async () => {
+afterAll(() =>
   expect(service.log.filter((text) => (JSON.parse(text) as { level: number }).level >= 50)).toEqual(
     [],
-  );
-  await service.close();
-});
+  ),
+);
 
 const sample = fc.constantFrom(...SAMPLES);
 /** Generates text for a request line or header: any byte except line feed and carriage return. */

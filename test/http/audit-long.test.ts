@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { AuditRecord } from '../../src/domain/audit/record.ts';
 import { expectError } from '../harness/samples.ts';
 import {
@@ -29,7 +29,6 @@ beforeAll(async () => {
   for (let index = 0; index < 400; index += 1)
     await service.post('/v2/tlds', { name: `t${index}`, description: 'é'.repeat(160) });
 }, 120_000);
-afterAll(() => service.close());
 
 test.each(['asc', 'desc'])(
   '200 with every record once, in pages of at most 1 MiB, %s',

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { AuditRecord } from '../../src/domain/audit/record.ts';
 import type { TrailVerification } from '../../src/domain/audit/trail.ts';
 import { readRecords } from '../../src/store/audit/read.ts';
@@ -40,7 +40,6 @@ beforeAll(async () => {
   });
   service = await startTestService({ TSIGIL_DATABASE_URL: url }, { folder });
 });
-afterAll(() => service.close());
 
 /** Reads all pages and returns the names of the records in order. */
 async function namesOf(query: string, own = `${OWN}&`): Promise<string[]> {

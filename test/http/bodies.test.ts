@@ -46,10 +46,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
     service = await startTestService();
     resource = await create(service, sample, 'kept');
   });
-  afterAll(async () => {
-    expect(itemsOf(await service.get(path), sample)).toEqual([resource]);
-    await service.close();
-  });
+  afterAll(async () => expect(itemsOf(await service.get(path), sample)).toEqual([resource]));
 
   /** Returns the responses to a creation and an update with this body. */
   const bothTo = async (body: unknown, headers?: Record<string, string>) => [
@@ -124,7 +121,6 @@ describe('accepted requests', () => {
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_API_MAX_BODY_BYTES: '8388608' });
   });
-  afterAll(() => service.close());
 
   test.each([
     'application/json',
@@ -206,7 +202,6 @@ describe('body size limit', () => {
   beforeAll(async () => {
     service = await startTestService();
   });
-  afterAll(() => service.close());
 
   const sized = (size: number, name: string) =>
     `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;

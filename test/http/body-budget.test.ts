@@ -27,7 +27,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
-  await service.close();
 });
 
 /** Returns a list as JSON of `LARGE` bytes. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { MAX_ENTRIES, MAX_LIST_BYTES } from '../../src/domain/actions/bulk-request.ts';
 import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -13,7 +13,6 @@ describe('an invalid request', () => {
     service = await startTestService();
     await service.post('/v2/tlds', { name: 'kept' });
   });
-  afterAll(() => service.close());
 
   test.each([
     ['no list', {}, ['tlds']],
@@ -119,7 +118,6 @@ describe('rights', () => {
         .token as string,
     );
   });
-  afterAll(() => service.close());
 
   test('401 without tlds:create, even for an invalid body', async () => {
     const reader = service.with(

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const PATH = '/v2/tlds/bulk';
@@ -16,7 +16,6 @@ let service: TestService;
 beforeEach(async () => {
   service = await startTestService();
 });
-afterEach(() => service.close());
 
 /** Returns a request body of 1.8 MB with 20,000 entries. */
 function listOf(prefix: string, options: object = {}): string {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   create,
   expectError,
@@ -22,7 +22,6 @@ describe.each(SAMPLES)('$collection', (sample) => {
   beforeAll(async () => {
     service = await startTestService();
   });
-  afterAll(() => service.close());
 
   describe('creation', () => {
     test('201 with the whole resource, and its URL in Location', async () => {
@@ -344,7 +343,6 @@ describe('a whole resource of another type', () => {
   beforeAll(async () => {
     service = await startTestService();
   });
-  afterAll(() => service.close());
 
   test.each([
     ['pools', { name: 'p1' }, { description: 'changed' }],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const ORIGIN = 'https://console.example';
@@ -20,7 +20,6 @@ describe('without allowed origins', () => {
   beforeAll(async () => {
     service = await startTestService();
   });
-  afterAll(() => service.close());
 
   test('200 without CORS headers', async () => {
     expect(corsOf(await service.get('/v2/tlds', { origin: ORIGIN }))).toEqual({});
@@ -35,7 +34,6 @@ describe('with allowed origins', () => {
       TSIGIL_CORS_ALLOWED_ORIGINS: `["${ORIGIN}", "http://localhost:3000"]`,
     });
   });
-  afterAll(() => service.close());
 
   test.each([ORIGIN, 'http://localhost:3000'])(
     '200 with CORS headers for a page of the allowed origin %s',

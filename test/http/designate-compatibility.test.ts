@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   examplesOf,
   expectDocumented,
@@ -14,7 +14,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({ TSIGIL_COMPATIBILITY: 'designate' });
 });
-afterAll(() => service.close());
 
 describe('a zone with compatibility: designate', () => {
   test('202 with status PENDING and action CREATE for a creation, then 200 with ACTIVE and NONE for a GET', async () => {

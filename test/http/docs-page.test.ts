@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { GUIDES_URL } from '../../src/version.ts';
 import { renderDocsPage } from '../../src/http/docs/page.ts';
@@ -28,7 +28,6 @@ beforeAll(async () => {
   page = response.text;
   api = (await service.get('/openapi.json')).body as ApiDocument;
 });
-afterAll(() => service.close());
 
 /** Returns the first group of every match of `expression` in the page. */
 function all(expression: RegExp, text = page): string[] {

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';
 
@@ -7,7 +7,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 const PATHS = ['/docs', '/openapi.json'];
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
@@ -31,7 +31,6 @@ beforeEach(async () => {
     secrets.set(body.id as string, body.secret as string);
   }
 });
-afterEach(() => service.close());
 
 async function start(): Promise<void> {
   service = await startTestService(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { create, expectError, POOL_ID, SAMPLES, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor, primary } from '../harness/zones.ts';
@@ -7,7 +7,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag') ?? '';
 const change = (method: 'PATCH' | 'DELETE', path: string, tag: string, body?: object) =>

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFairTurns } from '../../src/http/admission/fair-turns.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -114,7 +114,6 @@ describe('a service whose caller requests 100 long pages at once', () => {
     const tlds = Array.from({ length: 1000 }, (_, index) => ({ name: `name-${index}` }));
     expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
   });
-  afterAll(() => service.close());
 
   /** Opens a connection and waits until the service has accepted it. */
   async function open(): Promise<Socket> {

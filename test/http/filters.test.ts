@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { expectError, itemsOf, POOL_ID, TLDS, TSIGKEYS, type Sample } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -27,7 +27,6 @@ describe('tlds', () => {
     for (const [name, description] of entries)
       await service.post('/v2/tlds', { name, description });
   });
-  afterAll(() => service.close());
 
   test.each([
     ['name=com', ['com']],
@@ -100,7 +99,6 @@ describe('tsigkeys', () => {
     ];
     for (const key of keys) await service.post('/v2/tsigkeys', key);
   });
-  afterAll(() => service.close());
 
   test.each([
     ['name=Key', ['Key']],

@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { hashToken, token } from '../../src/domain/resources/token.ts';
 import { CREDENTIAL_TYPES } from '../../src/store/secrets/check-credentials.ts';
 import { queryDatabase } from '../harness/audit.ts';
@@ -26,7 +26,6 @@ beforeEach(async () => {
   url = await testDatabase(folder);
   await start();
 });
-afterEach(() => service.close());
 
 async function start(): Promise<void> {
   service = await startTestService({ TSIGIL_DATABASE_URL: url }, { folder, auditIntervalMs: 20 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { SAMPLES, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -48,7 +48,6 @@ describe.each([
     for (const { collection, body } of SAMPLES)
       await service.post(`/v2/${collection}`, body('taken'));
   });
-  afterAll(() => service.close());
 
   test.each(REQUESTS)(
     '$status with a request id, a date, a length and the media type of JSON: $method $path',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';
 import { ACTIONS } from '../../src/domain/actions/actions.ts';
 import { actionPaths } from '../../src/http/openapi/actions.ts';
@@ -10,7 +10,6 @@ let service: TestService;
 beforeEach(async () => {
   service = await startTestService();
 });
-afterEach(() => service.close());
 
 test('every collection that supports imports has a sample', () => {
   expect(SAMPLES.map(({ collection }) => collection)).toEqual(

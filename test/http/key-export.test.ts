@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { EXPORT_FORMATS, exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { ResponseObject } from '../../src/http/openapi/document.ts';
 import { keyExport } from '../../src/domain/actions/key-export.ts';
@@ -20,7 +20,6 @@ beforeAll(async () => {
   service = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
   key = await create(service, TSIGKEYS, 'Transfer.example.');
 });
-afterAll(() => service.close());
 
 const exported = (id: string, query: string) => service.get(`/v2/tsigkeys/${id}/export${query}`);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   create,
   expectError,
@@ -20,7 +20,6 @@ describe.each(SAMPLES)('$collection', (sample) => {
     resources = [];
     for (const name of NAMES) resources.push(await create(service, sample, name));
   });
-  afterAll(() => service.close());
 
   const list = async (query: string) => itemsOf(await service.get(path + query), sample);
   const linksOf = async (query: string) =>

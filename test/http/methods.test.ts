@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ACTIONS } from '../../src/domain/actions/actions.ts';
 import {
   create,
@@ -17,7 +17,6 @@ beforeAll(async () => {
   service = await startTestService();
   tld = await create(service, TLDS, 'kept');
 });
-afterAll(() => service.close());
 
 /** Sends a request line unchanged, with the administrator token. */
 const send = (line: string, ...headers: string[]) =>

@@ -1,11 +1,10 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectDocumented, readDocument } from '../harness/description.ts';
 import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const TOKEN = 'a-token-of-prometheus-that-nobody-guesses';
 let service: TestService;
-afterEach(() => service.close());
 
 /** Reads the metrics without an API token. Expects a documented response and returns it. */
 async function read(headers: Record<string, string> = {}) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { addDatabaseGauges, createMetrics } from '../../src/http/metrics/metrics.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -7,7 +7,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 function resourceSeries(text: string): string[] {
   return text.split('\n').filter((line) => line.startsWith('tsigil_resources{'));

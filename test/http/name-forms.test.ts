@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { uniqueOf, type ResourceType } from '../../src/domain/model/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
@@ -11,7 +11,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 afterEach(() => vi.restoreAllMocks());
 
 const key = { algorithm: 'hmac-sha256', secret: 'c2VjcmV0', scope: 'POOL', resource_id: POOL_ID };

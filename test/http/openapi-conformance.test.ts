@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
 import type { ApiResponse } from '../harness/client.ts';
@@ -22,7 +22,6 @@ beforeAll(async () => {
   service = await startTestService({ ...KNOWN_STRANGER, TSIGIL_TSIGKEYS_STRICT: 'true' });
   api = await readDocument(service);
 });
-afterAll(() => service.close());
 
 /** The statuses of updates and deletions that differ from 200 and 204. */
 const STATUSES: Readonly<Record<string, { update?: number; delete?: number }>> = {

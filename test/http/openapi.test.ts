@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { uniqueOf, type ResourceType } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   service = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'true' });
   api = await readDocument(service);
 });
-afterAll(() => service.close());
 
 async function readDocument(
   { get }: TestService,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { countFitting, isLonger } from '../../src/http/long-responses.ts';
 import type { ApiResponse } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -34,7 +34,6 @@ beforeAll(async () => {
     );
   }
 });
-afterAll(() => service.close());
 
 const sizeOf = (items: readonly unknown[]) => Buffer.byteLength(JSON.stringify(items));
 

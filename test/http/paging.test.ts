@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { create, itemsOf, SAMPLES, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -19,7 +19,6 @@ describe.each(SAMPLES)('$collection', (sample) => {
       if (index % 3 === 0) await service.patch(`${path}/${id}`, {});
     }
   });
-  afterAll(() => service.close());
 
   /** Follows links.next from the first page to the last. Calls `between` after each page. */
   async function walk(

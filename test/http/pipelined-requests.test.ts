@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { create, TLDS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { isClosing, parseResponses, sendBytes, statusesOf } from '../harness/wire.ts';
 
 let service: TestService;
-afterEach(() => service.close());
 
 const headers = () => `Host: h\r\nX-Auth-Token: ${service.token}\r\n`;
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\n${headers()}${more}\r\n`;

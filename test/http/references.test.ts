@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -32,7 +32,6 @@ beforeAll(async () => {
   keymanager = await tokenOf('keymanager');
   reader = await tokenOf('reader');
 });
-afterAll(() => service.close());
 
 /** Expects 400 for a key with the members in `body`. Returns the message of each problem. */
 async function problemsWith(body: Record<string, unknown>): Promise<string[]> {

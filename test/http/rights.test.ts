@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { create, expectError, itemsOf, SAMPLES, TLDS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -44,7 +44,6 @@ describe('by default', () => {
     service = await startTestService({ TSIGIL_POLICY: JSON.stringify({ hard_delete: roles }) });
     member = await caller(service, 'member', 'reader');
   });
-  afterAll(() => service.close());
 
   test.each(OPERATIONS)('401 without the role admin: %s %s', async (method, path, body) => {
     const response = await member.call(method, path, body);
@@ -117,7 +116,6 @@ describe('with auth.insufficientRightsStatus 403', () => {
     service = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
     member = await caller(service, 'member');
   });
-  afterAll(() => service.close());
 
   test.each(OPERATIONS)('403 without the role admin: %s %s', async (method, path, body) => {
     const response = await member.call(method, path, body);
@@ -140,7 +138,6 @@ describe('with a configured policy', () => {
     });
     reader = await caller(service, 'reader');
   });
-  afterAll(() => service.close());
 
   test('200 for the operations in the policy, but only with the roles in the policy', async () => {
     const { id } = await create(service, TLDS, 'com');
@@ -190,7 +187,6 @@ describe('request-context headers', () => {
     member = await caller(service, 'member');
     await create(service, TLDS, 'com');
   });
-  afterAll(() => service.close());
 
   const asked: [query: string, headers: Record<string, string>][] = [
     ['', { 'x-auth-sudo-project-id': 'other' }],

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import type { Client } from '../harness/client.ts';
 import { create, expectError, itemsOf, SECRET, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
@@ -108,7 +108,6 @@ describe('rights of roles', () => {
     keyId = (await create(service, TSIGKEYS, 'shown')).id;
     for (const role of ROLES) clients.set(role, await clientFor(service, [role], 'own'));
   });
-  afterAll(() => service.close());
   const clientOf = (role: string) => clients.get(role) as Client;
 
   test.each(TABLE)(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   create,
   expectError,
@@ -15,7 +15,6 @@ beforeAll(async () => {
   service = await startTestService();
   kept = await create(service, TLDS, 'kept.example');
 });
-afterAll(() => service.close());
 
 const label = (length: number) => 'l'.repeat(length);
 /** Returns a name of `length` characters. All labels except the last have 62 characters. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApiResponse } from '../harness/client.ts';
 import { tokenWith } from '../harness/limited-tokens.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -11,7 +11,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
 });
-afterAll(() => service.close());
 
 /** Returns a response without its date and request id, because both differ between requests. */
 function shown({ status, text, headers }: ApiResponse) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ANSWER_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
 import { LIMIT_KINDS, type LimitKind } from '../../src/domain/model/caller.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
@@ -86,7 +86,6 @@ beforeAll(async () => {
   estate = await createEstate(service);
   limited = await limitedTokens(service, estate);
 });
-afterAll(() => service.close());
 
 /** Returns the ids of a collection inside and outside a limit. */
 function idsOf(kind: LimitKind, collection: string): { inside: string[]; outside: string[] } {

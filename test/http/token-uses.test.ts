@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { tokenWith } from '../harness/limited-tokens.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -7,7 +7,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({}, { tokenUseIntervalMs: 20 });
 });
-afterAll(() => service.close());
 
 const describeToken = async (token: string) =>
   (await service.get(`/v2/tokens/${(await service.with(token).get('/v2/whoami')).body.id}`)).body;

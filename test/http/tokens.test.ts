@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { hashToken } from '../../src/domain/resources/token.ts';
 import { expectError, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -28,7 +28,6 @@ beforeAll(async () => {
   now = '2030-01-01T00:00:00.000000';
   service = await startTestService({}, { clock: () => now });
 });
-afterAll(() => service.close());
 
 let count = 0;
 const body = (members: Record<string, unknown> = {}) => ({

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   expectError,
   itemsOf,
@@ -43,7 +43,6 @@ describe('with tsigkeys.requireResource', () => {
     });
     zoneId = response.body.id;
   });
-  afterAll(() => service.close());
 
   test('201 for a key of an existing pool or zone', async () => {
     await keep(service, 'POOL', POOL_ID);
@@ -157,7 +156,6 @@ describe('without tsigkeys.requireResource', () => {
   beforeAll(async () => {
     service = await startTestService();
   });
-  afterAll(() => service.close());
 
   const orphans = async (query = '') =>
     itemsOf(await service.get(`/v2/tsigkeys?orphaned=true${query}`), TSIGKEYS).map(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import {
   create,
@@ -16,7 +16,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 let count = 0;
 /** Returns a body that creates a key with a new name. `members` replaces the default members. */
@@ -284,7 +283,6 @@ describe('with tsigkeys.strict', () => {
   beforeAll(async () => {
     strict = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'true' });
   });
-  afterAll(() => strict.close());
 
   test.each([
     'transfer-key',

@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 
@@ -16,7 +16,6 @@ beforeEach(async () => {
     ids.push(body.id as string);
   }
 });
-afterEach(() => service.close());
 
 async function start(): Promise<void> {
   const database = `sqlite:${join(folder, 'tsigil.db')}`;

@@ -56,7 +56,6 @@ describe('unread responses', () => {
   let sockets: Socket[] = [];
   afterEach(async () => {
     for (const socket of sockets) socket.resetAndDestroy();
-    await service.close();
   });
 
   const unsent = async () =>

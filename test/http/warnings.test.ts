@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { POOL_ID, SECRET, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -8,7 +8,6 @@ beforeAll(async () => {
     TSIGIL_CORS_ALLOWED_ORIGINS: '[https://console.example]',
   });
 });
-afterAll(() => service.close());
 
 const HEADER = 'tsigil-warning';
 let count = 0;

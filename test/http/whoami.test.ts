@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -6,7 +6,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 test('200 with the id, roles, rights and expiry of a token, even with the role reader', async () => {
   const { body: made } = await service.post('/v2/tokens', {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { expectError, POOL_ID, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { createZone, primary, secondary, zoneNamesOf } from '../harness/zones.ts';
@@ -16,7 +16,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({}, { clock });
 });
-afterAll(() => service.close());
 
 let count = 0;
 const fresh = () => `zone-${(count += 1)}.example.`;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -34,7 +34,6 @@ beforeAll(async () => {
     await createZone(red, primary('e.test.', { ttl: 0 })),
   ];
 });
-afterAll(() => service.close());
 
 /** Returns the names of the matching zones in all projects, in the order of the list. */
 async function names(query: string): Promise<string[]> {

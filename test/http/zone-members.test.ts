@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { POOL_ID, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { createZone, primary, secondary } from '../harness/zones.ts';
@@ -7,7 +7,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 let count = 0;
 /** Returns a zone name that no other test uses. */

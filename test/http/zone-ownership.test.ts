@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -27,7 +27,6 @@ beforeAll(async () => {
   blue = await clientFor(service, ['MEMBER'], 'blue');
   redZone = await createZone(red, primary('red.example.'));
 });
-afterAll(() => service.close());
 
 /** Sends requests to read, update and delete a zone. */
 function requestsAbout(client: Client, { id }: Zone, headers?: Record<string, string>) {

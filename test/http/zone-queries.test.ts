@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { expectError, POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor, createZone, primary } from '../harness/zones.ts';
@@ -7,7 +7,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
-afterAll(() => service.close());
 
 describe('the name servers of a zone', () => {
   test('200 with the NS records of the pool in the same order', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { primary, removeAll, zonesOf } from '../harness/zones.ts';
@@ -165,7 +165,6 @@ describe('concurrent changes of zones and TLD entries', () => {
   beforeAll(async () => {
     service = await startTestService();
   });
-  afterAll(() => service.close());
 
   /** The ids of created entries by their letters. */
   const ids = new Map<string, string>();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApiResponse } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
@@ -36,7 +36,6 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_ZONES_TLD_RULE: rule });
   });
-  afterAll(() => service.close());
 
   /** Requests a zone for each name. Returns the outcome of each request. */
   async function createAll(zoneNames: readonly string[]): Promise<(string | undefined)[]> {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { expectError, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -20,7 +20,6 @@ beforeAll(async () => {
   service = await startTestService();
   member = await clientFor(service, ['member'], 'red');
 });
-afterAll(() => service.close());
 afterEach(() => removeAll(service));
 
 const ALL = { 'x-auth-all-projects': 'True' };

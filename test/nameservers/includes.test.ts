@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createIncludeReader } from '../../src/cli/imports/include-files.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import { IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+import { temporaryFolder } from '../harness/service.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'tsigil-includes-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder();
 let count = 0;
 
 /**

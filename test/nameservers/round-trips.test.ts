@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,11 +11,11 @@ import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import { keysWith } from '../harness/keys.ts';
 import { NAME_SERVERS, run, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
+import { temporaryFolder } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { hasProgram, isMet, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tsigil-round-trips-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 /** Writes a file in the temporary folder of these tests and returns its path. */
 function fileOf(name: string, text: string): string {

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Check, Verdict } from '../../src/domain/dns/key-check.ts';
@@ -21,6 +20,7 @@ import { diagnoseKey, verifyExpectations, type ProbeTarget } from '../../src/net
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+import { temporaryFolder } from '../harness/service.ts';
 
 const ALLOWED: Key = { name: 'allowed.example', algorithm: 'hmac-sha256', secret: SECRET };
 const IDLE: Key = { ...ALLOWED, name: 'idle.example' };
@@ -52,66 +52,54 @@ const CASES = {
 } satisfies Record<string, { key: Key; skew?: number; zone?: string }>;
 type Case = keyof typeof CASES;
 
+type Verdicts = readonly [query: Verdict, transfer: Verdict, update: Verdict];
+const all = (verdict: Verdict): Verdicts => [verdict, verdict, verdict];
+
+/** The verdicts that most servers cause: those of BIND. */
+const USUAL: Readonly<Record<Case, Verdicts>> = {
+  good: all('good'),
+  'in upper case': all('good'),
+  'unknown key': all('unknown key'),
+  'wrong secret': all('wrong secret'),
+  'wrong algorithm': all('wrong algorithm'),
+  'clock ahead': all('clock skew'),
+  'clock behind': all('clock skew'),
+  'not authorised': ['good', 'not authorised', 'not authorised'],
+  'another zone': all('not authorised'),
+};
+
 /** The expected verdicts for each case on each server, for a query, a transfer and an update. */
-const FOUND: Readonly<
-  Record<
-    string,
-    Readonly<Record<Case, readonly [query: Verdict, transfer: Verdict, update: Verdict]>>
-  >
-> = {
-  BIND: {
-    good: ['good', 'good', 'good'],
-    'in upper case': ['good', 'good', 'good'],
-    'unknown key': ['unknown key', 'unknown key', 'unknown key'],
-    'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
-    'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
-    'clock ahead': ['clock skew', 'clock skew', 'clock skew'],
-    'clock behind': ['clock skew', 'clock skew', 'clock skew'],
-    'not authorised': ['good', 'not authorised', 'not authorised'],
-    'another zone': ['not authorised', 'not authorised', 'not authorised'],
-  },
+const FOUND: Readonly<Record<string, Readonly<Record<Case, Verdicts>>>> = {
+  BIND: USUAL,
   // Knot reports a key without rights as unknown, and does not sign refusals.
   Knot: {
-    good: ['good', 'good', 'good'],
-    'in upper case': ['good', 'good', 'good'],
-    'unknown key': ['unknown key', 'unknown key', 'unknown key'],
-    'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
-    'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
-    'clock ahead': ['clock skew', 'clock skew', 'clock skew'],
-    'clock behind': ['clock skew', 'clock skew', 'clock skew'],
-    'not authorised': ['unknown key', 'unknown key', 'unknown key'],
+    ...USUAL,
+    'not authorised': all('unknown key'),
     'another zone': ['not possible', 'rejected', 'rejected'],
   },
   // NSD compares the algorithm only when it compares a key with an access list, and does not
   // support updates.
   NSD: {
+    ...USUAL,
     good: ['good', 'good', 'not possible'],
     'in upper case': ['good', 'good', 'not possible'],
-    'unknown key': ['unknown key', 'unknown key', 'unknown key'],
-    'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
     'wrong algorithm': ['good', 'wrong algorithm', 'not possible'],
-    'clock ahead': ['clock skew', 'clock skew', 'clock skew'],
-    'clock behind': ['clock skew', 'clock skew', 'clock skew'],
     'not authorised': ['good', 'not authorised', 'not possible'],
     'another zone': ['not authorised', 'not authorised', 'not possible'],
   },
   // PowerDNS states no reason when it rejects a key.
   PowerDNS: {
-    good: ['good', 'good', 'good'],
-    'in upper case': ['good', 'good', 'good'],
-    'unknown key': ['rejected', 'rejected', 'rejected'],
-    'wrong secret': ['rejected', 'rejected', 'rejected'],
-    'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
-    'clock ahead': ['rejected', 'rejected', 'rejected'],
-    'clock behind': ['rejected', 'rejected', 'rejected'],
-    'not authorised': ['good', 'not authorised', 'not authorised'],
+    ...USUAL,
+    'unknown key': all('rejected'),
+    'wrong secret': all('rejected'),
+    'clock ahead': all('rejected'),
+    'clock behind': all('rejected'),
     'another zone': ['not authorised', 'rejected', 'not authorised'],
   },
 };
 const CHECKS: readonly Check[] = ['query', 'transfer', 'update'];
 
-const folder = mkdtempSync(join(tmpdir(), 'tsigil-verify-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 const dig = hasProgram('dig', 'bind9-dnsutils');
 
@@ -184,34 +172,24 @@ for (const { name, isInstalled, start } of NAME_SERVERS) {
     };
 
     test.each(Object.keys(CASES) as Case[])(
-      '%s: reports the expected verdicts for a query, a transfer and an update',
-      async (which) => {
-        const verdicts: Verdict[] = [];
-        for (const check of CHECKS) verdicts.push((await judged(check, which)).verdict);
-        expect(verdicts).toEqual(FOUND[name]?.[which]);
-      },
-    );
-
-    test.each(Object.keys(CASES) as Case[])(
-      '%s: the verdicts agree with the output of dig',
+      '%s: the verdicts for a query, a transfer and an update are as expected, and agree with dig',
       async (which) => {
         const {
           key,
           skew = 0,
           zone = ZONE,
         }: { key: Key; skew?: number; zone?: string } = CASES[which];
-        for (const check of ['query', 'transfer'] as const) {
+        const verdicts: Verdict[] = [];
+        for (const check of CHECKS) {
           const { verdict } = await judged(check, which);
-          const shown = askDig(server.port, check, key, zone, skew);
-          expect({ check, accepted: shown.accepted }).toEqual({
-            check,
-            accepted: verdict === 'good',
-          });
-          if (SHOWN_BY_DIG[verdict] !== undefined)
-            expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
-          if (verdict === 'rejected')
-            expect({ check, error: shown.error }).toEqual({ check, error: undefined });
+          verdicts.push(verdict);
+          if (check === 'update') continue;
+          const { accepted, error } = askDig(server.port, check, key, zone, skew);
+          expect({ check, accepted }).toEqual({ check, accepted: verdict === 'good' });
+          if (verdict === 'rejected' || SHOWN_BY_DIG[verdict] !== undefined)
+            expect({ check, error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
         }
+        expect(verdicts).toEqual(FOUND[name]?.[which]);
       },
     );
 

@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { describeFault, faultOf, placedFault } from '../../src/net/faults.ts';
 
 function thrown(work: () => unknown): unknown {
@@ -24,8 +23,7 @@ test('names the file that cannot be opened, the reason and a remedy', () => {
   expect(faultOf(thrown(() => readFileSync('/')))).toMatchObject({
     message: 'the path is a folder, not a file',
   });
-  const folder = mkdtempSync(join(tmpdir(), 'tsigil-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const error = thrown(() => {
     writeFileSync(join(folder, 'file'), '');
     writeFileSync(join(folder, 'file'), '', { flag: 'wx' });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
@@ -15,7 +15,6 @@ beforeAll(async () => {
     TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: '60',
   });
 });
-afterAll(() => service.close());
 
 test(
   `201 for every creation while ${CALLERS} callers create distinct TLD entries and zones for ${SECONDS} s`,

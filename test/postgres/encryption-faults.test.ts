@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import {
   startTestService,
   temporaryFolder,
   type TestService,
+  runTsigil,
 } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
 
@@ -69,7 +70,7 @@ const CLEAR = 'SELECT count(*)::int AS n FROM tsigkeys WHERE secret_key IS NULL'
 
 test(
   'no secret is lost if an acceptance of clear secrets is killed, and the next one completes it',
-  { timeout: 240_000 },
+  { timeout: 480_000 },
   async () => {
     const count = sized(300, 1000);
     const clear = { TSIGIL_ENCRYPTION_REQUIRED: 'false' };
@@ -115,12 +116,13 @@ test(
 
 describe('encryption reset', () => {
   function reset(...flags: string[]) {
-    return spawnSync(process.execPath, [PROGRAM, 'encryption', 'reset', ...flags], {
-      cwd: folder,
-      env: cleanEnvironment({ TSIGIL_DATABASE_URL: url, ...masterKey() }),
-      encoding: 'utf8',
-      timeout: 60_000,
-    });
+    return runTsigil(
+      folder,
+      { TSIGIL_DATABASE_URL: url, ...masterKey() },
+      'encryption',
+      'reset',
+      ...flags,
+    );
   }
 
   test('removes the secrets that were lost with the master key, and keeps their keys', async () => {

@@ -1,11 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
-import { startServiceProcess } from '../harness/service.ts';
+import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 
 const PASSWORD = 'p4ss:w\\ord/with?odd&characters#';
 
@@ -21,7 +20,7 @@ function file(name: string, content: string, mode: number): string {
 }
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tsigil-passwords-'));
+  folder = temporaryFolder();
   chmodSync(folder, 0o755);
   recordSecret(PASSWORD);
   const rules = 'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n';
@@ -33,10 +32,7 @@ beforeAll(async () => {
   await client.query('ALTER DATABASE passwords OWNER TO tsigil');
   await client.end();
 });
-afterAll(async () => {
-  await server.remove();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => server.remove());
 
 async function start(variables: Record<string, string>): Promise<number | null> {
   const service = await startServiceProcess(folder, {

@@ -1,15 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import {
-  cleanEnvironment,
-  PROGRAM,
   startServiceProcess,
   temporaryFolder,
   type ServiceProcess,
+  runTsigil,
 } from '../harness/service.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -24,14 +22,15 @@ const start = (database: string) =>
   });
 
 function restore(database: string, ...argv: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, 'restore', ...argv], {
-    cwd: folder,
-    env: cleanEnvironment({
+  const { status, stdout, stderr } = runTsigil(
+    folder,
+    {
       TSIGIL_DATABASE_URL: database,
       TSIGIL_ENCRYPTION_MASTER_KEY_FILE: masterKeyFile,
-    }),
-    encoding: 'utf8',
-  });
+    },
+    'restore',
+    ...argv,
+  );
   return { status, stdout, stderr };
 }
 

@@ -1,14 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
 import { auditRecords } from '../harness/audit.ts';
-import {
-  cleanEnvironment,
-  PROGRAM,
-  startServiceProcess,
-  temporaryFolder,
-} from '../harness/service.ts';
+import { startServiceProcess, temporaryFolder, runTsigil } from '../harness/service.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -17,11 +11,7 @@ beforeEach(() => {
 
 /** Runs a command of the program in `folder`, and expects it to succeed. */
 function run(...words: string[]) {
-  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...words], {
-    cwd: folder,
-    env: cleanEnvironment(),
-    encoding: 'utf8',
-  });
+  const { status, stderr } = runTsigil(folder, {}, ...words);
   expect([status, stderr]).toEqual([0, expect.not.stringContaining('Warning: the audit')]);
 }
 

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
-  if (service.process.exitCode === null) await service.stop('SIGKILL');
+  await service.stop('SIGKILL');
 });
 
 async function open(count: number, behaviour?: Behaviour): Promise<Socket[]> {

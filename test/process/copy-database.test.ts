@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -20,6 +20,7 @@ import {
   PROGRAM,
   startServiceProcess,
   temporaryFolder,
+  runTsigil,
 } from '../harness/service.ts';
 import { startForeignProgram } from '../harness/sqlite-programs.ts';
 
@@ -28,15 +29,8 @@ beforeEach(() => {
   folder = temporaryFolder();
 });
 
-function run(
-  variables: Record<string, string>,
-  ...argv: string[]
-): { status: number | null; stdout: string; stderr: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...argv], {
-    cwd: folder,
-    env: cleanEnvironment(variables),
-    encoding: 'utf8',
-  });
+function run(variables: Record<string, string>, ...argv: string[]) {
+  const { status, stdout, stderr } = runTsigil(folder, variables, ...argv);
   return { status, stdout, stderr };
 }
 

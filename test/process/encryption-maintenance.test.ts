@@ -1,14 +1,12 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { spawnSync } from 'node:child_process';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
-  cleanEnvironment,
-  PROGRAM,
   startServiceProcess,
   temporaryFolder,
   type ServiceProcess,
+  runTsigil,
 } from '../harness/service.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -27,16 +25,11 @@ beforeEach(async () => {
   }
 });
 afterEach(async () => {
-  if (service.process.exitCode === null) await service.stop('SIGKILL');
+  await service.stop('SIGKILL');
 });
 
 function run(...argv: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [PROGRAM, 'encryption', ...argv], {
-    cwd: folder,
-    env: cleanEnvironment(),
-    encoding: 'utf8',
-    timeout: 30_000,
-  });
+  return runTsigil(folder, {}, 'encryption', ...argv);
 }
 
 async function keys(): Promise<Record<string, unknown>[]> {
@@ -93,10 +86,14 @@ describe('encryption reset', () => {
     rmSync(join(folder, 'var/master.key'));
     expect(run('reset', '--yes').status).toBe(0);
     const copy = 'sqlite:copy/tsigil.db';
-    const { status } = spawnSync(
-      process.execPath,
-      [PROGRAM, 'copy-database', '--from', 'sqlite:var/tsigil.db', '--to', copy],
-      { cwd: folder, env: cleanEnvironment() },
+    const { status } = runTsigil(
+      folder,
+      {},
+      'copy-database',
+      '--from',
+      'sqlite:var/tsigil.db',
+      '--to',
+      copy,
     );
     expect(status).toBe(0);
     service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: copy });
@@ -161,10 +158,14 @@ describe('encryption accept', () => {
       database.close();
     };
     await forge();
-    const copied = spawnSync(
-      process.execPath,
-      [PROGRAM, 'copy-database', '--from', 'sqlite:var/tsigil.db', '--to', 'sqlite:copy.db'],
-      { cwd: folder, env: cleanEnvironment(), encoding: 'utf8' },
+    const copied = runTsigil(
+      folder,
+      {},
+      'copy-database',
+      '--from',
+      'sqlite:var/tsigil.db',
+      '--to',
+      'sqlite:copy.db',
     );
     expect([copied.status, copied.stderr]).toEqual([1, expect.stringContaining(NAMES[0])]);
     service = await startServiceProcess(folder);
@@ -201,11 +202,7 @@ describe('encryption accept', () => {
       '--to',
       'sqlite:copy/tsigil.db',
     ];
-    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...copy], {
-      cwd: folder,
-      env: cleanEnvironment(),
-      encoding: 'utf8',
-    });
+    const { status, stderr } = runTsigil(folder, {}, ...copy);
     expect([status, stderr]).toEqual([1, expect.stringContaining(`the token '${id}'`)]);
     service = await startServiceProcess(folder);
     expect(await whoami(token)).toBe(401);

@@ -25,6 +25,7 @@ import {
   startServiceProcess,
   temporaryFolder,
   type ServiceProcess,
+  runTsigil,
 } from '../harness/service.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -231,12 +232,7 @@ describe('a start without the right master key', () => {
 test('a service starts on a backup from before a master key rotation if the master key file has the old key', async () => {
   const service = await startServiceProcess(folder);
   const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: 'transfer' });
-  const run = (...argv: string[]) =>
-    spawnSync(process.execPath, [PROGRAM, ...argv], {
-      cwd: folder,
-      env: cleanEnvironment(),
-      encoding: 'utf8',
-    });
+  const run = (...argv: string[]) => runTsigil(folder, {}, ...argv);
   const id = masterKeyId();
   const { stdout } = run('backup', '--to', 'old.db');
   expect(stdout).toBe(`The backup needs master key ${id}, but does not contain this key.\n`);

@@ -1,14 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
-import {
-  cleanEnvironment,
-  PROGRAM,
-  startServiceProcess,
-  temporaryFolder,
-} from '../harness/service.ts';
+import { serveInVain, startServiceProcess, temporaryFolder } from '../harness/service.ts';
 
 let folder: string;
 let path: string;
@@ -17,18 +11,8 @@ beforeEach(() => {
   path = join(folder, 'tsigil.db');
 });
 
-function serve(database: string) {
-  const env = cleanEnvironment({
-    TSIGIL_LISTEN: '127.0.0.1:0',
-    TSIGIL_DATABASE_URL: `sqlite:${database}`,
-  });
-  return spawnSync(process.execPath, [PROGRAM, 'serve'], {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-    timeout: 20_000,
-  });
-}
+const serve = (database: string) =>
+  serveInVain(folder, { TSIGIL_DATABASE_URL: `sqlite:${database}` });
 
 test('a second process exits with a one-line message, even through a symbolic link; kill -9 releases the lock', async () => {
   const settings = { TSIGIL_DATABASE_URL: `sqlite:${path}` };

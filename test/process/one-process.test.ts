@@ -1,17 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { linkSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endWithTests } from '../harness/leftovers.ts';
-import {
-  cleanEnvironment,
-  PROGRAM,
-  startServiceProcess,
-  temporaryFolder,
-  type ServiceProcess,
-} from '../harness/service.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { serveInVain, startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import {
   queryByAnotherProgram,
   startForeignProgram,
@@ -20,48 +10,14 @@ import {
 
 let folder: string;
 let database: string;
-let service: ServiceProcess | undefined;
 
 beforeEach(() => {
   folder = temporaryFolder();
   database = join(folder, 'tsigil.db');
 });
-afterEach(async () => {
-  if (service?.process.exitCode === null) await service.stop('SIGKILL');
-  service = undefined;
-});
 
-async function start(path = database): Promise<ServiceProcess> {
-  service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${path}` });
-  return service;
-}
-
-/**
- * Runs `tsigil serve` with a database that it cannot use, and returns its exit code, its output and
- * the duration.
- */
-async function serveInVain(
-  path: string,
-): Promise<{ status: number | null; out: string; err: string; seconds: number }> {
-  const env = cleanEnvironment({
-    TSIGIL_LISTEN: '127.0.0.1:0',
-    TSIGIL_DATABASE_URL: `sqlite:${path}`,
-  });
-  const began = performance.now();
-  const child = endWithTests(
-    spawn(process.execPath, [PROGRAM, 'serve'], {
-      cwd: folder,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    }),
-  );
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (text) => (out += String(text)));
-  child.stderr.on('data', (text) => (err += String(text)));
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, out, err, seconds: (performance.now() - began) / 1000 };
-}
+const variables = (path: string) => ({ TSIGIL_DATABASE_URL: `sqlite:${path}` });
+const start = (path = database) => startServiceProcess(folder, variables(path));
 
 const refusal = (path: string) =>
   `tsigil: Another program has the database '${path}' open, perhaps under another name. End that service, backup or SQLite shell, then start this service again`;
@@ -71,9 +27,9 @@ describe('a second service on the same database', () => {
     const first = await start();
     const link = join(folder, 'link.db');
     linkSync(database, link);
-    const second = await serveInVain(link);
-    expect(second.err).toContain(refusal(link));
-    expect([second.status, second.out]).toEqual([1, '']);
+    const second = serveInVain(folder, variables(link));
+    expect(second.stderr).toContain(refusal(link));
+    expect([second.status, second.stdout]).toEqual([1, '']);
     expect((await first.post('/v2/tlds', { name: 'com' })).status).toBe(201);
     expect(queryByAnotherProgram(database, 'SELECT name FROM tlds')).toEqual([{ name: 'com' }]);
   });
@@ -81,9 +37,9 @@ describe('a second service on the same database', () => {
   test('exits with 1, even if the lock file was removed, and the first service continues', async () => {
     const first = await start();
     rmSync(`${database}-lock`);
-    const second = await serveInVain(database);
-    expect(second.err).toContain(refusal(database));
-    expect([second.status, second.out]).toEqual([1, '']);
+    const second = serveInVain(folder, variables(database));
+    expect(second.stderr).toContain(refusal(database));
+    expect([second.status, second.stdout]).toEqual([1, '']);
     expect((await first.post('/v2/tlds', { name: 'com' })).status).toBe(201);
   });
 });
@@ -100,10 +56,11 @@ describe('a service that starts while another program has the database open', ()
   test('exits with 1 and a one-line message after 5 s if the other program does not close the database', async () => {
     expect(await (await start()).stop('SIGTERM')).toBe(0);
     const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
-    const { status, out, err, seconds } = await serveInVain(database);
-    expect(err).toBe(`${refusal(database)} (database is locked)\n`);
-    expect([status, out]).toEqual([1, '']);
-    expect(seconds).toBeGreaterThan(5);
+    const began = performance.now();
+    const { status, stdout, stderr } = serveInVain(folder, variables(database));
+    expect(stderr).toBe(`${refusal(database)} (database is locked)\n`);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(performance.now() - began).toBeGreaterThan(5000);
     await reader.release();
     expect((await (await start()).get('/readyz')).status).toBe(200);
   });

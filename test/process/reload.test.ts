@@ -22,10 +22,6 @@ async function start(
 ): Promise<ServiceProcess> {
   write('tsigil.yaml', settings);
   const service = await startServiceProcess(folder, { TSIGIL_CONFIG: 'tsigil.yaml', ...variables });
-  onTestFinished(async () => {
-    if (service.process.exitCode === null && service.process.signalCode === null)
-      await service.stop('SIGKILL');
-  });
   return service;
 }
 

@@ -22,6 +22,7 @@ import {
   startServiceProcess,
   temporaryFolder,
   type ServiceProcess,
+  runTsigil,
 } from '../harness/service.ts';
 import { queryByAnotherProgram, startForeignProgram } from '../harness/sqlite-programs.ts';
 
@@ -138,8 +139,7 @@ beforeEach(() => {
   cpSync(prepared, folder, { recursive: true });
 });
 afterEach(async () => {
-  if (service?.process.exitCode === null && service.process.signalCode === null)
-    await service.stop('SIGKILL');
+  await service?.stop('SIGKILL');
 });
 
 const tsigkeys = async (running: ServiceProcess) =>
@@ -278,14 +278,13 @@ describe('tsigil restore', () => {
 test('audit verify --checkpoints lists the checkpoints that restores took back', async () => {
   const log = join(folder, 'checkpoints');
   const verify = (running: ServiceProcess) => {
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      [PROGRAM, 'audit', 'verify', '--checkpoints', log],
-      {
-        cwd: folder,
-        env: cleanEnvironment({ TSIGIL_URL: running.url, TSIGIL_TOKEN: ADMIN }),
-        encoding: 'utf8',
-      },
+    const { status, stdout } = runTsigil(
+      folder,
+      { TSIGIL_URL: running.url, TSIGIL_TOKEN: ADMIN },
+      'audit',
+      'verify',
+      '--checkpoints',
+      log,
     );
     return { status, stdout };
   };

@@ -10,8 +10,7 @@ beforeEach(async () => {
   service = await startServiceProcess(folder, { NODE_OPTIONS: '--inspect-port=0' });
 });
 afterEach(async () => {
-  if (service.process.exitCode === null && service.process.signalCode === null)
-    await service.stop('SIGKILL');
+  await service.stop('SIGKILL');
 });
 
 const HUNG_UP = 'SIGHUP received: reloaded the configuration';

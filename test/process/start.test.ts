@@ -4,14 +4,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { get } from 'node:https';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import {
-  cleanEnvironment,
-  PROGRAM,
   startServiceProcess,
   temporaryFolder,
-  type ServiceProcess,
+  runTsigil,
+  serveInVain,
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
@@ -19,41 +19,12 @@ import { hasProgram } from '../harness/tools.ts';
 const NO_CONFIGURATION = { TSIGIL_ADMIN_TOKEN: '' };
 
 let folder: string;
-let running: ServiceProcess[];
 beforeEach(() => {
   folder = temporaryFolder();
-  running = [];
-});
-afterEach(async () => {
-  for (const service of running)
-    if (service.process.exitCode === null) await service.stop('SIGKILL');
 });
 
-async function start(
-  variables: Record<string, string> = NO_CONFIGURATION,
-  where = folder,
-): Promise<ServiceProcess> {
-  const service = await startServiceProcess(where, variables);
-  running.push(service);
-  return service;
-}
-
-/**
- * Runs `tsigil serve` with an unusable configuration, and returns its exit code and its output.
- */
-function serveInVain(variables: Record<string, string>): {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-} {
-  const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', ...variables });
-  return spawnSync(process.execPath, [PROGRAM, 'serve'], {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-    timeout: 20_000,
-  });
-}
+const start = (variables: Record<string, string> = NO_CONFIGURATION, where = folder) =>
+  startServiceProcess(where, variables);
 
 function readToken(file: string): string {
   const token = readFileSync(file, 'utf8').trim();
@@ -80,7 +51,7 @@ test.each([
   ],
 ])('%s ends the start at once, with a reason', (_case, variables, reason) => {
   spawnSync('mkfifo', [join(folder, 'pipe')]);
-  const { status, stderr } = serveInVain(variables);
+  const { status, stderr } = serveInVain(folder, variables);
   expect([status === 1 || status === 2, stderr]).toEqual([true, expect.stringContaining(reason)]);
 });
 
@@ -105,11 +76,11 @@ describe('the first administrator token', () => {
       const service = await start(NO_CONFIGURATION, home);
       readToken(join(home, 'var/admin.token'));
       const [, words = ''] = /^Create a key: tsigil (.*)$/m.exec(service.output()) ?? [];
-      const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...words.split(' ')], {
-        cwd: home,
-        env: cleanEnvironment({ TSIGIL_LISTEN: new URL(service.url).host }),
-        encoding: 'utf8',
-      });
+      const { status, stderr } = runTsigil(
+        home,
+        { TSIGIL_LISTEN: new URL(service.url).host },
+        ...words.split(' '),
+      );
       expect([words, status, stderr]).toEqual([
         'tsigkey create transfer-key',
         0,
@@ -160,7 +131,7 @@ describe('the first administrator token', () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
-    const { status, stdout, stderr } = serveInVain({ TSIGIL_LISTEN: `127.0.0.1:${port}` });
+    const { status, stdout, stderr } = serveInVain(folder, { TSIGIL_LISTEN: `127.0.0.1:${port}` });
     expect(stderr).toMatch(
       new RegExp(
         `^tsigil: Cannot listen on '127\\.0\\.0\\.1:${port}': address already in use\\nStop .*\\n$`,
@@ -177,7 +148,7 @@ describe('the first administrator token', () => {
 
 describe('a failed start', () => {
   test('lists every invalid setting and exits with 2', () => {
-    const { status, stdout, stderr } = serveInVain({
+    const { status, stdout, stderr } = serveInVain(folder, {
       TSIGIL_LOG_LEVEL: 'loud',
       TSIGIL_NOSUCH: '1',
     });
@@ -208,7 +179,7 @@ describe('a failed start', () => {
     const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
     database.exec(change);
     database.close();
-    const { status, stderr } = serveInVain({});
+    const { status, stderr } = serveInVain(folder);
     expect(status).toBe(1);
     expect(stderr).toMatch(message);
   });
@@ -223,7 +194,7 @@ describe('a failed start', () => {
       ],
       ['nosuch.pem', "'tls.key': cannot read 'nosuch.pem': no such file or folder"],
     ] as const) {
-      const { status, stdout, stderr } = serveInVain({
+      const { status, stdout, stderr } = serveInVain(folder, {
         TSIGIL_TLS_CERT: 'cert.pem',
         TSIGIL_TLS_KEY: key,
       });
@@ -242,38 +213,18 @@ describe('TLS', () => {
   test.skipIf(!hasProgram('openssl', 'openssl'))(
     'with tls.cert and tls.key, the service uses HTTPS and logs no warning on an address that is not loopback',
     async () => {
-      const request = [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-subj',
-        '/CN=localhost',
-      ];
-      const files = [
-        '-addext',
-        'subjectAltName=IP:127.0.0.1',
-        '-days',
-        '1',
-        '-keyout',
-        'key.pem',
-        '-out',
-        'cert.pem',
-      ];
-      expect(spawnSync('openssl', [...request, ...files], { cwd: folder }).status).toBe(0);
+      const authority = createAuthority(folder, 'authority');
+      createCertificate(folder, 'authority');
       const service = await start({
-        TSIGIL_TLS_CERT: 'cert.pem',
-        TSIGIL_TLS_KEY: 'key.pem',
+        TSIGIL_TLS_CERT: 'server.pem',
+        TSIGIL_TLS_KEY: 'server.key',
         TSIGIL_LISTEN: '0.0.0.0:0',
       });
       expect(service.url).toMatch(/^https:/);
       const { port } = new URL(service.url);
       const response = await new Promise<string>((resolve, reject) => {
         const options = {
-          ca: readFileSync(join(folder, 'cert.pem')),
+          ca: readFileSync(authority),
           headers: { 'x-auth-token': service.token },
         };
         get(`https://127.0.0.1:${port}/v2/tlds`, options, (response) => {

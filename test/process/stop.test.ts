@@ -12,8 +12,7 @@ beforeEach(() => {
   folder = temporaryFolder();
 });
 afterEach(async () => {
-  if (service.process.exitCode === null && service.process.signalCode === null)
-    await service.stop('SIGKILL');
+  await service.stop('SIGKILL');
 });
 
 const BODY = JSON.stringify({ name: 'com', description: 'sent while the service was stopping' });

@@ -20,8 +20,7 @@ import {
   type SmallFileSystem,
 } from '../harness/file-systems.ts';
 import {
-  cleanEnvironment,
-  PROGRAM,
+  serveInVain,
   startServiceProcess,
   temporaryFolder,
   type ServiceProcess,
@@ -54,20 +53,11 @@ async function start(database: string): Promise<ServiceProcess> {
   return service;
 }
 
-/**
- * Runs `tsigil serve` with a database that it cannot use, and returns its exit code and its output.
- */
-function serveInVain(database: string): { status: number | null; stdout: string; stderr: string } {
-  const env = cleanEnvironment({
-    TSIGIL_LISTEN: '127.0.0.1:0',
+/** Runs `tsigil serve` with a database that it cannot use. */
+function serveOn(database: string): ReturnType<typeof serveInVain> {
+  return serveInVain(folder, {
     TSIGIL_DATABASE_URL: `sqlite:${database}`,
     TSIGIL_STOP_GRACE_SECONDS: '0',
-  });
-  return spawnSync(process.execPath, [PROGRAM, 'serve'], {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-    timeout: 20_000,
   });
 }
 
@@ -219,7 +209,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
   test('the service exits with 1 and a one-line message at the start, and starts when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     fillWith(join(disk, 'filler'));
-    const { status, stdout, stderr } = serveInVain(join(disk, 'tsigil.db'));
+    const { status, stdout, stderr } = serveOn(join(disk, 'tsigil.db'));
     expect(stderr).toMatch(
       /^tsigil: The database cannot be used: the disk is full \(.*tsigil\.db.*\)\n$/,
     );
@@ -271,7 +261,7 @@ describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))(
       expect(await namesOf(client)).toEqual(['com', ...acknowledged]);
       expect((await client.get('/healthcheck')).status).toBe(200);
       await client.stop('SIGKILL');
-      const { status, stderr } = serveInVain(join(disk, 'tsigil.db'));
+      const { status, stderr } = serveOn(join(disk, 'tsigil.db'));
       expect(stderr).toMatch(/^tsigil: The database cannot be (?:used|opened).*\n$/);
       expect(status).toBe(1);
     });
@@ -305,7 +295,7 @@ describe('a corrupt database file', () => {
   test('the service exits with 1 and a one-line message at the start', async () => {
     const database = await filled();
     damage(database);
-    const { status, stdout, stderr } = serveInVain(database);
+    const { status, stdout, stderr } = serveOn(database);
     expect(stderr).toMatch(
       /^tsigil: The database cannot be used: the file is damaged; restore a backup \(.*tsigil\.db: .*\)\n$/,
     );
@@ -316,7 +306,7 @@ describe('a corrupt database file', () => {
     const database = join(folder, 'notes.txt');
     const content = 'Remember the milk.\n'.repeat(500);
     writeFileSync(database, content);
-    const { status, stdout, stderr } = serveInVain(database);
+    const { status, stdout, stderr } = serveOn(database);
     expect(stderr).toMatch(
       /^tsigil: The database cannot be used: the file is not a SQLite database \(.*notes\.txt: .*\)\n$/,
     );

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
-  if (service?.process.exitCode === null) await service.stop('SIGKILL');
+  await service?.stop('SIGKILL');
 });
 
 /** Starts a service with TLS, and returns its URL. */
