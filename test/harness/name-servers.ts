@@ -286,7 +286,7 @@ export function run(folder: string, program: string, ...parameters: string[]): s
     cwd: folder,
     env: TOOL_ENVIRONMENT,
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 60_000,
   });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
   return stdout;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { expect, test } from 'vitest';
 import { describeFault, faultOf, placedFault } from '../../src/net/faults.ts';
+import { temporaryFolder } from '../harness/service.ts';
 
 function thrown(work: () => unknown): unknown {
   try {
