@@ -9,6 +9,7 @@ import {
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
+import { entityTag, knownTag } from './request/entity-tags.ts';
 import { JSON_TYPE, LINES_TYPE, mediaTypeOf } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
@@ -53,7 +54,7 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
       const input = await readRequest(request, action, slicer);
       if (!('isConditional' in action)) return writeLongJson(slicer, await action.run(input));
       const result = await action.run(input);
-      reply.header('etag', result?.etag ?? input.ifNoneMatch);
+      reply.header('etag', entityTag(result?.tag ?? input.knownTag ?? ''));
       return result === undefined ? undefined : writeLongJson(slicer, result);
     });
     if (json === undefined) return reply.code(304).send();
@@ -92,7 +93,7 @@ async function readRequest(
       action.body === undefined
         ? undefined
         : readActionBody(action.body, await readLongJsonBody(request, slicer)),
-    ifNoneMatch: request.headers['if-none-match'],
+    knownTag: knownTag(request),
     slicer,
     async waitFor(work) {
       request.releaseConnection?.();

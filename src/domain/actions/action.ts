@@ -90,8 +90,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly id: string;
   readonly parameters: { readonly [Name in keyof P]: ParameterValue<P[Name]> };
   readonly body: B;
-  /** The header `If-None-Match` (RFC 9110 section 13.1.2). Only conditional actions use it. */
-  readonly ifNoneMatch: string | undefined;
+  /** The tag of the state that the caller has. Only conditional actions use it. */
+  readonly knownTag: string | undefined;
   readonly slicer: Slicer;
   /** Waits for something other than the database, which other requests can use meanwhile. */
   waitFor<T>(work: () => Promise<T>): Promise<T>;
@@ -150,13 +150,13 @@ export type Action<
 > = ActionBase<B, P> &
   (
     | {
-        readonly response: ActionResponse<R & { readonly etag: string }>;
+        readonly response: ActionResponse<R & { readonly tag: string }>;
         /**
-         * The service also sends the member `etag` as a header. `run` returns undefined if the
-         * caller has the current state. The response is then 304.
+         * The member `tag` identifies the state. `run` returns undefined if the caller has the
+         * current state.
          */
         readonly isConditional: true;
-        run(request: ActionRequest<B, P>): Promise<(R & { readonly etag: string }) | undefined>;
+        run(request: ActionRequest<B, P>): Promise<(R & { readonly tag: string }) | undefined>;
       }
     | {
         readonly response: ActionResponse<R>;

@@ -280,12 +280,12 @@ export const DELIVERY_ACTIONS = [
       description: 'The keys.',
       examples: { one: { summary: 'One key.', value: JOB_EXAMPLE } },
     },
-    async run({ dependencies, context, id, parameters, ifNoneMatch, ...request }) {
+    async run({ dependencies, context, id, parameters, knownTag, ...request }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
       const pass = {
         agent: parameters.agent,
         waitMs: (parameters.wait ?? 0) * 1000,
-        etag: ifNoneMatch,
+        knownTag,
         disconnected: request.disconnected(),
         isValid: () => isValid(dependencies, context.caller),
       };

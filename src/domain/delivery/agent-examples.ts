@@ -4,7 +4,7 @@ import { AGENT_FORMAT, type Answer, type Job } from './agent-protocol.ts';
 /** An example of the job that the service sends to an agent. */
 export const JOB_EXAMPLE: Job = {
   format: AGENT_FORMAT,
-  etag: `"${'5f2d6a9d'.repeat(8)}"`,
+  tag: '5f2d6a9d'.repeat(8),
   fence: 42,
   name_server: {
     id: EXAMPLE_ID,

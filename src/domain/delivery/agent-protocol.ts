@@ -64,7 +64,7 @@ const PROBLEM = responseObject({
 /** One pass for a name server: its state, and what to verify. */
 export const JOB = responseObject({
   format: described(integer(1), 'The version of the format of this response.'),
-  etag: described(anyText(), 'The value of the header `ETag`. It changes with the state.'),
+  tag: described(anyText(), 'Identifies the state, and changes with it.'),
   fence: described(integer(0), 'The number of the pass. Each pass has a higher number.'),
   name_server: described(
     responseObject({
@@ -180,8 +180,8 @@ export interface AgentRequest {
   /** The name of the agent. */
   readonly agent: string;
   readonly waitMs: number;
-  /** The header `If-None-Match`. */
-  readonly etag: string | undefined;
+  /** The tag of the state that the agent has. */
+  readonly knownTag: string | undefined;
   /** Aborts when the agent closes the connection. */
   readonly disconnected: AbortSignal;
   /** Returns whether the token is still valid. Call this after the request has waited. */

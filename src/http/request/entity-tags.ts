@@ -20,6 +20,12 @@ export function variantOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
+/** Returns the tag of the state that the caller has, without its quotes. */
+export function knownTag({ headers }: FastifyRequest): string | undefined {
+  const given = headers['if-none-match'];
+  return given === undefined ? undefined : ([...given.matchAll(ENTITY_TAGS)][0]?.[2] ?? given);
+}
+
 /** Returns whether the caller already has the representation with this tag. */
 export function isKnown({ headers }: FastifyRequest, tag: string): boolean {
   const given = headers['if-none-match'];

@@ -69,7 +69,7 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
 
   const next = async (): Promise<void> => {
     const began = performance.now();
-    const job = await usableJob(dependencies, id, last?.etag);
+    const job = await usableJob(dependencies, id, last?.tag);
     repairAt = Infinity;
     if (job === undefined) {
       const rest = MIN_POLL_MS - (performance.now() - began);
@@ -186,9 +186,9 @@ function ofLimitedSize(result: Result): Result {
 async function usableJob(
   { link, signal, agent, nameServer, driver }: AgentDependencies,
   id: string,
-  etag: string | undefined,
+  tag: string | undefined,
 ): Promise<Job | undefined> {
-  const given = await link.desired(id, etag, signal);
+  const given = await link.desired(id, tag, signal);
   if (given === undefined) return undefined;
   const problem = 'job' in given ? problemOf(given.job, nameServer, driver) : given.problem;
   if ('job' in given && problem === undefined) return given.job;

@@ -35,11 +35,11 @@ export function serveAgents(dependencies: ServedAgents): RunningAgentDelivery {
   return {
     close: () => work.close(),
     async desired(id, request) {
-      const { agent, waitMs, etag, disconnected } = request;
+      const { agent, waitMs, knownTag, disconnected } = request;
       const poll = () => agents.poll(id, agent, waitMs + LEASE_MS);
       const { isPaused } = await polls.run(id, poll, disconnected);
       // An agent without a state gets one at once.
-      const isForced = etag === undefined && !isPaused;
+      const isForced = knownTag === undefined && !isPaused;
       const hasWork = isForced || (await work.wait(id, waitMs, disconnected));
       // The agent may have ended, and its successor has another name.
       if (!hasWork && disconnected.aborted) await agents.poll(id, agent, 0);
@@ -47,7 +47,7 @@ export function serveAgents(dependencies: ServedAgents): RunningAgentDelivery {
       const job = hasWork
         ? await turns.run(id, () => handOut(dependencies, id, request, isForced), disconnected)
         : undefined;
-      if (job !== undefined || etag !== undefined) return job;
+      if (job !== undefined || knownTag !== undefined) return job;
       throw new ServiceError(
         'agent_conflict',
         'The delivery to this name server is paused. To resume it, run: tsigil nameserver set NAME --paused false',
@@ -87,7 +87,7 @@ async function orConflict<T>(work: () => Promise<T>): Promise<T> {
 async function handOut(
   dependencies: ServedAgents,
   id: string,
-  { agent, etag }: AgentRequest,
+  { agent, knownTag }: AgentRequest,
   isForced: boolean,
 ): Promise<Job | undefined> {
   const { deliveries, agents, clock } = dependencies;
@@ -104,7 +104,7 @@ async function handOut(
       rows: [...intendedOf(job.state.keys, former), ...revived],
       isApplied: job.is_applied,
     });
-    return job.etag === etag ? { ...job, state: null } : job;
+    return job.tag === knownTag ? { ...job, state: null } : job;
   } catch (error) {
     if (error instanceof LeaseLostError)
       throw new ServiceError('agent_conflict', 'Another agent holds the lease of the name server');

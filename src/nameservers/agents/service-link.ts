@@ -49,10 +49,10 @@ export interface ServiceLink {
   /** Returns the id of the name server to which the token is limited. */
   nameServerId(signal: AbortSignal): Promise<string>;
   /**
-   * Waits for the next job after the state with this entity tag. Returns undefined if there is none,
+   * Waits for the next job after the state with this tag. Returns undefined if there is none,
    * and the number of the pass if the agent cannot use the job.
    */
-  desired(id: string, etag: string | undefined, signal: AbortSignal): Promise<GivenJob | undefined>;
+  desired(id: string, tag: string | undefined, signal: AbortSignal): Promise<GivenJob | undefined>;
   observed(id: string, answer: Answer): Promise<void>;
   /** Extends the lease of a pass. Returns the number of changes that wait. */
   renew(id: string, fence: number): Promise<number>;
@@ -95,13 +95,13 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
     method: string,
     path: string,
     deadline: Deadline,
-    more: { readonly etag?: string | undefined; readonly body?: object } = {},
+    more: { readonly tag?: string | undefined; readonly body?: object } = {},
   ): Promise<HttpResponse> => {
-    const { etag, body } = more;
+    const { tag, body } = more;
     const headers = {
       'x-auth-token': readWholeFile(tokenFile).toString().trim(),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+      ...(tag === undefined ? {} : { 'if-none-match': `"${tag}"` }),
     };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const response = await client.send({ method, url: base + path, headers, ...sent }, deadline);
@@ -121,12 +121,12 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
         'The token is not limited to one name server. Create one with: tsigil token create --role nameserver-agent --nameserver NAME',
       );
     },
-    async desired(id, etag, signal) {
+    async desired(id, tag, signal) {
       const { status, text } = await send(
         'GET',
         `/v2/nameservers/${id}/desired?agent=${encodeURIComponent(agent)}&wait=${WAIT_SECONDS}`,
         deadlineAfter(WAIT_SECONDS + REQUEST_SECONDS, signal),
-        { etag },
+        { tag },
       );
       if (status === 304) return undefined;
       return readJob(parseJson(text), status);

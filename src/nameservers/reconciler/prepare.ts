@@ -88,7 +88,7 @@ export async function preparePass(
     ),
     job: {
       format: AGENT_FORMAT,
-      etag: `"${hash}"`,
+      tag: hash,
       fence,
       name_server: {
         id: server.id,
