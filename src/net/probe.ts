@@ -15,7 +15,7 @@ import {
 import { decodeMessage, FLAGS, rcodeOf, TYPES } from '../domain/dns/message.ts';
 import { createStreamVerifier, signMessage, verifyMessage } from '../domain/dns/tsig.ts';
 import { WireError } from '../domain/dns/wire-name.ts';
-import type { Key } from '../domain/model/key.ts';
+import type { Key } from '../domain/model/tsig-key.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
 import { queryOverTcp, queryOverUdp, type DnsTimeouts, type NameServer } from './dns.ts';
 import { NetError } from './faults.ts';

@@ -3,7 +3,7 @@ import {
   ENCRYPTION_STATUS,
   SECRET_VERIFICATION,
   type EncryptionStatus,
-} from '../../domain/encryption/status.ts';
+} from '../../domain/encryption/encryption-status.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';

@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../audit/trail.ts';
 import type { AgentDelivery } from '../delivery/agent-protocol.ts';
-import type { DeliveryStatus } from '../delivery/ports.ts';
-import type { Encryption } from '../encryption/status.ts';
+import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
+import type { Encryption } from '../encryption/encryption-status.ts';
 import type { ChangeContext, Dependencies } from '../operations/change.ts';
 import type { Parameter } from '../operations/list-query.ts';
 import type { Recording } from '../operations/recording.ts';

@@ -6,7 +6,7 @@ import {
   SECRET_VERIFICATION,
   type Encryption,
   type EncryptionStatus,
-} from '../encryption/status.ts';
+} from '../encryption/encryption-status.ts';
 import type { ErrorCode } from '../model/errors.ts';
 import { described } from '../model/object.ts';
 import { tsigkey } from '../resources/tsigkey.ts';

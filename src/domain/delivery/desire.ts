@@ -10,7 +10,7 @@ import {
   type DesiredState,
   type KeptKey,
 } from './desired-state.ts';
-import type { Candidate, Delivery, Desire, Undeliverable } from './ports.ts';
+import type { Candidate, Delivery, Desire, Undeliverable } from './delivery-ports.ts';
 
 /**
  * Returns the keys that a name server should have: the keys of its pool and of the pool's zones.

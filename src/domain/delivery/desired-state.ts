@@ -1,6 +1,6 @@
 import { listName, type Right } from '../brands/brand.ts';
 import { keyProblems } from '../key-formats/key.ts';
-import type { Key } from '../model/key.ts';
+import type { Key } from '../model/tsig-key.ts';
 
 export { RIGHTS, type Right } from '../brands/brand.ts';
 

@@ -2,7 +2,7 @@ import type { ServerState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { Fault } from '../model/fault.ts';
-import type { KeyOnServer, ServerStatus } from './ports.ts';
+import type { KeyOnServer, ServerStatus } from './delivery-ports.ts';
 import { DELIVERY_STATES, type DeliveryState, type ShownDeliveries } from './responses.ts';
 
 const NO_PROCESS: Fault = {

@@ -1,9 +1,9 @@
 import { ALGORITHM_NAMES, ALGORITHMS } from '../dns/algorithms.ts';
 import type { Problem } from '../model/errors.ts';
-import type { Key } from '../model/key.ts';
+import type { Key } from '../model/tsig-key.ts';
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 
-export type { Key } from '../model/key.ts';
+export type { Key } from '../model/tsig-key.ts';
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;

@@ -1,5 +1,5 @@
 import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
-import type { DeliveryStatus } from '../delivery/ports.ts';
+import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from '../delivery/ports.ts';
+import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import { withStatus } from '../delivery/status.ts';
 import type { Resource, ResourceType } from '../model/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';

@@ -1,6 +1,6 @@
 import { REPORTING_UNKNOWN_KEYS } from '../../domain/brands/brands.ts';
 import type { withStatus } from '../../domain/delivery/status.ts';
-import type { EncryptionStatus } from '../../domain/encryption/status.ts';
+import type { EncryptionStatus } from '../../domain/encryption/encryption-status.ts';
 import { SERVER_STATES } from '../../domain/resources/name-server-status.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 

@@ -7,7 +7,7 @@ import {
   Histogram,
   Registry,
 } from 'prom-client';
-import type { DeliveryStatus } from '../../domain/delivery/ports.ts';
+import type { DeliveryStatus } from '../../domain/delivery/delivery-ports.ts';
 import { withStatus } from '../../domain/delivery/status.ts';
 import type { Store } from '../../domain/model/ports.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MAX_ANSWER_BYTES, type Job } from '../../domain/delivery/agent-protocol.ts';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
-import { LeaseLostError } from '../../domain/delivery/ports.ts';
+import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Driver } from '../driver.ts';
 import { failureOf } from '../reconciler/failures.ts';
 import { keepLease, LEASE_MS } from '../reconciler/lease.ts';

@@ -1,6 +1,6 @@
 import { type AgentRequest, type Job, NO_AGENT } from '../../domain/delivery/agent-protocol.ts';
 import { intendedOf } from '../../domain/delivery/desire.ts';
-import { LeaseLostError, type Claim } from '../../domain/delivery/ports.ts';
+import { LeaseLostError, type Claim } from '../../domain/delivery/delivery-ports.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
-import type { AgentStore, DeliveryStatus, DeliveryStore } from '../../domain/delivery/ports.ts';
+import type {
+  AgentStore,
+  DeliveryStatus,
+  DeliveryStore,
+} from '../../domain/delivery/delivery-ports.ts';
 import type { ShownRequirement } from '../../domain/delivery/responses.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { runJob, type Job } from '../../domain/scheduling/job.ts';

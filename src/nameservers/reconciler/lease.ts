@@ -1,4 +1,4 @@
-import type { DeliveryStore } from '../../domain/delivery/ports.ts';
+import type { DeliveryStore } from '../../domain/delivery/delivery-ports.ts';
 import { signalWithin } from '../../net/deadline.ts';
 
 /** How long a claim lasts without renewal. Another process takes over after this time. */

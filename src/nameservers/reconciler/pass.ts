@@ -1,6 +1,10 @@
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { intendedOf, leftoversOf } from '../../domain/delivery/desire.ts';
-import { LeaseLostError, type Claim, type DeliveryStore } from '../../domain/delivery/ports.ts';
+import {
+  LeaseLostError,
+  type Claim,
+  type DeliveryStore,
+} from '../../domain/delivery/delivery-ports.ts';
 import type { Driver } from '../driver.ts';
 import { nextStamps } from './hold.ts';
 import { keepLease, LEASE_MS } from './lease.ts';

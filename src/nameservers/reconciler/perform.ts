@@ -1,6 +1,6 @@
 import type { Answer, Job } from '../../domain/delivery/agent-protocol.ts';
 import { byName, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
-import { LeaseLostError } from '../../domain/delivery/ports.ts';
+import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { Difference, Driver, KeyProblem } from '../driver.ts';
 import { failureOf } from './failures.ts';

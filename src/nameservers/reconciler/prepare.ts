@@ -7,7 +7,7 @@ import type {
   DeliveryStore,
   Desire,
   PassPlan,
-} from '../../domain/delivery/ports.ts';
+} from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import { eachInSlices, nextIfOver } from '../../domain/scheduling/slicer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
-import type { DeliveryStore } from '../../domain/delivery/ports.ts';
+import type { DeliveryStore } from '../../domain/delivery/delivery-ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import { runJob } from '../../domain/scheduling/job.ts';
 import { untilCalm } from '../bursts.ts';

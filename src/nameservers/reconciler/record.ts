@@ -4,7 +4,7 @@ import {
   type Delivery,
   type DeliveryStore,
   type PassPlan,
-} from '../../domain/delivery/ports.ts';
+} from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import type { FoundState } from '../../domain/resources/name-server-status.ts';

@@ -1,5 +1,9 @@
 import { NO_AGENT } from '../../domain/delivery/agent-protocol.ts';
-import { LeaseLostError, type AgentLease, type AgentStore } from '../../domain/delivery/ports.ts';
+import {
+  LeaseLostError,
+  type AgentLease,
+  type AgentStore,
+} from '../../domain/delivery/delivery-ports.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';

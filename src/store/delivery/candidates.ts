@@ -1,4 +1,4 @@
-import type { Candidate } from '../../domain/delivery/ports.ts';
+import type { Candidate } from '../../domain/delivery/delivery-ports.ts';
 import type { Store } from '../../domain/model/ports.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { nextIfOver, partsInSlices, type Slicer } from '../../domain/scheduling/slicer.ts';

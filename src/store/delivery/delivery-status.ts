@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { DeliveryStatus, KeyOnServer, ServerStatus } from '../../domain/delivery/ports.ts';
+import type {
+  DeliveryStatus,
+  KeyOnServer,
+  ServerStatus,
+} from '../../domain/delivery/delivery-ports.ts';
 import { timestampOf } from '../../domain/text/timestamps.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { readInBatches } from '../../domain/scheduling/batches.ts';

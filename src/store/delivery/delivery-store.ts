@@ -4,7 +4,7 @@ import {
   type Claim,
   type DeliveryStore,
   type PassPlan,
-} from '../../domain/delivery/ports.ts';
+} from '../../domain/delivery/delivery-ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';

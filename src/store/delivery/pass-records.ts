@@ -3,7 +3,7 @@ import {
   type Delivery,
   type PassFailure,
   type PassRecord,
-} from '../../domain/delivery/ports.ts';
+} from '../../domain/delivery/delivery-ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';

@@ -4,7 +4,7 @@ import type {
   Encryption,
   EncryptionStatus,
   SecretVerification,
-} from '../../domain/encryption/status.ts';
+} from '../../domain/encryption/encryption-status.ts';
 import { runJob } from '../../domain/scheduling/job.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
