@@ -81,19 +81,19 @@ test('20 or more agents of one service get and verify a change', async () => {
     const [median = 0, longest = 0] = [times[10], times.at(-1)];
     const creations: number[] = [];
     // Without waiting, so that the agents fetch and answer passes meanwhile.
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       const start = performance.now();
       await createKey(service, `busy-${round}`);
       creations.push(performance.now() - start);
       await pause(50);
     }
     creations.sort((one, other) => one - other);
-    const [usual = 0, slowest = 0] = [creations[30], creations.at(-1)];
+    const [usual = 0, slowest = 0] = [creations[15], creations.at(-1)];
     process.stdout.write(
       `${count} agents: change to verified on all: median ${Math.round(median)} ms, longest of 20 ` +
         `${Math.round(longest)} ms; service: ${Math.round(((after.seconds - before.seconds) / elapsed) * 100)} % ` +
         `of a processor, ${after.megabytes} MB; creation of a key meanwhile: median ` +
-        `${Math.round(usual)} ms, longest of 60 ${Math.round(slowest)} ms\n`,
+        `${Math.round(usual)} ms, longest of 30 ${Math.round(slowest)} ms\n`,
     );
     if (IS_TIMED) expect(longest).toBeLessThan(2000);
     if (IS_TIMED) expect(slowest).toBeLessThan(400);

@@ -79,9 +79,11 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
     const state = job.state ?? last?.state;
     if (state === undefined) return;
     last = { ...job, state };
+    const started = performance.now();
     const changed = await makePass(dependencies, { id, driver, memory }, last);
     const interval = changed ? minimumIntervalOf(dependencies.driver) : 0;
-    if (interval > 0) await pause(interval, undefined, { signal });
+    const left = interval - (performance.now() - started);
+    if (left > 0) await pause(left, undefined, { signal });
   };
 
   /** Applies the last state, unless another or a newer database delivered the keys meanwhile. */
