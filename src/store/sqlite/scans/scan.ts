@@ -8,8 +8,7 @@ import { readerOn } from '../../sql/reader.ts';
 import type { SqlRow } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
-import { firstKeys } from './keys.ts';
-import type { Key } from '../../sql/order.ts';
+import { compareKeys, type Key } from '../../sql/order.ts';
 import { scanStepsOn, translated, type RowsText, type Scanned } from './scan-steps.ts';
 import { rowOf, sqlOn } from '../connection/statements.ts';
 import { walkOf, type Position } from './walk.ts';
@@ -231,4 +230,35 @@ function partsOf<T>(list: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(list.length / ROWS_AT_A_TIME) }, (_, part) =>
     list.slice(part * ROWS_AT_A_TIME, (part + 1) * ROWS_AT_A_TIME),
   );
+}
+
+interface FirstKeys {
+  add(keys: readonly Key[]): void;
+  size(): number;
+  /** Returns the keys in the order of the list. */
+  list(): Key[];
+}
+
+/**
+ * Creates a collection of the first keys for a page, from any number of keys in any order. The
+ * collection stores at most twice as many keys as the page contains.
+ */
+function firstKeys(
+  type: ResourceType,
+  { limit, sortField, descending, after }: PageQuery,
+): FirstKeys {
+  const compare = descending ? (one: Key, other: Key) => compareKeys(other, one) : compareKeys;
+  const marker: Key | undefined = after && [orderValue(type, sortField, after.sortValue), after.id];
+  // The map is keyed by id. So a row that moved during the scan counts once, at its last position.
+  let byId = new Map<string, Key>();
+  const sorted = () => [...byId.values()].sort(compare).slice(0, limit);
+  return {
+    add(keys) {
+      for (const key of keys)
+        if (marker === undefined || compare(key, marker) > 0) byId.set(key[1], key);
+      if (byId.size > 2 * limit) byId = new Map(sorted().map((key) => [key[1], key]));
+    },
+    size: () => byId.size,
+    list: sorted,
+  };
 }
