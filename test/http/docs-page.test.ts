@@ -81,7 +81,7 @@ describe('the page', () => {
     const headings = all(/<h3 [^>]*>([^<]*)/g).map((title) => title.trim());
     expect(headings[0]).toBe('Create a TSIG key');
     expect(api.paths['/v2/encryption']?.get?.tags).toEqual(['encryption']);
-    expect(page).toMatch(/BIND, Knot, NSD and PowerDNS can receive keys/);
+    expect(page).toMatch(/BIND, Knot DNS, NSD and PowerDNS can receive keys/);
   });
 
   test('links guides that exist', () => {
