@@ -79,16 +79,17 @@ test('20 or more agents of one service get and verify a change', async () => {
     const after = loadOf(pid);
     times.sort((one, other) => one - other);
     const [median = 0, longest = 0] = [times[10], times.at(-1)];
-    const creations: number[] = [];
     // Without waiting, so that the agents fetch and answer passes meanwhile.
     for (let round = 0; round < 30; round += 1) {
-      const start = performance.now();
       await createKey(service, `busy-${round}`);
-      creations.push(performance.now() - start);
       await pause(50);
     }
-    creations.sort((one, other) => one - other);
-    const [usual = 0, slowest = 0] = [creations[15], creations.at(-1)];
+    // The log of the service, because all agents share the process of this test.
+    const creations = [
+      ...service.output().matchAll(/"POST".*"\/v2\/tsigkeys".*"durationMs":([\d.]+)/g),
+    ].map(([, milliseconds]) => Number(milliseconds));
+    const busy = creations.slice(-30).toSorted((one, other) => one - other);
+    const [usual = Infinity, slowest = Infinity] = [busy[15], busy[29]];
     process.stdout.write(
       `${count} agents: change to verified on all: median ${Math.round(median)} ms, longest of 20 ` +
         `${Math.round(longest)} ms; service: ${Math.round(((after.seconds - before.seconds) / elapsed) * 100)} % ` +
