@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { recordSecret } from './evidence.ts';
+import { endWithTests } from './leftovers.ts';
 
 /**
  * The scope of a token: a project by its name, the default domain, the whole system, or no scope.
@@ -87,14 +88,10 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
 
   const start = async (tokenSeconds = 3600) => {
     writeFileSync(join(folder, 'keystone.conf'), configuration(folder, tokenSeconds));
-    const child = spawn('/usr/bin/python3', [
-      join(import.meta.dirname, 'keystone.py'),
-      folder,
-      String(port),
-    ]);
+    const script = join(import.meta.dirname, 'keystone.py');
+    const child = endWithTests(spawn('/usr/bin/python3', [script, folder, String(port)]));
     complaints = '';
     child.stderr.on('data', (text: Buffer) => (complaints += text.toString()));
-    process.once('exit', () => child.kill()); // stops Keystone if a failed test does not
     const ended = once(child, 'exit').then(([code]) =>
       Promise.reject(new Error(`Keystone ended with ${code}: ${complaints}`)),
     );
