@@ -3,7 +3,6 @@ import type { Store } from '../domain/model/ports.ts';
 import { runJob } from '../domain/scheduling/job.ts';
 import { timestampOf } from '../domain/text/timestamps.ts';
 
-/** The dependencies of `createTokenUses`. */
 export interface TokenUseSettings {
   readonly store: Pick<Store, 'noteUses'>;
   /** Logs a warning about a failed write. The next write includes the same uses. */

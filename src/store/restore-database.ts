@@ -3,7 +3,7 @@ import type { ChainEnd } from '../domain/audit/chain.ts';
 import type { Keyring } from '../domain/encryption/keyring.ts';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Clock } from '../domain/model/ports.ts';
-import { MAX_LIMIT, type Settings } from '../domain/model/settings.ts';
+import { LENIENT } from '../domain/model/settings.ts';
 import { change } from '../domain/operations/change.ts';
 import { DEFAULT_POLICY } from '../domain/resources/policy.ts';
 import { parseDatabaseUrl, withoutPassword } from '../domain/text/database-url.ts';
@@ -28,20 +28,6 @@ import { assertMasterKey } from './secrets/start.ts';
 import { assertUnused } from './sql/other-users.ts';
 import type { Snapshot } from './sql/sql.ts';
 import { createReader } from './store.ts';
-
-/** Settings that refuse no withdrawal: not of the last administrator, nor of a key without pool. */
-const SETTINGS: Settings = {
-  strictTsigkeys: false,
-  requireResource: false,
-  tldRule: 'last-label',
-  zonesPerProject: 0,
-  pendingStatus: false,
-  defaultLimit: MAX_LIMIT,
-  otherAdministrators: true,
-  ownTokens: true,
-  keystoneTokenDays: 0,
-  maxPageBytes: Infinity,
-};
 
 const HELD =
   "Name servers with newer keys keep them until you run 'tsigil delivery resume'; 'tsigil status' lists these name servers.\n";
@@ -177,7 +163,7 @@ async function settle(
           store,
           clock,
           randomBytes,
-          settings: SETTINGS,
+          settings: LENIENT,
           policy: DEFAULT_POLICY,
           newId: randomUUID,
           onTokenRevoked: () => undefined,

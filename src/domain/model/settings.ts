@@ -55,3 +55,17 @@ export interface Sorted {
   /** True for resources without `updated_at`. */
   readonly withoutUpdatedAt?: boolean;
 }
+
+/** Settings under which no rule refuses a change that some settings allow. */
+export const LENIENT: Settings = {
+  strictTsigkeys: false,
+  requireResource: false,
+  tldRule: 'last-label',
+  zonesPerProject: 0,
+  pendingStatus: false,
+  defaultLimit: MAX_LIMIT,
+  otherAdministrators: true,
+  ownTokens: true,
+  keystoneTokenDays: 0,
+  maxPageBytes: Infinity,
+};

@@ -10,7 +10,7 @@ import {
   type ResourceType,
 } from '../../domain/model/resource.ts';
 import { pendingMembers } from '../../domain/model/response.ts';
-import { MAX_LIMIT, type Settings } from '../../domain/model/settings.ts';
+import { LENIENT } from '../../domain/model/settings.ts';
 import type { Example } from './document.ts';
 
 /**
@@ -23,19 +23,6 @@ type Body = Readonly<Record<string, unknown>>;
 export const EXAMPLE_REQUEST_ID = 'req-0f6c3a52-8d7e-4b1f-9c55-3e2d1a0b9f87';
 export const CREATED_AT = '2026-01-31T12:00:00.123456';
 export const UPDATED_AT = '2026-02-01T08:30:00.654321';
-
-export const LENIENT: Settings = {
-  strictTsigkeys: false,
-  requireResource: false,
-  tldRule: 'last-label',
-  zonesPerProject: 0,
-  pendingStatus: false,
-  defaultLimit: MAX_LIMIT,
-  otherAdministrators: true,
-  ownTokens: true,
-  keystoneTokenDays: 0,
-  maxPageBytes: 1_048_576,
-};
 
 /** Returns the fields of `type` that callers see, in order. */
 export function fieldsOf(type: ResourceType): [string, Field][] {

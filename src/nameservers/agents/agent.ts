@@ -32,7 +32,6 @@ const FIRST_REPAIR_MS = 5000;
 /** How often an agent repairs the name server while the service does not respond. */
 const REPAIR_MS = 60_000;
 
-/** The dependencies of an agent. */
 export interface AgentDependencies {
   readonly link: ServiceLink;
   /** The name of the agent. */

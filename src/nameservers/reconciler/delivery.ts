@@ -38,7 +38,6 @@ export interface RunningAgentDelivery extends AgentDelivery {
   close(): Promise<void>;
 }
 
-/** The dependencies of the delivery of keys. */
 export interface DeliveryOptions extends Omit<ServedAgents, 'since' | 'failed'> {
   serveAgents(dependencies: ServedAgents): RunningAgentDelivery;
   readonly status: Omit<DeliveryStatus, 'milliseconds' | 'changed' | 'check'>;

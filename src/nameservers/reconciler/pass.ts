@@ -19,7 +19,6 @@ import {
 } from './record.ts';
 import type { Verify } from './verification.ts';
 
-/** The dependencies of a pass. */
 export interface PassDependencies extends RecordDependencies {
   readonly store: DeliveryStore;
   readonly driver: Driver;

@@ -23,7 +23,6 @@ export interface ServedNameServer {
   readonly minimumIntervalMs: number;
 }
 
-/** The dependencies of the reconciler. */
 export interface ReconcilerDependencies {
   readonly store: DeliveryStore;
   readonly servers: readonly ServedNameServer[];
