@@ -4,7 +4,7 @@
 import { Agent, request } from 'node:http';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { postgresHarness } from './postgres.mjs';
+import { postgresHarness } from './harness.mjs';
 import { ownToken, startService } from './service.mjs';
 
 const { values } = parseArgs({

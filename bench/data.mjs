@@ -13,10 +13,8 @@ const MODULES = [
   'domain/model/query',
   'domain/resources/tld',
   'domain/resources/tsigkey',
-  'service',
   'store/open-database',
   'store/secrets/create-keyring',
-  'store/sql/data-keys',
 ];
 
 let built;
@@ -60,13 +58,13 @@ export function tldName(number) {
  * Returns the entries.
  */
 export async function fill(setting, count) {
-  const [{ openStore }, { tld }, { keyed }] = await Promise.all([
-    source('service'),
+  const [{ openDatabase }, { tld }, { keyed }] = await Promise.all([
+    source('store/open-database'),
     source('domain/resources/tld'),
     source('domain/model/query'),
   ]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));
-  const store = await openStore(setting, POOL);
+  const { store } = await openDatabase(setting, POOL, () => new Date().toISOString().slice(0, -1));
   try {
     await store.write(async (writer) => {
       for (const row of rows) await writer.insert(tld, keyed(tld, row));

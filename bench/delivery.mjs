@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { brandOf, ROWS } from './delivery-rows.mjs';
-import { nameServerHarness } from './name-servers.mjs';
+import { nameServerHarness } from './harness.mjs';
 import { ownToken, sendRequest, startService, temporaryFolder } from './service.mjs';
 
 const { values } = parseArgs({

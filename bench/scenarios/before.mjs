@@ -1,5 +1,5 @@
 import { finish, interleave, median, rowOf, underLoad } from '../rounds.mjs';
-import { postgresHarness } from '../postgres.mjs';
+import { postgresHarness } from '../harness.mjs';
 import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const KEYS = 100;

@@ -66,6 +66,9 @@ export async function encryption(bench) {
 }
 
 /** Returns the members of a key with a random secret. */
+/** The members of a stored key that callers do not set. */
+const SET_BY_SERVICE = { secret_usable: true, version: 1, updated_at: null };
+
 function newKey(name) {
   return {
     name,
@@ -81,30 +84,21 @@ function newKey(name) {
  * returns the number of times that it ran.
  */
 async function openStore(isEncrypted) {
-  const [{ openDatabase }, { insertDataKey }, { createKeyring }, { masterKeyOf }] =
-    await Promise.all([
-      source('store/open-database'),
-      source('store/sql/data-keys'),
-      source('store/secrets/create-keyring'),
-      source('domain/encryption/master-key'),
-    ]);
+  const [{ openDatabase }, { createKeyring }, { masterKeyOf }] = await Promise.all([
+    source('store/open-database'),
+    source('store/secrets/create-keyring'),
+    source('domain/encryption/master-key'),
+  ]);
   const [{ tsigkey }, { keyed }] = await Promise.all([
     source('domain/resources/tsigkey'),
     source('domain/model/query'),
   ]);
   const keyring = createKeyring([masterKeyOf(randomBytes(32))]);
-  const prepare = async (database, updateSchema) => {
-    const steps = await updateSchema();
-    const dataKey = keyring.newDataKey(1, 'secrets', AT);
-    keyring.load([dataKey]);
-    await database.write((sql) => insertDataKey(sql, dataKey));
-    return { steps };
-  };
   const { store } = await openDatabase(
     `sqlite:${join(temporaryFolder(), 'tsigil.db')}`,
     POOL,
     () => AT,
-    isEncrypted ? { keyring, prepare } : undefined,
+    isEncrypted ? { secrets: { keyring, required: true } } : {},
   );
   const insertMany = async (count, at) => {
     const ids = Array.from({ length: count }, () => randomUUID());
@@ -112,7 +106,7 @@ async function openStore(isEncrypted) {
       store.write((writer) =>
         writer.insert(
           tsigkey,
-          keyed(tsigkey, { ...newKey(id), id, version: 1, created_at: at, updated_at: null }),
+          keyed(tsigkey, { ...newKey(id), ...SET_BY_SERVICE, id, created_at: at }),
         ),
       );
     await Promise.all(ids.map(insert));

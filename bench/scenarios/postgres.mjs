@@ -1,6 +1,6 @@
 import { fill } from '../data.mjs';
 import { startFloor } from '../floors.mjs';
-import { postgresHarness } from '../postgres.mjs';
+import { postgresHarness } from '../harness.mjs';
 import { floorRun, interleave, rowOf, underLoad } from '../rounds.mjs';
 import { ownToken, sendRequest, startService } from '../service.mjs';
 

@@ -50,7 +50,7 @@ export function randomCases(long: number): number {
  * them.
  */
 export const LONG_ONLY = [
-  ...['audit/long-trail', 'auth/keystone', 'cli/examples'],
+  ...['audit/long-trail', 'auth/keystone', 'bench', 'cli/examples'],
   ...['clients/openapi-typescript', 'clients/openstack'],
   ...['delivery/burst', 'delivery/load', 'delivery/many-agents', 'domain/growth'],
   ...['nameservers/documents', 'nameservers/round-trips'],
