@@ -209,6 +209,19 @@ test('200 for an answer about keys that are not in the job, and the service igno
   expect((await desired()).body).toMatchObject({ owned: ['key-1'], further: [] });
 });
 
+test('200 for an answer with several problems of one key, also of a removed one', async () => {
+  const key = await createKey('key-1');
+  const removed = await createKey('key-2');
+  await observe(await desired());
+  await service.delete(`/v2/tsigkeys/${removed}`);
+  await service.patch(`/v2/tsigkeys/${key}`, { algorithm: 'hmac-sha512' });
+  const problems = [...Array<string>(8).fill(key), removed].map((id, index) => ({
+    ...{ id, code: 'name_taken', message: `reason ${index}` },
+  }));
+  expect((await observe(await desired(), { problems })).status).toBe(200);
+  expect(await stateOf(key)).toBe('undeliverable');
+});
+
 test('200 for an answer at another process than the one that handed out the pass', async () => {
   const key = await createKey('key-1');
   let other: Client = agent;
@@ -250,6 +263,12 @@ test('400 for numbers and codes outside their limits', async () => {
     { error: { code: 'line\nfeed', message: 'x' } },
     { verdicts: [{ id: 'no id', error: { code: 'not_verified', message: 'x' } }] },
     { verified: -1 },
+    { stamp: 'a b' },
+    { unknown_keys: Array<string>(1001).fill('x') },
+    { unknown_keys: ['x'.repeat(256)] },
+    { open: { code: 'open', message: '' } },
+    { open: { code: 'open', message: 'x'.repeat(1001) } },
+    { differences: [{ kind: 'extra', key: 'x'.repeat(256), message: 'x' }] },
   ])
     expect((await observe(response, members)).status).toBe(400);
   expect(await shown()).toMatchObject({ keys_wanted: 0, error_code: null });

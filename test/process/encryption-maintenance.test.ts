@@ -180,6 +180,23 @@ describe('encryption accept', () => {
     await expect(startServiceProcess(folder)).rejects.toThrow('restore a backup');
   });
 
+  test('a database whose data key was deleted or changed is not served; reset replaces its secrets', async () => {
+    await service.stop('SIGTERM');
+    const change = (statement: string) => {
+      const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
+      database.exec(`PRAGMA foreign_keys = OFF; ${statement}`);
+      database.close();
+    };
+    change("UPDATE data_keys SET wrapped = 'AAAA' || substr(wrapped, 5) WHERE purpose = 'secrets'");
+    await expect(startServiceProcess(folder)).rejects.toThrow('another program changed it');
+    change("DELETE FROM data_keys WHERE purpose = 'secrets'");
+    await expect(startServiceProcess(folder)).rejects.toThrow('tsigil encryption reset');
+    const { status, stdout } = run('reset', '--yes');
+    expect([status, stdout]).toEqual([0, expect.stringContaining(NAMES[0])]);
+    service = await startServiceProcess(folder);
+    expect((await service.get('/v2/encryption')).body.lost_count).toBe(ids.length);
+  });
+
   test('accepts tokens again after the MAC key was lost with the master key', async () => {
     const { token } = (await service.post('/v2/tokens', { name: 'a', roles: ['reader'] })).body;
     await service.stop('SIGTERM');

@@ -20,6 +20,9 @@ import { hostName, word } from '../resources/shared-fields.ts';
  */
 export const AGENT_FORMAT = 1;
 
+/** The maximum number of names in `unknown_keys`. */
+export const MAX_UNKNOWN = 1000;
+
 /** The maximum number of items in a list of a job or an answer. */
 export const MAX_ITEMS = 100_000;
 
@@ -47,18 +50,26 @@ const KEY = responseObject({
   secret: described(anyText(), 'The secret in base64.'),
 });
 
+/** The maximum length of a message in an answer. */
+export const MAX_MESSAGE = 1000;
+
+const message = () => text({ min: 1, max: MAX_MESSAGE });
+
+/** The name of a key on a name server, as the name server writes it. */
+const keyName = () => text({ min: 0, max: 255 });
+
 const FAILURE = responseObject({
   code: described(
     word(/^[a-z0-9_]+$/, '`a` to `z`, digits and `_`'),
     'The reason, such as `unreachable`.',
   ),
-  message: described(text({ min: 0, max: 4000 }), 'The reason in a sentence, without secrets.'),
+  message: described(message(), 'The reason in a sentence, without secrets.'),
 });
 
 const PROBLEM = responseObject({
   id: uuid(),
   code: enumeration(['name_taken', 'undeliverable_key']),
-  message: text({ min: 0, max: 4000 }),
+  message: message(),
 });
 
 /** One pass for a name server: its state, and what to verify. */
@@ -123,7 +134,14 @@ export const ANSWER = responseObject({
   error: described(nullable(FAILURE), 'Why the pass ended early. Null if it did not.'),
   not_begun: ids('If the pass ended early: the new keys that it has not begun to deliver.'),
   stamp: described(
-    nullable(text({ min: 0, max: 64 })),
+    nullable(
+      text({
+        min: 0,
+        max: 64,
+        pattern: '^[0-9a-f]*$',
+        problemOf: (value) => (/^[0-9a-f]*$/.test(value) ? undefined : 'must be hexadecimal'),
+      }),
+    ),
     'The stamp of the name server. Null if it has none, or if the pass ended early.',
   ),
   is_foreign: described(
@@ -138,8 +156,8 @@ export const ANSWER = responseObject({
     items(
       responseObject({
         kind: enumeration(['missing', 'changed', 'extra', 'other']),
-        key: nullable(anyText()),
-        message: text({ min: 0, max: 4000 }),
+        key: nullable(keyName()),
+        message: message(),
       }),
     ),
     'The differences between the name server and the whole state, if `is_held`, if `is_foreign`, or if drift was kept.',
@@ -154,7 +172,7 @@ export const ANSWER = responseObject({
   ),
   open: described(nullable(FAILURE), 'Set if the name server accepts unsigned requests.'),
   unknown_keys: described(
-    nullable(items(anyText())),
+    nullable(array(keyName(), 0, MAX_UNKNOWN)),
     'The names of keys on a PowerDNS server that the database lacks. Null if not checked.',
   ),
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),

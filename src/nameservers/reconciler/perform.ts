@@ -1,4 +1,9 @@
-import type { Answer, Job } from '../../domain/delivery/agent-protocol.ts';
+import {
+  MAX_MESSAGE,
+  MAX_UNKNOWN,
+  type Answer,
+  type Job,
+} from '../../domain/delivery/agent-protocol.ts';
 import { byName, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
@@ -6,12 +11,6 @@ import type { Difference, Driver, KeyProblem } from '../driver.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
 import { verifySlowly, type Verify } from './verification.ts';
-
-/** The maximum number of names in `unknown_keys`. */
-const MAX_UNKNOWN = 1000;
-
-/** The maximum length of a message in an answer. */
-const MAX_MESSAGE = 1000;
 
 /** What making a pass needs, in the service or in an agent. */
 export interface PerformDependencies {
@@ -209,10 +208,12 @@ async function withoutSecrets(result: Result, keys: readonly DesiredKey[]): Prom
   if (error === null && open === null && texts === 0) return result;
   const redact = await redactor(keys.map(({ secret }) => secret));
   const safe = ({ message }: { readonly message: string }) => ({
-    // A message must not look like several lines.
-    message: redact(message)
-      .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-      .slice(0, MAX_MESSAGE),
+    // A message must not look like several lines, and must not end in half a surrogate pair.
+    message:
+      redact(message)
+        .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+        .slice(0, MAX_MESSAGE)
+        .replace(/[\uD800-\uDBFF]$/, '') || 'the name server gave no reason',
   });
   const withSafe = <T extends Fault>(failure: T): T => ({ ...failure, ...safe(failure) });
   return {

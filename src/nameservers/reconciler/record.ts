@@ -243,7 +243,10 @@ async function settle(
     }
   }
   const names = new Map(plan.accepted.map((key) => [key.id, key]));
-  for (const { id, code, message } of result.problems) {
+  const problems = new Map(result.problems.map((problem) => [problem.id, problem]));
+  for (const id of [...plan.gone, ...plan.undeliverable.map(({ keyId }) => keyId)])
+    problems.delete(id); // an agent can send anything
+  for (const { id, code, message } of problems.values()) {
     const row = rows.get(id);
     const { name = row?.keyName, version = row?.deliveredVersion } = names.get(id) ?? {};
     if (name === undefined || version === undefined) continue; // not a key of this pass

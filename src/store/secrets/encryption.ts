@@ -13,7 +13,14 @@ import { insertDataKey, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { checkCredentials } from './check-credentials.ts';
 import { lostSecrets } from './reset.ts';
-import { countUnder, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
+import {
+  countUnder,
+  isReadable,
+  keyNumbersOf,
+  reEncrypt,
+  SECRET_PLACES,
+  secretsUnder,
+} from './re-encrypt.ts';
 
 const INTERVAL_MS = 10_000;
 
@@ -173,11 +180,10 @@ export async function verifySecrets(
 ): Promise<SecretVerification> {
   const unreadable: { collection: string; id: string }[] = [];
   let [checked, count] = [0, 0];
-  const numbers = [null, ...(await readDataKeys(database.reads)).map(({ number }) => number)];
   for (const place of SECRET_PLACES) {
     const { table: collection, column } = place;
     const cipher = keyring.cipherOf(collection, column);
-    for (const keyNumber of numbers)
+    for (const keyNumber of await keyNumbersOf(database.reads, place))
       for await (const { id, secret } of secretsUnder(database.reads, place, keyNumber)) {
         checked += 1;
         if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber }))) continue;

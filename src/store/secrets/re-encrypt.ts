@@ -66,6 +66,18 @@ export async function reEncrypt(
 }
 
 /**
+ * Returns the numbers of the data keys that encrypt secrets, and null for secrets in clear text.
+ * Another program may have deleted a data key that encrypts secrets.
+ */
+export async function keyNumbersOf(
+  sql: Sql,
+  { table, keyColumn }: SecretPlace,
+): Promise<(number | null)[]> {
+  const rows = await sql.all(`SELECT DISTINCT ${keyColumn} AS number FROM ${table}`, []);
+  return rows.map(({ number }) => (number === null ? null : Number(number)));
+}
+
+/**
  * Yields the secrets under a data key, or the secrets that are not encrypted, in the order of their
  * ids. Other work of the process runs between the batches.
  */

@@ -2,7 +2,13 @@ import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
-import { isReadable, SECRET_PLACES, secretsUnder, type SecretPlace } from './re-encrypt.ts';
+import {
+  isReadable,
+  keyNumbersOf,
+  SECRET_PLACES,
+  secretsUnder,
+  type SecretPlace,
+} from './re-encrypt.ts';
 
 export interface ResetDependencies {
   readonly database: Database;
@@ -33,12 +39,14 @@ export async function findReset(sql: Sql, keyring: Keyring): Promise<Reset> {
   const secrets: UnreadableSecret[] = [];
   for (const place of SECRET_PLACES) {
     const cipher = keyring.cipherOf(place.table, place.column);
-    for (const { number } of await readDataKeys(sql))
+    for (const number of await keyNumbersOf(sql, place)) {
+      if (number === null) continue;
       for await (const { id, secret } of secretsUnder(sql, place, number)) {
         if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
         const row = await sql.one(`SELECT name FROM ${place.table} WHERE id = ?`, [id]);
         if (row !== undefined) secrets.push({ place, id, name: String(row.name) });
       }
+    }
   }
   return { secrets, dataKeys };
 }

@@ -43,12 +43,16 @@ export interface EncryptionReport {
   readonly unsigned: number;
 }
 
+const NO_SECRETS_KEY =
+  'The database lacks the data key of its secrets, so another program deleted it. Restore a backup. Without one, replace the secrets: tsigil encryption reset';
+
 const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains this key';
 
 /**
  * Checks that the master keys of `keyring` unwrap every data key of a database, and loads the data
- * keys. Changes nothing. Throws `unavailable` if a master key is missing or its file cannot be
- * used. The message contains the ids of the needed master keys.
+ * keys. Changes nothing. Throws `unavailable` if a master key is missing or its file cannot be used,
+ * or if another program deleted or changed a data key. The message contains the ids of the needed
+ * master keys.
  */
 export async function assertMasterKey(
   { dialect, reads }: Pick<Snapshot, 'dialect' | 'reads'>,
@@ -60,8 +64,17 @@ export async function assertMasterKey(
   const wrapped = keyring.load(keys);
   const needed = keys.length === 0 ? '' : `${encryptedWith(keys)} `;
   if (problem !== undefined) throw new ServiceError('unavailable', `${needed}${problem}`);
+  if (keys.length > 0 && !keys.some(({ purpose }) => purpose === 'secrets'))
+    throw new ServiceError('unavailable', NO_SECRETS_KEY);
   if (wrapped.length === 0) return;
-  const ids = keyring.masterKeys.map(({ id }) => id).join(', ');
+  const own = keyring.masterKeys.map(({ id }) => id);
+  const damaged = wrapped.find(({ wrappedBy }) => own.includes(wrappedBy));
+  if (damaged !== undefined)
+    throw new ServiceError(
+      'unavailable',
+      `Master key ${damaged.wrappedBy} does not unwrap data key ${damaged.number}, so another program changed it in the database. Restore a backup`,
+    );
+  const ids = own.join(', ');
   const found =
     source === undefined ? 'No master key is configured.' : `${capital(source)} contains ${ids}.`;
   throw new ServiceError('unavailable', `${encryptedWith(wrapped)} ${found} ${remedy}`);
