@@ -13,7 +13,7 @@ import {
 } from '../harness/delivery.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { IS_LONG } from '../harness/sizes.ts';
+import { IS_LONG, IS_TIMED } from '../harness/sizes.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 
 const TOKEN = 'takeover-token-0123456789-0123456789abcdef';
@@ -105,16 +105,18 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
         expect((await deliveries(one, key.id)).state).toBe('delivered');
         return performance.now() - began;
       };
-      expect(await timeOf('notified')).toBeLessThan(1000);
+      const notified = await timeOf('notified');
+      if (IS_TIMED) expect(notified).toBeLessThan(1000);
       proxy.behave('stall-marked');
       const polled = [];
       for (let round = 0; round < 3; round += 1) polled.push(await timeOf(`polled-${round}`));
-      expect(Math.max(...polled)).toBeLessThan(2000);
+      if (IS_TIMED) expect(Math.max(...polled)).toBeLessThan(2000);
       proxy.behave('cut-marked');
       proxy.behave('pass');
-      await expect
-        .poll(async () => timeOf(`again-${Math.random()}`), { interval: 500 })
-        .toBeLessThan(400);
+      if (IS_TIMED)
+        await expect
+          .poll(async () => timeOf(`again-${Math.random()}`), { interval: 500 })
+          .toBeLessThan(400);
     },
     60_000,
   );
