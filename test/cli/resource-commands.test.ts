@@ -285,14 +285,15 @@ describe('delete', () => {
       interrupt = stop;
       return () => void (released += 1);
     };
-    const ended = runWith({ onInterrupt }, 'tld', 'delete', 'i1', 'i2', 'i3');
-    await expect
-      .poll(async () => (await service.get('/v2/tlds?name=i1')).body.tlds.length as number, {
-        interval: 1,
-      })
-      .toBe(0);
-    interrupt();
-    const { status, out, err } = await ended;
+    let hasOutput = false;
+    const onOutput = () => {
+      if (!hasOutput) setImmediate(() => interrupt()); // the second request has begun then
+      hasOutput = true;
+    };
+    const { status, out, err } = await runWith(
+      { onInterrupt, onOutput },
+      ...words`tld delete i1 i2 i3`,
+    );
     const done = out.split('\n').length - 1;
     expect([status, err, released]).toEqual([130, `tsigil: Stopped: ${done} of 3 deleted\n`, 1]);
     expect(await names('tld', 'list', '--name', 'i*')).toEqual(['i1', 'i2', 'i3'].slice(done));

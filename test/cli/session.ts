@@ -17,6 +17,8 @@ export interface RunOptions {
   /** Whether standard error is a terminal of 80 columns, even if standard output is a pipe. */
   readonly errorTerminal?: boolean;
   readonly onInterrupt?: Terminal['onInterrupt'];
+  /** Called after each write to standard output. */
+  readonly onOutput?: () => void;
 }
 
 function refuse(): never {
@@ -49,6 +51,7 @@ export async function runInside(runOptions: RunOptions, ...argv: string[]): Prom
     columns,
     errorTerminal = false,
     onInterrupt = () => () => undefined,
+    onOutput = () => undefined,
   } = runOptions;
   const printed = { out: '', err: '' };
   const stream = (name: 'out' | 'err') => ({
@@ -59,7 +62,13 @@ export async function runInside(runOptions: RunOptions, ...argv: string[]): Prom
     environment: variables,
     now: Date.now,
     input: typeof input === 'string' ? Readable.from([input]) : input,
-    out: stream('out'),
+    out: {
+      ...stream('out'),
+      write(text) {
+        printed.out += text;
+        onOutput();
+      },
+    },
     err: { ...stream('err'), ...(errorTerminal ? { isTTY: true, columns: 80 } : {}) },
     onInterrupt,
   });

@@ -4,10 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runAgent } from '../../src/nameservers/agents/agent.ts';
-import { linkTo } from '../../src/nameservers/agents/service-link.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { startAgentRequests } from './agent-requests.ts';
+import { startAgent, startAgentRequests } from './agent-requests.ts';
 import { folderServer } from './folder-driver.ts';
 
 // These documents follow format 1 and are written by hand. Never adapt them to the code, because a
@@ -90,25 +88,11 @@ async function agentWith(...documents: readonly unknown[]) {
   const tokenFile = join(folder, 'token');
   writeFileSync(tokenFile, 'token');
   const server = folderServer(join(folder, 'server'));
-  const ended = new AbortController();
   const lines: string[] = [];
-  const note = (fields: object) => void lines.push(JSON.stringify(fields));
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const running = runAgent({
-    link: linkTo({ url, ca: undefined, tokenFile, agent: 'host-1' }),
-    agent: 'host-1',
-    nameServer: 'ns1',
-    driver: 'bind',
-    onDrift: 'repair',
-    createDriver: () => server.driver,
-    verify: server.verify,
-    signal: ended.signal,
-    random: () => 0.1,
-    log: { info: note, warn: note, error: note },
-  });
+  const stop = startAgent(url, tokenFile, server, 'host-1', (line) => lines.push(line));
   onTestFinished(async () => {
-    ended.abort();
-    await running;
+    await stop();
     http.closeAllConnections();
     http.close();
     rmSync(folder, { recursive: true, force: true });

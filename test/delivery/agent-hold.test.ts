@@ -1,9 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runAgent } from '../../src/nameservers/agents/agent.ts';
-import { linkTo } from '../../src/nameservers/agents/service-link.ts';
 import type { Client } from '../harness/client.ts';
 import {
   createKey,
@@ -14,34 +12,12 @@ import {
 } from '../harness/delivery.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, temporaryFolder, testDatabase } from '../harness/service.ts';
+import { startAgent } from './agent-requests.ts';
 import { backup } from './database.ts';
-import { folderServer, type FolderServer } from './folder-driver.ts';
+import { folderServer } from './folder-driver.ts';
 
 const TOKEN = 'agent-hold-0123456789-0123456789abcdef';
 const WAIT = { timeout: 15_000, interval: 50 };
-
-/** Runs the agent of the name server `ns1`. Returns a function that stops it. */
-function startAgent(url: string, tokenFile: string, server: FolderServer): () => Promise<void> {
-  const stopping = new AbortController();
-  const ignore = () => undefined;
-  const agent = `host-${randomUUID()}`;
-  const running = runAgent({
-    link: linkTo({ url, ca: undefined, tokenFile, agent }),
-    agent,
-    nameServer: 'ns1',
-    driver: 'bind',
-    onDrift: 'repair',
-    createDriver: () => server.driver,
-    verify: server.verify,
-    signal: stopping.signal,
-    random: () => 0.1,
-    log: { info: ignore, warn: ignore, error: ignore },
-  });
-  return () => {
-    stopping.abort();
-    return running;
-  };
-}
 
 /** Creates the name server `ns1` and the token of its agent. Returns the id. */
 async function createServer(service: Client, tokenFile: string): Promise<string> {

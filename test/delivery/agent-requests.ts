@@ -1,5 +1,8 @@
+import { runAgent } from '../../src/nameservers/agents/agent.ts';
+import { linkTo } from '../../src/nameservers/agents/service-link.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import type { FolderServer } from './folder-driver.ts';
 
 export const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
@@ -81,5 +84,36 @@ export function answerTo({ body }: ApiResponse): object {
     open: null,
     unknown_keys: null,
     duration_ms: 10,
+  };
+}
+
+/**
+ * Runs the agent of the name server `ns1`, whose token is in `tokenFile`. Returns a function that
+ * stops it. `log` receives each line of its log.
+ */
+export function startAgent(
+  url: string,
+  tokenFile: string,
+  server: FolderServer,
+  agent = 'host-1',
+  log: (line: string) => void = () => undefined,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const note = (fields: object) => log(JSON.stringify(fields));
+  const running = runAgent({
+    link: linkTo({ url, ca: undefined, tokenFile, agent }),
+    agent,
+    nameServer: 'ns1',
+    driver: 'bind',
+    onDrift: 'repair',
+    createDriver: () => server.driver,
+    verify: server.verify,
+    signal: stopping.signal,
+    random: () => 0.1,
+    log: { info: note, warn: note, error: note },
+  });
+  return () => {
+    stopping.abort();
+    return running;
   };
 }

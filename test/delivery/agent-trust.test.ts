@@ -2,12 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { runAgent } from '../../src/nameservers/agents/agent.ts';
-import { linkTo } from '../../src/nameservers/agents/service-link.ts';
 import { DriverError } from '../../src/nameservers/driver.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { startAgentRequests, type AgentRequests } from './agent-requests.ts';
+import { startAgent, startAgentRequests, type AgentRequests } from './agent-requests.ts';
 import { folderServer } from './folder-driver.ts';
 
 let requests: AgentRequests;
@@ -43,29 +41,11 @@ test('an agent sends no secret that its name server quotes, in any form', async 
   writeFileSync(join(folder, 'token'), token);
   const server = folderServer(join(folder, 'server'));
   server.fail(new DriverError('refused_by_server', `line 7:\r\nsecret ${quoted} is bad`));
-  const stopping = new AbortController();
   const lines: string[] = [];
-  const note = (fields: object) => void lines.push(JSON.stringify(fields));
-  const running = runAgent({
-    link: linkTo({
-      url: service.url,
-      ca: undefined,
-      tokenFile: join(folder, 'token'),
-      agent: 'host-1',
-    }),
-    agent: 'host-1',
-    nameServer: 'ns1',
-    driver: 'bind',
-    onDrift: 'repair',
-    createDriver: () => server.driver,
-    verify: server.verify,
-    signal: stopping.signal,
-    random: () => 0.1,
-    log: { info: note, warn: note, error: note },
-  });
+  const tokenFile = join(folder, 'token');
+  const stop = startAgent(service.url, tokenFile, server, 'host-1', (line) => lines.push(line));
   onTestFinished(async () => {
-    stopping.abort();
-    await running;
+    await stop();
     rmSync(folder, { recursive: true, force: true });
   });
   const kept = 'The message contained a secret, and was removed';

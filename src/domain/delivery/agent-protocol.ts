@@ -55,6 +55,8 @@ export const MAX_MESSAGE = 1000;
 
 const message = () => text({ min: 1, max: MAX_MESSAGE });
 
+const STAMP = /^[0-9a-f]*$/;
+
 /** The name of a key on a name server, as the name server writes it. */
 const keyName = () => text({ min: 0, max: 255 });
 
@@ -138,8 +140,8 @@ export const ANSWER = responseObject({
       text({
         min: 0,
         max: 64,
-        pattern: '^[0-9a-f]*$',
-        problemOf: (value) => (/^[0-9a-f]*$/.test(value) ? undefined : 'must be hexadecimal'),
+        pattern: STAMP.source,
+        problemOf: (value) => (STAMP.test(value) ? undefined : 'must be hexadecimal'),
       }),
     ),
     'The stamp of the name server. Null if it has none, or if the pass ended early.',

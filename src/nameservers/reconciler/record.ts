@@ -268,7 +268,7 @@ async function settle(
             ? ['held', holdReason(held, server.name)]
             : ['live', null];
   const isFailed = error !== null || state === 'blocked';
-  const keysLive = Math.max(0, plan.wanted - plan.withheld - result.problems.length - keysFailed);
+  const keysLive = Math.max(0, plan.wanted - plan.withheld - problems.size - keysFailed);
   const lagSeconds = await record(dependencies, pass, result, {
     state,
     error: shown,
