@@ -8,6 +8,7 @@ import {
   deliveries,
   delivering,
   inZone,
+  shownServer,
   startDeliveryServer,
   verdictOf,
   type CreatedKey,
@@ -114,5 +115,19 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     await server.start();
     for (const zone of ZONES)
       expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
+  });
+
+  test('a service that starts again reports no drift on a server that no one changed', async () => {
+    const options = { ...delivering(server), TSIGIL_DELIVERY_ON_DRIFT: 'report' };
+    for (let start = 0; start < 3; start += 1) {
+      await service.close();
+      service = await startTestService(options, { folder: service.folder });
+      const { verified_at: before } = await shownServer(service);
+      await expect
+        .poll(async () => (await shownServer(service)).verified_at, { timeout: 20_000 })
+        .not.toBe(before);
+      expect(await shownServer(service)).toMatchObject({ state: 'live', error: null });
+      expect(service.log.join('')).not.toContain('Another program changed');
+    }
   });
 });

@@ -110,6 +110,15 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectClosed();
     });
 
+    test('a driver of a new process finds no difference on a server with the state', async () => {
+      const { server, apply, state } = session();
+      const key = newKey({ rights });
+      await apply(key);
+      const restarted = definition.create(recipe.options(server), DRIVER_ID);
+      expect(await restarted.compare(state([key]), owned, later())).toEqual([]);
+      await apply();
+    });
+
     test('the server accepts a key for one zone in this zone only', async () => {
       const { apply, expectKey } = session();
       const [first, second] = [
