@@ -216,7 +216,7 @@ describe('deploy/prometheus-alerts.yml', () => {
     const rules = read('deploy/prometheus-alerts.yml');
     const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
     const explained = read('docs/monitoring.md').matchAll(
-      /^\| [^|]+ \| `(Tsigil\w+)` \| .{20,} \|$/gm,
+      /^\| `(Tsigil\w+)` \| [^|]+ \| .{20,} \|$/gm,
     );
     expect([...explained].map(([, name]) => name).sort()).toEqual(alerts.sort());
   });
