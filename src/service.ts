@@ -131,7 +131,6 @@ export async function startService(
       metrics: {
         count: ({ outcome }) => metrics.note('tsigil_audit_records_total', 1, { outcome }),
         repaired: () => metrics.note('tsigil_audit_repairs_total'),
-        dropped: (records) => metrics.note('tsigil_audit_dropped_records_total', records),
       },
       intervalMs: dependencies.auditIntervalMs,
     });

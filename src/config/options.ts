@@ -101,7 +101,7 @@ export const TABLE = {
       reload: 'yes',
       default: 'counted',
       meaning:
-        'How the audit trail records reads of secrets. `counted` writes one record per caller, key and minute. `each` writes one record per request before the response. If the service cannot write the record, it returns 503. `off` writes no records.',
+        'How the audit trail records reads of secrets. `counted` writes a record of the first read by each caller, key and minute, and one with the number of its further reads. `each` writes one record per request before the response. If the service cannot write the record, it returns 503. `off` writes no records.',
     }),
     retentionDays: option(integer(0, 36_500), {
       reload: 'yes',

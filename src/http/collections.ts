@@ -52,8 +52,9 @@ export function addCollection(
 ): void {
   const path = `/v2/${type.collection}`;
   const whole = createWriter(type);
-  const withoutSecrets = createWriter(type, secretFields(type));
-  const hasSecrets = secretFields(type).length > 0;
+  const secrets = secretFields(type);
+  const withoutSecrets = createWriter(type, secrets);
+  const hasSecrets = secrets.length > 0;
   const writerFor = (request: FastifyRequest) =>
     mayReveal(request.settings.dependencies.policy, signedIn(request), type) &&
     !(hasSecrets && isSet(request, HIDE_SECRETS))
@@ -176,10 +177,12 @@ export function addCollection(
       const resource = await updateResource(dependencies, type, context, id, body, expected);
       addWarnings(reply, context);
       reply.code(statusOf('update', 200)).type(JSON_TYPE);
-      if (updatedMembers !== undefined)
-        return writer.write({ ...resource, ...updatedMembers }, urlOf(request));
-      const text = writer.write(resource, urlOf(request));
-      reply.header('etag', tagOf(resource, writer, text));
+      const text = writer.write({ ...resource, ...updatedMembers }, urlOf(request));
+      if (updatedMembers === undefined) reply.header('etag', tagOf(resource, writer, text));
+      // A change whose response shows a secret that the caller did not send is also a read.
+      const sent = body as Partial<Resource>; // safe: `updateResource` has checked it
+      if (writer === whole && secrets.some((name) => sent[name] !== resource[name]))
+        await recordSecrets(request, 'get', [resource]);
       return text;
     },
     async delete(request, reply) {

@@ -26,7 +26,7 @@ export function secretReadsOf(type: ResourceType): RecordSecretReads {
     const { recording } = request.settings.dependencies;
     const [first] = resources;
     if (first === undefined) return undefined;
-    const isOne = operation === 'get';
+    const isOne = resources.length === 1;
     return recording.secretsRead({
       caller: signedIn(request),
       source: request.address,
@@ -36,20 +36,18 @@ export function secretReadsOf(type: ResourceType): RecordSecretReads {
       name: isOne ? String(first[nameField]) : undefined,
       count: resources.length,
       origin: () => changeContext(request),
-      detail: () => (isOne ? {} : listDetail(type, parametersOf(request), resources)),
+      detail: () => (operation === 'get' ? {} : listDetail(parametersOf(request), resources)),
     });
   };
 }
 
-/** Returns the details in the record of a list: the filters that the type defines, and the ids. */
+/** Returns the details in the record of a list: the parameters that selected it, and the ids. */
 function listDetail(
-  { filters }: ResourceType,
   parameters: readonly Parameter[],
   resources: readonly Resource[],
 ): Readonly<Record<string, unknown>> {
-  const given = parameters.filter(([name]) => Object.hasOwn(filters, name));
   return {
-    filter: Object.fromEntries(given.map(([name, value]) => [name, withoutTokens(value)])),
+    filter: Object.fromEntries(parameters.map(([name, value]) => [name, withoutTokens(value)])),
     ids: resources.slice(0, MAX_IDS).map(({ id }) => id),
   };
 }

@@ -8,11 +8,9 @@ import {
   type AuditBatch,
 } from '../../src/domain/audit/chain.ts';
 import type { StoredRecord } from '../../src/domain/audit/record.ts';
-import { createTally } from '../../src/domain/audit/tally.ts';
-import { runTrail } from '../../src/store/audit/running.ts';
 import { auditRecords, queryDatabase } from '../harness/audit.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { verification, withDatabase } from '../harness/trail.ts';
+import { verification } from '../harness/trail.ts';
 
 const INTERVAL = 20;
 
@@ -123,40 +121,11 @@ test.each([
     ]);
     const metrics = (await changed.get('/metrics')).text;
     expect(metrics).toMatch(/^tsigil_audit_repairs_total 1$/m);
-    expect(metrics).toMatch(/^tsigil_audit_dropped_records_total 0$/m);
     const problems = (await verification(changed)).flatMap((part) => part.problems);
     expect(problems).toMatchObject([{ batch: last }]); // for ever
     await changed.close();
   },
 );
-
-test('counts each dropped record once', async () => {
-  const folder = temporaryFolder();
-  await withDatabase(`sqlite:${folder}/other.db`, async (database) => {
-    const counted: number[] = [];
-    let dropped = 0;
-    const trail = runTrail({
-      database,
-      keyring: undefined,
-      now: () => '2026-11-22T10:00:00.000000',
-      holder: 'one',
-      tally: { ...createTally(), dropped: () => dropped },
-      retentionDays: () => 0,
-      checkpoint: () => undefined,
-      recorded: () => undefined,
-      failed: () => undefined,
-      repaired: () => undefined,
-      dropped: (records) => counted.push(records),
-      intervalMs: 5,
-    });
-    for (const total of [3, 7]) {
-      dropped = total;
-      await expect.poll(() => counted.reduce((sum, each) => sum + each, 0)).toBe(total);
-    }
-    await trail.close();
-    expect(counted).toEqual([3, 4]);
-  });
-});
 
 test('a MAC depends on every member of the batch', () => {
   const batch = {

@@ -1,67 +1,87 @@
 import type { AuditEntry } from './record.ts';
 
-/** Events combined in memory: one record for all events of a minute with the same key. */
+/**
+ * Events that share records: the first of a minute has a record of its own, and all further ones
+ * with the same key another, with their number.
+ */
 export interface Tally {
   /**
-   * Adds one event. `key` identifies the event's line. `coarseKey` omits the resource. If the
-   * minute already has the maximum number of lines, an event with a new key uses `coarseKey`.
-   * `create` returns the record of a new line, without counts.
+   * Adds an event of a caller. `key` identifies events with the same record; `create` returns that
+   * record, without counts. Returns false, and adds nothing, if the share of the caller or the
+   * memory of all callers has no room for another key. `weight` is the memory of a record, compared
+   * with a usual one. 0 is for keys of which each caller has only a few: they are always added.
    */
   count(
+    caller: string,
     key: string,
-    coarseKey: string,
     amounts: Readonly<Record<string, number>>,
-    create: (isCoarse: boolean) => AuditEntry,
-  ): void;
-  /** Returns the records of the minutes before `minute`; of every minute, if undefined. */
+    create: () => AuditEntry,
+    weight?: number,
+  ): boolean;
+  /**
+   * Returns the records to write: of the first events, and of the further events of the minutes
+   * before `minute`, or of every minute if undefined. Returns the same records until `written`.
+   */
   finished(minute: string | undefined): readonly AuditEntry[];
-  /** Forgets these records. Call this after the database has committed them. */
-  written(entries: readonly AuditEntry[]): void;
-  /** Returns how many records were dropped because writes to the database failed. */
-  dropped(): number;
+  /** Forgets the records that `finished` has returned, because the database has them. */
+  written(): void;
 }
 
-const MAX_LINES = 5000;
-
-const MAX_FINISHED = 20_000;
+/** The keys that one caller and all callers together may have per minute. */
+const SHARE = 5000;
+const TOTAL = 20_000;
 
 interface Line {
   readonly entry: AuditEntry;
   readonly amounts: Record<string, number>;
 }
 
-export function createTally(maxLines = MAX_LINES): Tally {
-  let current = new Map<string, Line>();
-  let finished: AuditEntry[] = [];
+export function createTally(share = SHARE, total = TOTAL): Tally {
+  const lines = new Map<string, Line | undefined>();
+  const shares = new Map<string, number>();
+  let used = 0;
+  let fresh: AuditEntry[] = [];
+  let unwritten: readonly AuditEntry[] = [];
   let minute = '';
-  let dropped = 0;
 
   return {
-    count(key, coarseKey, amounts, create) {
-      let line = current.get(key);
-      if (line === undefined) {
-        const isCoarse = current.size >= maxLines;
-        const place = isCoarse ? coarseKey : key;
-        line = current.get(place) ?? { entry: create(isCoarse), amounts: {} };
-        current.set(place, line);
+    count(caller, key, amounts, create, weight = 1) {
+      const place = `${caller}\n${key}`;
+      if (!lines.has(place)) {
+        const own = (shares.get(caller) ?? 0) + weight;
+        if (weight > 0 && (own > share || used + weight > total)) return false;
+        shares.set(caller, own);
+        used += weight;
+        lines.set(place, undefined);
+        fresh.push(withAmounts({ entry: create(), amounts }));
+        return true;
       }
+      let line = lines.get(place);
+      if (line === undefined) lines.set(place, (line = { entry: create(), amounts: {} }));
       for (const name in amounts)
         line.amounts[name] = (line.amounts[name] ?? 0) + (amounts[name] ?? 0);
+      return true;
     },
     finished(now) {
+      // While the database cannot be written, the minute goes on, so memory stays within the shares.
+      if (unwritten.length > 0) return unwritten;
       if (now !== minute) {
-        for (const { entry, amounts } of current.values())
-          finished.push({ ...entry, detail: { ...entry.detail, ...amounts } });
-        current = new Map();
+        for (const line of lines.values()) if (line !== undefined) fresh.push(withAmounts(line));
+        lines.clear();
+        shares.clear();
+        used = 0;
         minute = now ?? '';
-        dropped += finished.splice(0, Math.max(0, finished.length - MAX_FINISHED)).length;
       }
-      return [...finished];
+      unwritten = fresh;
+      fresh = [];
+      return unwritten;
     },
-    written(entries) {
-      const gone = new Set(entries);
-      finished = finished.filter((entry) => !gone.has(entry));
+    written() {
+      unwritten = [];
     },
-    dropped: () => dropped,
   };
+}
+
+function withAmounts({ entry, amounts }: Line): AuditEntry {
+  return { ...entry, detail: { ...entry.detail, ...amounts } };
 }

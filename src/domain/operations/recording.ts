@@ -12,15 +12,12 @@ export interface SecretRead {
   readonly source: string | undefined;
   readonly action: string;
   readonly type: ResourceType;
-  /** The id and the name of the resource. Undefined for a list. */
+  /** The id and the name of the resource. Undefined for a list of several. */
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly count: number;
   origin(): AuditOrigin;
-  /**
-   * Returns the details for a record of this request alone. A record that combines requests has no
-   * details.
-   */
+  /** Returns the details for a record of this request alone, or of the same lists. */
   detail?(): Readonly<Record<string, unknown>>;
 }
 
@@ -64,6 +61,9 @@ export interface RecordingDependencies {
 
 const FINGERPRINT_LENGTH = 12;
 
+/** The length of a usual record, to weigh the record of a list by its ids. */
+const USUAL_LENGTH = 400;
+
 export function createRecording({
   tally,
   clock,
@@ -72,6 +72,22 @@ export function createRecording({
   hmac,
   recorded,
 }: RecordingDependencies): Recording {
+  /**
+   * Counts a read that shares its record with others of the minute. Returns false if the caller has
+   * read so many different keys that this read needs a record of its own.
+   */
+  const isCounted = ({ caller, source, action, type, id, name, count, detail }: SecretRead) => {
+    const details = id === undefined ? (detail?.() ?? {}) : {};
+    const subject = id ?? JSON.stringify(details);
+    return tally.count(
+      caller.id,
+      `${action}\n${source}\n${subject}`,
+      { reads: 1, secrets: count },
+      () =>
+        auditEntry({ caller, source }, { at: clock(), action, type, id, name, detail: details }),
+      1 + subject.length / USUAL_LENGTH,
+    );
+  };
   return {
     fingerprint(secret) {
       const digest = hmac(`tsigil audit secret\n${secret}`);
@@ -80,49 +96,25 @@ export function createRecording({
     recorded,
     secretsRead(read) {
       const mode = secretReads();
-      if (mode === 'off') return undefined;
-      const { caller, source, action, type, id, name, count } = read;
-      if (mode === 'each')
-        return commit(
-          auditEntry(read.origin(), {
-            at: clock(),
-            action,
-            type,
-            id,
-            name,
-            detail: { secrets: count, ...read.detail?.() },
-          }),
-        );
-      const coarse = `${caller.id}\n${action}`;
-      tally.count(`${coarse}\n${source}\n${id}`, coarse, { reads: 1, secrets: count }, (isCoarse) =>
-        auditEntry(combined(read, isCoarse), {
-          at: clock(),
-          action,
-          type,
-          ...(isCoarse ? {} : { id, name }),
-        }),
-      );
-      return undefined;
+      if (mode === 'off' || (mode === 'counted' && isCounted(read))) return undefined;
+      const { action, type, id, name, count } = read;
+      const detail = { secrets: count, ...read.detail?.() };
+      return commit(auditEntry(read.origin(), { at: clock(), action, type, id, name, detail }));
     },
     refused(refusal) {
       const { caller, source, action, outcome, code } = refusal;
-      const coarse = `${caller.id}\n${action}\n${outcome}`;
       const [collection = ''] = action.split(':');
-      tally.count(`${coarse}\n${source}`, coarse, { requests: 1, [code]: 1 }, (isCoarse) =>
-        auditEntry(combined(refusal, isCoarse), {
+      const key = `${action}\n${outcome}`;
+      const amounts = { requests: 1, [code]: 1 };
+      const create = (origin: AuditOrigin) => () =>
+        auditEntry(origin, {
           at: clock(),
           action,
           outcome,
           ...(action.includes(':') ? { type: { collection } } : {}),
-        }),
-      );
+        });
+      if (!tally.count(caller.id, `${key}\n${source}`, amounts, create({ caller, source })))
+        tally.count(caller.id, key, amounts, create({ caller }), 0);
     },
   };
-}
-
-function combined(
-  { caller, source }: Pick<SecretRead, 'caller' | 'source'>,
-  isCoarse: boolean,
-): AuditOrigin {
-  return isCoarse ? { caller } : { caller, source };
 }

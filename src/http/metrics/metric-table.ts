@@ -51,9 +51,6 @@ export const COUNTED = {
   tsigil_audit_repairs_total: {
     help: 'Number of times that the service found that another program had deleted, changed or set back the head of the audit trail.',
   },
-  tsigil_audit_dropped_records_total: {
-    help: 'Audit records of secret reads and refused requests that were lost because the service could not write to the database.',
-  },
   tsigil_delivery_passes_total: {
     help: 'Delivery passes by name server and result.',
     labels: ['name_server', 'result'],

@@ -32,8 +32,6 @@ export interface AuditDependencies {
     count(entry: AuditEntry): void;
     /** Counts a repair of the head. */
     repaired(): void;
-    /** Counts records of combined events that could not be written. */
-    dropped(records: number): void;
   };
   readonly intervalMs?: number | undefined;
 }
@@ -63,13 +61,6 @@ export function openAudit({ settings, log, metrics, ...rest }: AuditDependencies
       log.error(
         { batch: number },
         'Another program deleted, changed or set back the head of the audit trail. The service continues after the last batch in the database. Compare the trail with earlier checkpoints: tsigil audit verify --checkpoints FILE',
-      );
-    },
-    dropped(records) {
-      metrics.dropped(records);
-      log.error(
-        { records },
-        'The audit trail lost records of secret reads and refused requests, because the database could not be written',
       );
     },
   });

@@ -37,8 +37,6 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
    * batch that was sealed next.
    */
   repaired(batch: ChainEnd): void;
-  /** Reports the number of dropped records of combined events. */
-  dropped(records: number): void;
   readonly intervalMs?: number | undefined;
 }
 
@@ -72,7 +70,6 @@ export function runTrail(dependencies: TrailDependencies): RunningTrail {
   let lastSealed = 0;
   let interval = 0;
   let closed = false;
-  let dropped = 0;
 
   const seal = async (): Promise<boolean> => {
     const sealed = await sealBatch(sealer, lastSealed);
@@ -86,14 +83,11 @@ export function runTrail(dependencies: TrailDependencies): RunningTrail {
 
   const writeTally = async (isEnd = false) => {
     const entries = tally.finished(isEnd ? undefined : minuteOf(now()));
-    if (tally.dropped() > dropped) {
-      dependencies.dropped(tally.dropped() - dropped);
-      dropped = tally.dropped();
-    }
     if (entries.length === 0) return;
     await database.write((sql) => insertRecords(sql, entries));
-    tally.written(entries);
+    tally.written();
     for (const entry of entries) recorded(entry);
+    if (isEnd) await writeTally(true);
   };
 
   const purge = async () => {
