@@ -62,6 +62,9 @@ export const certbot: KeyWriter = {
     ),
 };
 
+/** The prefixes of the variables of lego 5 (`--dns dnsupdate`) and of lego 4 (`--dns rfc2136`). */
+const LEGO_PREFIXES = ['DNSUPDATE', 'RFC2136'];
+
 /**
  * Environment variables of lego and of programs that use it. lego's algorithm names end in a dot.
  */
@@ -70,11 +73,16 @@ export const lego: KeyWriter = {
   extension: 'env',
   algorithms: WITHOUT_MD5,
   write: ({ name, algorithm, secret }) =>
-    environmentFile('Add RFC2136_NAMESERVER: the address and port of the name server.', {
-      RFC2136_TSIG_KEY: `${name}.`,
-      RFC2136_TSIG_ALGORITHM: `${algorithm}.`,
-      RFC2136_TSIG_SECRET: secret,
-    }),
+    environmentFile(
+      'lego 5 reads DNSUPDATE_*, and lego 4 RFC2136_*. Add DNSUPDATE_NAMESERVER or RFC2136_NAMESERVER: the address and port of the name server.',
+      Object.fromEntries(
+        LEGO_PREFIXES.flatMap((prefix) => [
+          [`${prefix}_TSIG_KEY`, `${name}.`],
+          [`${prefix}_TSIG_ALGORITHM`, `${algorithm}.`],
+          [`${prefix}_TSIG_SECRET`, secret],
+        ]),
+      ),
+    ),
 };
 
 /**

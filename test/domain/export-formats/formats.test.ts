@@ -38,7 +38,12 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'external-dns': `EXTERNAL_DNS_RFC2136_TSIG_KEYNAME=transfer.example\nEXTERNAL_DNS_RFC2136_TSIG_SECRET_ALG=hmac-sha256\nEXTERNAL_DNS_RFC2136_TSIG_SECRET=${K}\n`,
   'cert-manager': `kind: Secret\nmetadata:\n  name: "tsig-transfer-example"\ntype: Opaque\nstringData:\n  tsig-secret-key: "${K}"\n`,
   certbot: `dns_rfc2136_name = transfer.example.\ndns_rfc2136_secret = ${K}\ndns_rfc2136_algorithm = HMAC-SHA256\n`,
-  lego: `RFC2136_TSIG_KEY=transfer.example.\nRFC2136_TSIG_ALGORITHM=hmac-sha256.\nRFC2136_TSIG_SECRET=${K}\n`,
+  lego: ['DNSUPDATE', 'RFC2136']
+    .map(
+      (prefix) =>
+        `${prefix}_TSIG_KEY=transfer.example.\n${prefix}_TSIG_ALGORITHM=hmac-sha256.\n${prefix}_TSIG_SECRET=${K}\n`,
+    )
+    .join(''),
   caddy: `dns rfc2136 {\n\tkey_name "transfer.example."\n\tkey_alg "hmac-sha256"\n\tkey "${K}"\n`,
   'acme-sh': `key "transfer.example" {\n\talgorithm hmac-sha256;\n\tsecret "${K}";\n};\n`,
   octodns: `    key_name: "transfer.example."\n    key_secret: "${K}"\n    key_algorithm: "hmac-sha256"\n`,
@@ -67,7 +72,17 @@ const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
   },
   dnspython: (text) => only(readKeyring(text)),
   'external-dns': readVariables('KEYNAME', 'SECRET_ALG', 'SECRET'),
-  lego: readVariables('KEY', 'ALGORITHM', 'SECRET'),
+  lego(text) {
+    const lines = text.split('\n');
+    const read = (prefix: string) =>
+      readVariables(
+        'KEY',
+        'ALGORITHM',
+        'SECRET',
+      )(lines.filter((line) => line.startsWith(`${prefix}_`)).join('\n'));
+    expect(read('DNSUPDATE')).toEqual(read('RFC2136'));
+    return read('DNSUPDATE');
+  },
   terraform: readVariables('KEYNAME', 'KEYALGORITHM', 'KEYSECRET'),
   'cert-manager'(text) {
     const [document] = parseAllDocuments(text).map(
