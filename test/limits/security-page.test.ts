@@ -14,19 +14,21 @@ function effectOf({ bound, settings, cost }: Scenario): string {
   return `| ${bound} | ${keys} | ${cost} |`.replaceAll('|  |', '| |');
 }
 
-/** Returns the table of attacks as Markdown. An attack with the same effect on both is one row. */
+/** Returns the table of attacks as Markdown. Attacks with the same effect are one row. */
 function attackTable(scenarios: readonly Scenario[]): string[] {
   const named = new Map(scenarios.map((scenario) => [scenario.name, effectOf(scenario)]));
-  const rows = [...named].flatMap(([name, effect]) => {
+  const rows = new Map<string, string[]>();
+  for (const [name, effect] of named) {
     const sqlite = name.endsWith(ON_POSTGRES) ? name.slice(0, -ON_POSTGRES.length) : undefined;
-    if (sqlite !== undefined && named.get(sqlite) === effect) return [];
+    if (sqlite !== undefined && named.get(sqlite) === effect) continue;
     const isOnBoth = named.get(`${name}${ON_POSTGRES}`) === effect;
-    return [`| ${name}${isOnBoth ? ', on SQLite and PostgreSQL' : ''} ${effect}`];
-  });
+    const title = `${name}${isOnBoth ? ', on SQLite and PostgreSQL' : ''}`;
+    rows.set(effect, [...(rows.get(effect) ?? []), title]);
+  }
   return [
     '| Attack | What limits the attack | Settings | Maximum cost for other callers |',
     '| --- | --- | --- | --- |',
-    ...rows,
+    ...[...rows].map(([effect, titles]) => `| ${titles.join('; ')} ${effect}`),
   ];
 }
 
