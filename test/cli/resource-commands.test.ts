@@ -310,7 +310,7 @@ describe('errors', () => {
     [
       ['tld', 'create', '--name', 'many-1'],
       1,
-      /^tsigil: Duplicate Tld \(request req-.*\)\nA tld named 'many-1' already exists\. Run 'tsigil tld list' to list all tlds\.\n$/,
+      /^tsigil: Duplicate Tld: the name belongs to 'many-1' with the id .* \(request req-.*\)\nRun 'tsigil tld list' to list all tlds\.\n$/,
     ],
     [
       ['tld', 'set', 'many-1'],

@@ -115,7 +115,7 @@ describe('token create', () => {
     expect([status, out]).toEqual([1, '']);
     expect(err).toMatch(
       new RegExp(
-        `^tsigil: Duplicate Token \\(request req-[0-9a-f-]{36}\\)\nA token named '${name}' already exists\\. Run 'tsigil token list' to list all tokens\\.\n$`,
+        `^tsigil: Duplicate Token: the name belongs to '${name}' with the id [0-9a-f-]{36} \\(request req-[0-9a-f-]{36}\\)\nRun 'tsigil token list' to list all tokens\\.\n$`,
       ),
     );
   });

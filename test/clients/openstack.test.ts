@@ -124,7 +124,8 @@ describe.runIf(installed)(
       const cases: [string[], RegExp][] = [
         [['tld', 'show', 'nosuch'], /Name nosuch didn't resolve/],
         [['tld', 'delete', UNKNOWN_ID], /Could not find Tld/],
-        [['tld', 'create', '--name', 'taken'], /Duplicate Tld/],
+        [['tld', 'create', '--name', 'taken'], /Duplicate Tld: the name belongs to 'taken'/],
+        [['recordset', 'list', UNKNOWN_ID], /does not exist: Tsigil has no record sets/],
         [['tld', 'create', '--name', 'with space'], /Invalid Tld: 'name' must consist of labels/],
         [
           [...create, '--algorithm', 'hmac-none'],
@@ -134,10 +135,7 @@ describe.runIf(installed)(
           ['zone', 'create', 'a.untaken.', '--email', 'a@example.org'],
           /Invalid TLD: no TLD entry for 'untaken'/,
         ],
-        [
-          ['--os-token', 'a-token-that-is-not-valid', 'tld', 'list'],
-          /Forbidden|requires authentication/,
-        ],
+        [['--os-token', 'a-token-that-is-not-valid', 'tld', 'list'], /requires authentication/],
       ];
       const ended = await Promise.all(cases.map(([argv]) => one(...argv)));
       for (const [index, { status, out, err }] of ended.entries()) {

@@ -52,7 +52,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       const taken = await create(service, sample, 'taken');
       const response = await service.post(path, sample.body('taken'));
       expect(expectError(response, 409, `duplicate_${sample.noun}`)).toBe(
-        `Duplicate ${sample.title}`,
+        `Duplicate ${sample.title}: the name belongs to 'taken' with the id ${taken.id}`,
       );
       expect(itemsOf(await service.get(`${path}?name=taken`), sample)).toEqual([taken]);
     });
@@ -214,14 +214,14 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
 
     test('409 for the name of another resource, and nothing changes', async () => {
-      await create(service, sample, 'theirs');
+      const theirs = await create(service, sample, 'theirs');
       const resource = await create(service, sample, 'mine');
       const response = await service.patch(`${path}/${resource.id}`, {
         ...sample.change,
         name: 'theirs',
       });
       expect(expectError(response, 409, `duplicate_${sample.noun}`)).toBe(
-        `Duplicate ${sample.title}`,
+        `Duplicate ${sample.title}: the name belongs to 'theirs' with the id ${theirs.id}`,
       );
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });

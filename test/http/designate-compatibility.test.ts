@@ -102,6 +102,37 @@ describe('other resources with compatibility: designate', () => {
   });
 });
 
+test.each([
+  [`/v2/zones/${UNKNOWN_ID}/recordsets`, 'record sets'],
+  [`/v2/zones/${UNKNOWN_ID}/recordsets/${UNKNOWN_ID}`, 'record sets'],
+  ['/v2/recordsets', 'record sets'],
+  [`/v2/zones/${UNKNOWN_ID}/tasks/transfer_requests`, 'transfers of zones between projects'],
+  ['/v2/zones/tasks/transfer_requests', 'transfers of zones between projects'],
+  [`/v2/zones/tasks/transfer_accepts/${UNKNOWN_ID}`, 'transfers of zones between projects'],
+  ['/v2/zones/tasks/imports', 'imports of zones'],
+  [`/v2/zones/${UNKNOWN_ID}/tasks/export`, 'exports of zones'],
+  [`/v2/zones/tasks/exports/${UNKNOWN_ID}/export`, 'exports of zones'],
+  [`/v2/zones/${UNKNOWN_ID}/tasks/abandon`, "task 'abandon' for zones"],
+  [`/v2/zones/${UNKNOWN_ID}/tasks/xfr`, "task 'xfr' for zones"],
+  [`/v2/zones/${UNKNOWN_ID}/tasks/pool_move`, "task 'pool_move' for zones"],
+  [`/v2/zones/${UNKNOWN_ID}/shares/${UNKNOWN_ID}`, 'shared zones'],
+  ['/v2/blacklists?limit=1', 'denylists of zone names'],
+  ['/v2/reverse/floatingips/RegionOne:1', 'PTR records of floating IPs'],
+  ['/v2/quotas/red', 'quotas for single projects'],
+  ['/v2/service_statuses', 'service statuses'],
+])("404 with what the service lacks at Designate's path %s", async (path, what) => {
+  for (const method of ['GET', 'POST', 'PATCH', 'DELETE'])
+    expect(expectError(await service.call(method, path), 404, 'not_found')).toMatch(
+      new RegExp(`^This path does not exist: Tsigil has no ${what}(?:: |$)`),
+    );
+});
+
+test('404 without a reason for any other path, and 401 without a token', async () => {
+  const path = '/v2/constructor';
+  expect(expectError(await service.get(path), 404, 'not_found')).toBe('This path does not exist');
+  expectError(await service.with('wrong').get('/v2/recordsets'), 401, 'unauthorized');
+});
+
 test('200 for /openapi.json, with 202 and PENDING zones in the document', async () => {
   const api = await readDocument(service);
   for (const [path, method, action] of [

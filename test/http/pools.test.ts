@@ -142,7 +142,13 @@ describe('a pool', () => {
       sudo,
     );
     expect(zone.status, zone.text).toBe(201);
-    expectError(await service.delete(`/v2/pools/${id}`), 400, 'invalid_operation');
+    const refusal = 'The pool has zones and cannot be deleted. Delete the zones first';
+    const deletion = (headers?: Record<string, string>) =>
+      service.delete(`/v2/pools/${id}`, headers);
+    expect(expectError(await deletion(), 400, 'invalid_operation')).toBe(refusal);
+    expect(expectError(await deletion(sudo), 400, 'invalid_operation')).toBe(
+      `${refusal}: 'in-pool.example.'`,
+    );
     expect((await service.get(`/v2/pools/${id}`)).status).toBe(200);
     expect((await service.delete(`/v2/zones/${zone.body.id}`, sudo)).status).toBe(202);
     expect((await service.delete(`/v2/pools/${id}`)).status).toBe(204);
@@ -152,7 +158,7 @@ describe('a pool', () => {
     const [one, other] = [await createPool(), await createPool()];
     expect(
       expectError(await service.post('/v2/pools', { name: one.name }), 409, 'duplicate_pool'),
-    ).toBe('Duplicate Pool');
+    ).toBe(`Duplicate Pool: the name belongs to '${one.name}' with the id ${one.id}`);
     expectError(
       await service.patch(`/v2/pools/${other.id}`, { name: one.name }),
       409,

@@ -115,14 +115,14 @@ describe('creation', () => {
   });
 
   test('409 if the name is taken', async () => {
-    await make({ name: 'taken' });
+    const taken = await make({ name: 'taken' });
     expect(
       expectError(
         await service.post('/v2/tokens', body({ name: 'taken' })),
         409,
         'duplicate_token',
       ),
-    ).toBe('Duplicate Token');
+    ).toBe(`Duplicate Token: the name belongs to 'taken' with the id ${taken.id}`);
   });
 });
 

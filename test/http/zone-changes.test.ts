@@ -202,7 +202,9 @@ describe('a deletion', () => {
       'parent0.example.',
     ])
       await createZone(service, primary(name));
-    expectError(await service.delete(`/v2/zones/${parent.id}`), 400, 'zone_has_sub_zone');
+    expect(
+      expectError(await service.delete(`/v2/zones/${parent.id}`), 400, 'zone_has_sub_zone'),
+    ).toBe("The zone has subzones. Delete them first: 'a.b.PARENT.example.'");
     expect((await service.get(`/v2/zones/${parent.id}`)).body).toEqual(parent);
     expect((await service.delete(`/v2/zones/${child.id}`)).status).toBe(202);
     expect((await service.delete(`/v2/zones/${parent.id}`)).status).toBe(202);

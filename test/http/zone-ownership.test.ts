@@ -161,7 +161,11 @@ describe('zones above and below zones of another project', () => {
   test('409 for the same name in any case, even in another pool', async () => {
     const { body: pool } = await service.post('/v2/pools', { name: 'another' });
     for (const body of [primary('around.EXAMPLE.'), secondary('around.example.')])
-      expectError(await blue.post('/v2/zones', body), 409, 'duplicate_zone');
+      expect(expectError(await blue.post('/v2/zones', body), 409, 'duplicate_zone')).toBe(
+        'Duplicate Zone',
+      );
+    const all = await service.post('/v2/zones', primary('around.example.'), ALL);
+    expect(expectError(all, 409, 'duplicate_zone')).toContain(parent.id);
     const elsewhere = primary('around.example.', { pool_id: pool.id });
     expectError(
       await service.post('/v2/zones', elsewhere, { 'x-auth-sudo-project-id': 'blue' }),

@@ -166,10 +166,9 @@ describe('names', () => {
     '409 if the name is taken, for the spelling %s',
     async (name) => {
       const { id } = await createZone(service, primary('TAKEN.example.'));
-      expect(expectError(await post(primary(name)), 409, 'duplicate_zone')).toBe('Duplicate Zone');
-      expect(expectError(await post(secondary(name)), 409, 'duplicate_zone')).toBe(
-        'Duplicate Zone',
-      );
+      const message = `Duplicate Zone: the name belongs to 'TAKEN.example.' with the id ${id}`;
+      expect(expectError(await post(primary(name)), 409, 'duplicate_zone')).toBe(message);
+      expect(expectError(await post(secondary(name)), 409, 'duplicate_zone')).toBe(message);
       await service.delete(`/v2/zones/${id}`);
       expect((await post(primary(name))).status).toBe(201);
       await service.delete(

@@ -182,7 +182,7 @@ function listHint(type: ResourceType): string {
 
 /**
  * Runs requests about one resource. Adds a hint about the next command to a refusal. For a
- * duplicate, the hint contains the name in `body`, because the message of the API does not.
+ * duplicate, the hint contains the name in `body` if the message does not.
  */
 export async function withHints<T>(
   type: ResourceType,
@@ -195,7 +195,7 @@ export async function withHints<T>(
     if (!(error instanceof CommandError) || error.hint !== undefined) throw error;
     if (![404, 409].includes(error.status ?? 0)) throw error;
     const name = type.unique === undefined ? undefined : body[type.unique.field];
-    const isDuplicate = typeof name === 'string' && error.message.startsWith('Duplicate ');
+    const isDuplicate = typeof name === 'string' && /^Duplicate \w+(?: \(|$)/.test(error.message);
     const reason = isDuplicate ? `A ${type.noun} named '${name}' already exists. ` : '';
     const { exitCode, message, status } = error;
     throw new CommandError(exitCode, message, reason + listHint(type), error, status);

@@ -78,8 +78,15 @@ export interface RequestLimit {
 export interface Duplicate {
   readonly type: Named;
   /**
-   * A description of the other resource if it is not in the store, such as "entry 0 of the list has
-   * the same name".
+   * A description of the other resource, such as "entry 0 of the list has the same name". Absent if
+   * the caller cannot see the resource.
    */
   readonly place?: string;
+}
+
+/** A resource that cannot be deleted, because others need it. */
+export interface InUse {
+  readonly what: 'zones' | 'name servers';
+  /** Those that the caller can see. */
+  readonly names: readonly string[];
 }

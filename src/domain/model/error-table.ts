@@ -2,6 +2,7 @@ import {
   entry,
   EXAMPLE_ID,
   type Duplicate,
+  type InUse,
   type Invalid,
   type Named,
   type RequestLimit,
@@ -10,6 +11,16 @@ import { commonSortKeys, MAX_LIMIT } from './settings.ts';
 import { zoneNameMessage, type ZoneNameRefusal } from './zone-name-refusal.ts';
 
 const asItIs = (text: string) => text;
+
+/** The number of resources that a refusal names. */
+export const MAX_NAMED = 3;
+
+/** Returns the first names that stand in the way, as the end of a sentence. */
+function named(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMED).map((name) => `'${name}'`);
+  if (shown.length === 0) return '';
+  return `: ${shown.join(', ')}${names.length > MAX_NAMED ? ' and others' : ''}`;
+}
 
 /** Every error that the service returns, by code: its response, when it occurs, and its message. */
 export const ERRORS = {
@@ -41,11 +52,14 @@ export const ERRORS = {
   duplicate: entry({
     status: 409,
     type: 'duplicate_{noun}',
-    when: 'Another resource has this name or an equivalent name.',
+    when: 'Another resource has this name or an equivalent name. The message names it if the caller can see it.',
     message: ({ type, place }: Duplicate) =>
       `Duplicate ${type.title}${place === undefined ? '' : `: ${place}`}`,
     typeIn: ({ type }) => type,
-    example: (type) => ({ type }),
+    example: (type) => ({
+      type,
+      place: `the name belongs to 'example' with the id ${EXAMPLE_ID}`,
+    }),
   }),
   empty_request_body: entry({
     status: 400,
@@ -115,13 +129,14 @@ export const ERRORS = {
   invalid_operation: entry({
     status: 400,
     when: 'The resource is in use or is the default pool, or the service does not accept this kind of token.',
-    message: (reason: 'in use' | 'name servers' | 'default' | 'tokens') =>
+    message: (reason: 'default' | 'tokens' | InUse) =>
       reason === 'tokens'
         ? "The service does not accept its own tokens: 'auth.method' is 'keystone'. Use a Keystone token"
         : reason === 'default'
           ? 'The default pool cannot be deleted'
-          : `The pool has ${reason === 'in use' ? 'zones' : reason} and cannot be deleted. Delete the ${reason === 'in use' ? 'zones' : reason} first`,
-    example: ({ collection }) => (collection === 'tokens' ? 'tokens' : 'in use'),
+          : `The pool has ${reason.what} and cannot be deleted. Delete the ${reason.what} first${named(reason.names)}`,
+    example: ({ collection }): 'tokens' | InUse =>
+      collection === 'tokens' ? 'tokens' : { what: 'zones', names: ['example.com.'] },
   }),
   invalid_sort_dir: entry({
     status: 400,
@@ -212,8 +227,9 @@ export const ERRORS = {
   }),
   not_found: entry({
     status: 404,
-    when: 'The path does not exist.',
-    message: () => 'This path does not exist',
+    when: 'The path does not exist. For a path of Designate, the message names what Tsigil lacks.',
+    message: (lacking?: string) =>
+      `This path does not exist${lacking === undefined ? '' : `: Tsigil has no ${lacking}`}`,
   }),
   outside_limits: entry({
     status: 403,
@@ -298,7 +314,9 @@ export const ERRORS = {
   zone_has_sub_zone: entry({
     status: 400,
     when: 'Other zones exist below the zone.',
-    message: () => 'The zone has subzones. Delete them first.',
+    message: (names: readonly string[]) =>
+      `The zone has subzones. Delete them first${named(names)}`,
+    example: () => ['sub.example.com.'],
   }),
 };
 

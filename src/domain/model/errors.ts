@@ -4,7 +4,7 @@ import { firstOf } from '../text/first-of.ts';
 import { withoutTokens } from '../text/token-form.ts';
 
 export type { ErrorDetails, Named, Problem } from './error-entry.ts';
-export { ERRORS, type About, type ErrorCode } from './error-table.ts';
+export { ERRORS, MAX_NAMED, type About, type ErrorCode } from './error-table.ts';
 export type { ZoneNameRefusal } from './zone-name-refusal.ts';
 
 /** The code of an error, the values in its message, and its details. */

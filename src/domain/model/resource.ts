@@ -101,6 +101,11 @@ export interface Admission {
   randomBytes(size: number): Buffer;
   /** The time of the change, in the timestamp format of the API. */
   readonly now: string;
+  /**
+   * Returns the names of some resources that meet the conditions and that the caller can see, for a
+   * refusal that names them.
+   */
+  visibleNames(type: ResourceType, conditions: readonly Condition[]): Promise<readonly string[]>;
 }
 
 /** The part of an admission that decides what a change depends on. */

@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';
-import { ServiceError } from '../model/errors.ts';
+import { MAX_NAMED, ServiceError } from '../model/errors.ts';
 import { isWithinLimits } from '../resources/limits.ts';
 import { may, rolesOf, type Policy } from '../resources/policy.ts';
 import { zone } from '../resources/zone.ts';
@@ -21,6 +21,7 @@ import type {
   ResourceType,
 } from '../model/resource.ts';
 import { createChangeLog, hideSecret, type AuditOrigin, type ChangeLog } from './audit-entry.ts';
+import { listConditions } from './visibility.ts';
 import { rulesOf } from '../rules/rules.ts';
 import { requestedPool } from '../rules/zone-rules.ts';
 import type { Settings } from '../model/settings.ts';
@@ -258,6 +259,16 @@ export async function admitChange<F extends Fields>(
     now,
     may: (right) => may(policy, caller, right),
     roles: () => rolesOf(policy),
+    async visibleNames(of, conditions) {
+      if (!may(policy, caller, `${of.collection}:list`)) return [];
+      const found = await reader.list(of, {
+        limit: MAX_NAMED + 1,
+        sortField: 'created_at',
+        descending: false,
+        conditions: listConditions(of, caller, conditions),
+      });
+      return found.map(({ name }) => String(name));
+    },
   };
   return rule.admit(change, reader, admission);
 }

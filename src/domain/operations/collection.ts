@@ -1,14 +1,20 @@
 import { readChanges, readCreation } from './body.ts';
 import type { Caller } from '../model/caller.ts';
 import { admitChange, change, type ChangeContext, type Dependencies } from './change.ts';
-import { ServiceError } from '../model/errors.ts';
+import { MAX_NAMED, ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { isLive, showLive } from './live-status.ts';
-import { requireRight, type Policy } from '../resources/policy.ts';
+import { may, requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Reader, Store } from '../model/ports.ts';
-import { type PageQuery, type ComputedCondition, keyed } from '../model/query.ts';
-import { newMembers, revisionOf, type Resource, type ResourceType } from '../model/resource.ts';
+import { type PageQuery, type ComputedCondition, keyed, uniqueFormOf } from '../model/query.ts';
+import {
+  newMembers,
+  revisionOf,
+  type Given,
+  type Resource,
+  type ResourceType,
+} from '../model/resource.ts';
 import { findReferences, readReferenceFilters, type ReferenceDependencies } from './references.ts';
 import { existing, isVisible, listConditions } from './visibility.ts';
 import { looksLikeToken } from '../text/token-form.ts';
@@ -33,13 +39,41 @@ export async function createResource(
   );
   const given = readCreation(type, body, dependencies.settings, references);
   const id = dependencies.newId();
-  return change(dependencies, context, async (changes) => {
-    const draft = { ...given, ...newMembers(type, id, changes.now()) };
-    const { resource, shownOnce } = await changes.create(type, keyed(type, draft));
-    const created = shownOnce === undefined ? resource : { ...resource, ...shownOnce };
-    beforeCommit(created);
-    return created;
-  });
+  try {
+    return await change(dependencies, context, async (changes) => {
+      const draft = { ...given, ...newMembers(type, id, changes.now()) };
+      const { resource, shownOnce } = await changes.create(type, keyed(type, draft));
+      const created = shownOnce === undefined ? resource : { ...resource, ...shownOnce };
+      beforeCommit(created);
+      return created;
+    });
+  } catch (error) {
+    throw await namingDuplicate(dependencies, type, context.caller, given, error);
+  }
+}
+
+/**
+ * Returns `error`. If it is `duplicate`, and the caller can see the resource that has the name of
+ * `given`, the error names this resource.
+ */
+async function namingDuplicate(
+  { store, policy }: Dependencies,
+  type: ResourceType,
+  caller: Caller,
+  given: Readonly<Record<string, unknown>>,
+  error: unknown,
+): Promise<unknown> {
+  const { unique } = type;
+  if (!(error instanceof ServiceError && error.code === 'duplicate')) return error;
+  if (unique === undefined || given[unique.field] === undefined) return error;
+  if (!may(policy, caller, `${type.collection}:get`)) return error;
+  const owners: string[] = [];
+  for (const other of await store.find(type, unique.field, [uniqueFormOf(type, given)]))
+    if (await isVisible(store, type, caller, other))
+      owners.push(`'${String(other[unique.field])}' with the id ${other.id}`);
+  if (owners.length === 0) return error;
+  const place = `the name belongs to ${owners.slice(0, MAX_NAMED).join(' and ')}`;
+  return new ServiceError('duplicate', { type, place }, error.details);
 }
 
 /** The caller's options for a list, in addition to its page. */
@@ -142,18 +176,23 @@ export async function updateResource(
   body: unknown,
   expected?: readonly string[],
 ): Promise<Resource> {
-  return change(dependencies, context, async (changes) => {
-    const found = await changes.getToChange(type, id);
-    const current = await existing(changes, type, context.caller, found);
-    assertRevision(current, expected);
-    const references = await findReferences(
-      referenceDependencies(dependencies, context.caller, changes),
-      type,
-      body,
-    );
-    const given = readChanges(type, body, dependencies.settings, current, references);
-    return changes.update(type, current, given);
-  });
+  let given: Given = {};
+  try {
+    return await change(dependencies, context, async (changes) => {
+      const found = await changes.getToChange(type, id);
+      const current = await existing(changes, type, context.caller, found);
+      assertRevision(current, expected);
+      const references = await findReferences(
+        referenceDependencies(dependencies, context.caller, changes),
+        type,
+        body,
+      );
+      given = readChanges(type, body, dependencies.settings, current, references);
+      return changes.update(type, current, given);
+    });
+  } catch (error) {
+    throw await namingDuplicate(dependencies, type, context.caller, given, error);
+  }
 }
 
 function assertRevision(resource: Resource, expected: readonly string[] | undefined): void {

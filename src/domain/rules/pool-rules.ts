@@ -1,6 +1,7 @@
 import { ServiceError } from '../model/errors.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import type { Lock, Reader } from '../model/ports.ts';
+import type { Condition } from '../model/query.ts';
 import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { zone } from '../resources/zone.ts';
@@ -19,28 +20,40 @@ export function poolLocks({ operation, resource }: Change<PoolFields>): readonly
 export async function admitPool(
   change: Change<PoolFields>,
   transaction: Reader,
-  { caller }: Admission,
+  admission: Admission,
 ): Promise<Admitted<PoolFields>> {
   switch (change.operation) {
     case 'create':
       return {
         resource: {
           ...change.resource,
-          project_id: change.resource.project_id ?? caller.projectId,
+          project_id: change.resource.project_id ?? admission.caller.projectId,
         },
       };
     case 'update':
       return change;
     case 'delete':
-      await assertUnused(change.resource.id, transaction);
+      await assertUnused(change.resource.id, transaction, admission);
       return change;
   }
 }
 
-async function assertUnused(id: string, transaction: Reader): Promise<void> {
+const USERS = [
+  [zone, 'zones'],
+  [nameServer, 'name servers'],
+] as const;
+
+async function assertUnused(
+  id: string,
+  transaction: Reader,
+  { visibleNames }: Admission,
+): Promise<void> {
   if (id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'default');
-  if (await transaction.exists(zone, [{ field: 'pool_id', test: '=', value: id }]))
-    throw new ServiceError('invalid_operation', 'in use');
-  if (await transaction.exists(nameServer, [{ field: 'pool_id', test: '=', value: id }]))
-    throw new ServiceError('invalid_operation', 'name servers');
+  const inPool: Condition[] = [{ field: 'pool_id', test: '=', value: id }];
+  for (const [type, what] of USERS)
+    if (await transaction.exists(type, inPool))
+      throw new ServiceError('invalid_operation', {
+        what,
+        names: await visibleNames(type, inPool),
+      });
 }

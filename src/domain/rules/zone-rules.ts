@@ -73,7 +73,7 @@ export async function admitZone(
         },
       };
     case 'delete':
-      await assertNoSubzones(change, transaction);
+      await assertNoSubzones(change, transaction, admission);
       return { resource: { ...change.resource, ...DELETED } };
   }
 }
@@ -188,11 +188,12 @@ function nextSerial(
 async function assertNoSubzones(
   { resource, uniqueForm }: Keyed<Zone>,
   transaction: Reader,
+  { visibleNames }: Admission,
 ): Promise<void> {
   const samePool: Condition = { field: 'pool_id', test: '=', value: resource.pool_id ?? '' };
-  if (await transaction.exists(zone, [...below(uniqueForm), samePool])) {
-    throw new ServiceError('zone_has_sub_zone');
-  }
+  const subzones = [...below(uniqueForm), samePool];
+  if (await transaction.exists(zone, subzones))
+    throw new ServiceError('zone_has_sub_zone', await visibleNames(zone, subzones));
 }
 
 function unixSeconds(now: string): number {

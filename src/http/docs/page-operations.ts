@@ -17,7 +17,6 @@ import {
   type PathItem,
   type ResponseObject,
 } from '../openapi/document.ts';
-import { schemaReference } from '../openapi/schemas.ts';
 
 /** One operation of the document with its path and method. */
 export interface PlacedOperation {
@@ -185,17 +184,14 @@ export function errorRows(response: ResponseObject): Part[][] {
     response.content?.['application/json']?.examples ?? {},
   ) as Example<ErrorBody>[];
   return examples.map(({ summary, value }) => [
-    markup`<code>${value.code ?? value.error?.code}</code>`,
-    value.type === undefined
-      ? describeSchema(schemaReference('AuthenticationError'))
-      : markup`<code>${value.type}</code>`,
+    markup`<code>${value.code}</code>`,
+    markup`<code>${value.type}</code>`,
     inline(summary),
   ]);
 }
 
-/** The body in an example of an error. A body without `code` has `error`. */
+/** The body in an example of an error. */
 interface ErrorBody {
-  readonly code?: number;
-  readonly type?: string;
-  readonly error?: { readonly code: number };
+  readonly code: number;
+  readonly type: string;
 }

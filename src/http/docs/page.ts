@@ -215,7 +215,7 @@ function errors(document: ApiDocument): Part {
     values.find((value) => 'error' in value),
   ];
   return [
-    markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}. If the token is missing or unknown, the body is an ${describeSchema(schemaReference('AuthenticationError'))}.</p>\n`,
+    markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}.</p>\n`,
     shown.map(
       (value) =>
         markup`<pre class="reply"><code>${JSON.stringify(value, undefined, 2)}</code></pre>\n`,

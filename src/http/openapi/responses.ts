@@ -2,7 +2,6 @@ import { STATUS_CODES } from 'node:http';
 import {
   ERRORS,
   exampleError,
-  typeOf,
   type ErrorCode,
   type ServiceError,
 } from '../../domain/model/errors.ts';
@@ -257,27 +256,16 @@ function describe(
   const examples = new Map<string, Example>();
   for (const { code, body } of responses) {
     // If missing rights return 403, `access_denied` also has the type `forbidden`.
-    const type = body.type ?? typeOf(code);
-    const same = examples.get(type);
-    examples.set(type, {
+    const same = examples.get(body.type);
+    examples.set(body.type, {
       summary: [same?.summary ?? [], ERRORS[code].when].flat().join(' '),
       value: same?.value ?? body,
     });
   }
-  const schemas = [
-    ...new Set(
-      responses.map(({ body }) => (body.type === undefined ? 'AuthenticationError' : 'Error')),
-    ),
-  ].map((name) =>
-    name === 'Error'
-      ? errorSchema(responses.flatMap(({ body }) => (body.type === undefined ? [] : [body])))
-      : schemaReference(name),
-  );
-  const [schema = {}] = schemas;
   return {
     description: responses.map(({ code }) => ERRORS[code].when).join('\n\n'),
     ...(codes.every(isWithoutId) ? {} : { headers: headers(settings, ...sent) }),
-    content: json(schemas.length > 1 ? { oneOf: schemas } : schema, Object.fromEntries(examples)),
+    content: json(errorSchema(responses.map(({ body }) => body)), Object.fromEntries(examples)),
   };
 }
 
@@ -287,8 +275,8 @@ function errorSchema(bodies: readonly ErrorBody[]): JsonSchema {
 }
 
 interface ErrorBody {
-  readonly code?: number;
-  readonly type?: string;
+  readonly code: number;
+  readonly type: string;
 }
 
 /** Returns the error response that the service sends for `code`. */

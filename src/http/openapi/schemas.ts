@@ -257,7 +257,7 @@ function page(type: ResourceType): JsonSchema {
 
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: object(
-    'The body of every error response, except for a missing or unknown token.',
+    'The body of every error response.',
     {
       code: { type: 'integer', description: 'The status of the response.', examples: [409] },
       type: {
@@ -292,21 +292,19 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
           }),
         },
       }),
+      error: object(
+        "Present only if the token is missing or unknown: the error in the format of OpenStack's identity service, for its clients.",
+        {
+          code: { type: 'integer', const: 401, description: 'The status of the response.' },
+          title: {
+            type: 'string',
+            description: 'The reason phrase of the HTTP status.',
+            examples: ['Unauthorized'],
+          },
+          message: { type: 'string', description: 'The description of the error, for people.' },
+        },
+      ),
     },
     ['code', 'type', 'message'],
-  ),
-  AuthenticationError: object(
-    "The error response for a missing or unknown token, in the format of OpenStack's identity service.",
-    {
-      error: object('The refusal.', {
-        code: { type: 'integer', const: 401, description: 'The status of the response.' },
-        title: {
-          type: 'string',
-          description: 'The reason phrase of the HTTP status.',
-          examples: ['Unauthorized'],
-        },
-        message: { type: 'string', description: 'The description of the error, for people.' },
-      }),
-    },
   ),
 };

@@ -50,12 +50,6 @@ export function errorResponse(
     headers['www-authenticate'] = settings.challenges
       .map((challenge) => challenge[kind])
       .join(', ');
-  if (error.code === 'unauthenticated')
-    return {
-      status,
-      headers,
-      body: JSON.stringify({ error: { code: 401, title: 'Unauthorized', message: error.message } }),
-    };
   const errors = problems?.map(({ path, message, validator }) => ({ path, message, validator }));
   const body = {
     code: status,
@@ -63,6 +57,10 @@ export function errorResponse(
     message: error.message,
     request_id: requestId,
     ...(errors === undefined ? {} : { errors: { errors } }),
+    // Keystone's form in addition: keystoneauth reads the message of `error`, and no other one.
+    ...(error.code === 'unauthenticated'
+      ? { error: { code: status, title: 'Unauthorized', message: error.message } }
+      : {}),
   };
   return { status, headers, body: JSON.stringify(body) };
 }

@@ -8,6 +8,7 @@ import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
 import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
 import { allowOrigin } from './cors.ts';
 import { applyContext } from './context.ts';
+import { lackingAt } from './designate-paths.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
@@ -246,7 +247,7 @@ function admit(
   }
   const { url, config } = request.route;
   const { allow, refused, right } = config;
-  if (url === undefined) throw new ServiceError('not_found');
+  if (url === undefined) throw new ServiceError('not_found', lackingAt(request.url));
   if (refused === true) {
     reply.header('allow', allow ?? '');
     throw new ServiceError('method_not_allowed', { method: request.method, allow: allow ?? '' });
