@@ -146,7 +146,7 @@ export async function startService(
       ...openDelivery(database, store, clock),
       nameServers: config.nameServers ?? [],
     });
-    addNameServerGauges(metrics, store, delivery.status);
+    const beginDeliveryCounters = addNameServerGauges(metrics, store, delivery.status);
     closers.push(() => delivery.close(config.stopGraceSeconds * 1000));
     const revokedTokens = new Set<string>();
     const lasting: LastingDependencies = {
@@ -235,6 +235,7 @@ export async function startService(
     }
     logSecrets(process.stdout.isTTY ? { ...log, info: () => undefined } : log, secrets, report);
     await delivery.start(settings.dependencies);
+    await beginDeliveryCounters();
     const link = await kind.linkTo(location);
     if (link !== undefined && !link.encrypted && !isLoopback(link.host)) {
       log.warn(

@@ -12,6 +12,7 @@ import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
+import { stateOfFiles } from './configuration-files.ts';
 import {
   DriverError,
   DuplicateKeyError,
@@ -61,6 +62,9 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
   /** The content that was read or written last, and its keys. Reading 10,000 keys takes 100 ms. */
   let last: { readonly content: string; readonly keys: ReadonlyMap<string, Key> } | undefined;
+
+  /** The main configuration file of the server. */
+  let main: string | undefined;
 
   /** The names that the server refused, because its configuration has other keys with them. */
   let refused: ReadonlySet<string> = new Set();
@@ -277,6 +281,12 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
     async stamp() {
       return stampForm.pattern.exec((await file.read()) ?? '')?.[1];
+    },
+
+    async configuration() {
+      const signal = AbortSignal.timeout(INSPECT_MS);
+      main ??= await server.configurationFile(signal).catch(() => undefined);
+      return main === undefined ? undefined : stateOfFiles(main, options.file);
     },
 
     async check(signal) {

@@ -42,6 +42,8 @@ export interface FileServer {
    * loaded them or not. Needed with `duplicates`.
    */
   configured?(signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Returns the main configuration file, or undefined if the server does not show it. */
+  configurationFile(signal: AbortSignal): Promise<string | undefined>;
   /** Checks further requirements. Throws only `signal.reason`. */
   check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }

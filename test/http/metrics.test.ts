@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { addDatabaseGauges, createMetrics } from '../../src/http/metrics/metrics.ts';
+import { DEFAULT_POOL } from '../harness/delivery.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;
@@ -32,6 +33,24 @@ test('200 with counts that the service caches for 15 s', async () => {
 test('200 from /readyz for concurrent requests', async () => {
   const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/readyz')));
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+test('200 with counters of 0 for a name server that had no pass yet', async () => {
+  const first = await startTestService();
+  await first.post('/v2/nameservers', {
+    ...{ name: 'ns-new', pool_id: DEFAULT_POOL, driver: 'bind', address: '192.0.2.53' },
+    delivery: 'agent',
+  });
+  await first.close();
+  const restarted = await startTestService({}, { folder: first.folder });
+  const { text } = await restarted.get('/metrics');
+  for (const series of [
+    'tsigil_delivery_passes_total{name_server="ns-new",result="changed"}',
+    'tsigil_delivery_failures_total{name_server="ns-new",code="unreachable"}',
+    'tsigil_delivery_drift_total{name_server="ns-new"}',
+    'tsigil_delivery_seconds_count{name_server="ns-new"}',
+  ])
+    expect(text.split('\n')).toContain(`${series} 0`);
 });
 
 describe('gauges of the database', () => {

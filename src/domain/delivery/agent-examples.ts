@@ -38,6 +38,7 @@ export const JOB_EXAMPLE: Job = {
   refused: [],
   taken: [],
   is_slow: false,
+  is_refused: false,
   changes: 1,
 };
 

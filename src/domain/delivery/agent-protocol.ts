@@ -10,7 +10,7 @@ import {
   type Kind,
   type ValueOf,
 } from '../model/field.ts';
-import { described, object, responseObject } from '../model/object.ts';
+import { described, object, responseObject, withDefault } from '../model/object.ts';
 import { RIGHTS } from '../brands/brand.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
@@ -123,6 +123,13 @@ export const JOB = responseObject({
   ),
   taken: described(items(PROBLEM), 'The keys that the driver left out in the last pass.'),
   is_slow: described(boolean(), 'Whether to verify at most 20 keys per second.'),
+  is_refused: withDefault(
+    described(
+      boolean(),
+      'Whether the name server refused its configuration in the last pass. The agent then tries again once the configuration or the keys have changed, and from time to time.',
+    ),
+    false,
+  ),
   changes: described(integer(0), 'The number of changes that the state includes.'),
 });
 

@@ -75,6 +75,16 @@ export const COUNTED = {
   },
 } as const satisfies Record<string, CountedMetric>;
 
+/** The results of delivery passes. */
+export const PASS_RESULTS = ['unchanged', 'changed', 'drifted', 'failed', 'lost'] as const;
+
+/** The usual reasons of failed delivery passes. */
+export const FAILURE_CODES = [
+  ...['unreachable', 'timeout', 'not_permitted', 'not_writable', 'foreign_file', 'clock_skew'],
+  ...['refused_by_server', 'not_included', 'not_verified', 'open', 'drift'],
+  ...['held', 'blocked_removal'],
+] as const;
+
 export interface CountedMetric {
   readonly help: string;
   readonly labels?: readonly string[];

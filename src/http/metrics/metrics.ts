@@ -15,8 +15,10 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import { cachedFlight } from '../../domain/scheduling/single-flight.ts';
 import {
   COUNTED,
+  FAILURE_CODES,
   LIVE,
   NAME_SERVER_GAUGES,
+  PASS_RESULTS,
   type CountedMetric,
   type DatabaseGauge,
 } from './metric-table.ts';
@@ -39,6 +41,8 @@ export interface Metrics {
    * a request, which would make a series for each.
    */
   note<N extends keyof Counted>(name: N, value?: number, labels?: Labels<N>): void;
+  /** Shows a counter or a histogram without observations, so that its first increase is visible. */
+  begin<N extends keyof Counted>(name: N, labels: Labels<N>): void;
   live(name: keyof typeof LIVE, read: () => number | Promise<number>): void;
 }
 
@@ -65,20 +69,28 @@ export function createMetrics(version: string): Metrics {
     registers,
   } as const;
   new Gauge({ ...build, aggregator: 'max' }).set({ version }, 1);
-  const counted = new Map<string, (labels: Record<string, string | number>, value: number) => void>(
+  const counted = new Map<
+    string,
+    (labels: Record<string, string | number>, value: number | undefined) => void
+  >(
     Object.entries<CountedMetric>(COUNTED).map(([name, { help, labels = [], buckets }]) => {
       const details = { name, help, labelNames: labels, registers };
       if (buckets === undefined) {
         const counter = new Counter(details);
-        return [name, (given, value) => counter.inc(given, value)];
+        return [name, (given, value = 0) => counter.inc(given, value)];
       }
       const histogram = new Histogram({ ...details, buckets: [...buckets] });
-      return [name, (given, value) => histogram.observe(given, value)];
+      return [
+        name,
+        (given, value) =>
+          value === undefined ? histogram.zero(given) : histogram.observe(given, value),
+      ];
     }),
   );
   return {
     registry,
     note: (name, value = 1, labels) => counted.get(name)?.(labels ?? {}, value),
+    begin: (name, labels) => counted.get(name)?.(labels ?? {}, undefined),
     live(name, read) {
       new Gauge({
         name,
@@ -128,18 +140,30 @@ export function addDatabaseGauges<T>(
     });
 }
 
+/**
+ * Adds the gauges of name servers. Returns a function that begins the counters of all name servers;
+ * later scrapes begin those of new name servers.
+ */
 export function addNameServerGauges(
   metrics: Metrics,
   store: Store,
   status: Pick<DeliveryStatus, 'statuses'>,
-): void {
+): () => Promise<void> {
+  const begun = new Set<string>();
   const query = { limit: MAX_LIMIT, sortField: 'created_at', descending: false, conditions: [] };
   const readServers = async () => {
     const servers = await store.list(nameServer, query);
     const statuses = await status.statuses(servers.map(({ id }) => id));
+    for (const { name } of servers) {
+      if (!begun.has(name)) beginPassMetrics(metrics, name);
+      begun.add(name);
+    }
     return servers.map((server) => withStatus(server, statuses.get(server.id)));
   };
   addDatabaseGauges(metrics, readServers, NAME_SERVER_GAUGES);
+  return async () => {
+    await readServers();
+  };
 }
 
 interface ObservedPass {
@@ -148,6 +172,15 @@ interface ObservedPass {
   readonly error: { readonly code: string } | null;
   readonly foundDrift: boolean;
   readonly lagSeconds: number | undefined;
+}
+
+function beginPassMetrics({ begin }: Metrics, name: string): void {
+  const server = { name_server: name };
+  for (const result of PASS_RESULTS) begin('tsigil_delivery_passes_total', { ...server, result });
+  for (const code of FAILURE_CODES) begin('tsigil_delivery_failures_total', { ...server, code });
+  begin('tsigil_delivery_drift_total', server);
+  begin('tsigil_delivery_seconds', server);
+  begin('tsigil_delivery_pass_duration_seconds', server);
 }
 
 /** The maximum number of reasons per name server. Agents can report any text as a reason. */

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { bind as brand } from '../../domain/brands/bind.ts';
 import { canonicalKey, keyProblems, type Key } from '../../domain/key-formats/key.ts';
@@ -13,6 +11,7 @@ import { defineDriver, DriverError, DuplicateKeyError } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import type { FileServer } from '../file-server.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
+import { MAX_REASON, outputOf } from '../programs.ts';
 import { listsIn, MARKER, render, ZONE_LISTS } from './bind-file.ts';
 import { rndc } from './rndc.ts';
 
@@ -24,8 +23,6 @@ const SESSION_KEY = 'local-ddns';
 
 /** What named reports if a key has the name of the session key. `named-checkconf` accepts it. */
 const EXISTS = 'already exists';
-
-const MAX_REASON = 300;
 
 const options = object({
   ...FILE_MEMBERS,
@@ -62,8 +59,14 @@ export const bind = defineDriver({
         const key = await readControlKey(given.controlKeyFile, given.controlKey);
         return rndc(endpoint, key, command, Date.now, signal);
       });
+    /** Returns the configuration file of the running server. */
+    const mainFile = async (signal: AbortSignal): Promise<string | undefined> => {
+      const { text } = await run('status', signal);
+      return /^configuration file: (.+)$/m.exec(text)?.[1];
+    };
     const server: FileServer = {
       brand,
+      configurationFile: mainFile,
       zoneRights: ZONE_LISTS[given.zoneLists],
       keyStart: 'key "',
       readKeys: (content) => readBindKeys(content.replace(MARKER.pattern, '')),
@@ -110,8 +113,7 @@ export const bind = defineDriver({
       signal: AbortSignal,
       ...flags: readonly string[]
     ): Promise<string> => {
-      const { text } = await run('status', signal);
-      const [, main] = /^configuration file: (.+)$/m.exec(text) ?? [];
+      const main = await mainFile(signal);
       return main === undefined ? '' : outputOf('named-checkconf', [...flags, main], signal);
     };
     /** Returns the first problem of the configuration. Throws if `named-checkconf` reports none. */
@@ -131,24 +133,6 @@ export const bind = defineDriver({
 
 function namesIn(output: string, pattern: RegExp): ReadonlySet<string> {
   return new Set([...output.matchAll(pattern)].map(([, name = '']) => comparisonForm(name)));
-}
-
-/**
- * Runs a program and returns its standard output and standard error. Throws if the program cannot
- * run.
- */
-async function outputOf(
-  program: string,
-  parameters: readonly string[],
-  signal: AbortSignal,
-): Promise<string> {
-  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin' };
-  const child = spawn(program, parameters, { env, signal, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  await once(child, 'close');
-  return output;
 }
 
 async function readControlKey(file: string, name: string | undefined): Promise<Key> {

@@ -5,6 +5,7 @@ import { knotSections } from '../../domain/key-formats/read-knot.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { DriverError } from '../driver.ts';
 import { hasKeys, type FileServer } from '../file-server.ts';
+import { MAX_REASON, outputOf } from '../programs.ts';
 import { knotControl, type KnotUnit } from './knot-control.ts';
 
 /** The beginning of a key or of an access rule in the file. */
@@ -16,7 +17,7 @@ const KEY_START = '  - id: "';
  * are `tsigil-transfer` and `tsigil-update`. For the keys of one zone, these names end with the
  * zone's name: `tsigil-transfer-example.org`.
  */
-export function knotFile(controlSocket: string): FileServer {
+export function knotFile(controlSocket: string, configurationFile: string): FileServer {
   const run = (command: KnotUnit, signal: AbortSignal) =>
     knotControl(controlSocket, signal, (connection) => connection.run(command));
   return {
@@ -26,13 +27,14 @@ export function knotFile(controlSocket: string): FileServer {
       knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content),
     render,
     lists: listsIn,
+    configurationFile: () => Promise.resolve(configurationFile),
     async load(signal) {
       const units = await run({ command: 'reload' }, signal);
       const error = units.find((unit) => unit.error !== undefined)?.error;
       if (error !== undefined)
         throw new DriverError(
           'refused_by_server',
-          `Knot DNS refused the new configuration: ${error}.`,
+          `Knot DNS refused the new configuration: ${(await reason(configurationFile, signal)) ?? error}.`,
           "Run 'knotc conf-check' on the server, and read the log of Knot DNS.",
         );
     },
@@ -45,6 +47,20 @@ export function knotFile(controlSocket: string): FileServer {
       };
     },
   };
+}
+
+/**
+ * Returns the first problem of a configuration, with its file and line, but without its value, which
+ * can be a secret. Returns undefined if `knotc` finds none or cannot run.
+ */
+async function reason(configurationFile: string, signal: AbortSignal): Promise<string | undefined> {
+  const output = await outputOf('knotc', ['-c', configurationFile, 'conf-check'], signal).catch(
+    () => '',
+  );
+  return /^error: (?:config, )?(.+)$/m
+    .exec(output)?.[1]
+    ?.replaceAll(/, (?:value '.*'|item '(?![a-z-]{1,30}')[^']*')/g, '')
+    .slice(0, MAX_REASON);
 }
 
 /** Returns the keys in the response to `conf-read key`. */

@@ -15,6 +15,10 @@ const options = object({
       'The file that Tsigil writes, for a text configuration. Knot DNS must include it.',
     ),
   ),
+  configurationFile: withDefault(
+    described(line(), 'The configuration file of Knot DNS, for a text configuration.'),
+    '/etc/knot/knot.conf',
+  ),
   controlSocket: withDefault(
     described(line(), 'The control socket of Knot DNS.'),
     '/run/knot/knot.sock',
@@ -30,12 +34,12 @@ const DEFAULT_DATABASE = '/var/lib/knot/confdb';
  */
 export const knot = defineDriver({
   options,
-  create({ controlSocket, file, ...others }, id) {
+  create({ controlSocket, file, configurationFile, ...others }, id) {
     const database = createKnotDatabase(controlSocket);
     const text =
       file === undefined
         ? undefined
-        : createFileDriver(knotFile(controlSocket), { ...others, file }, id);
+        : createFileDriver(knotFile(controlSocket, configurationFile), { ...others, file }, id);
     /**
      * Returns the driver for the running server. Throws `DriverError` if the option `file` is
      * missing.
@@ -54,6 +58,7 @@ export const knot = defineDriver({
       apply: async (...given) => (await chosen()).apply(...given),
       compare: async (state, owned, signal) => (await chosen()).compare(state, owned, signal),
       stamp: async (signal) => (await chosen()).stamp(signal),
+      configuration: async () => (await chosen()).configuration?.(),
       async check(signal) {
         try {
           return await (await chosen()).check(signal);

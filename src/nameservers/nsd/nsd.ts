@@ -14,11 +14,19 @@ import { defineDriver, DriverError, unmet, type Requirement } from '../driver.ts
 import { createFileDriver } from '../file-driver.ts';
 import { hasKeys, type FileServer } from '../file-server.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
+import { outputOf } from '../programs.ts';
 
 const CONTROL_PORT = 8952;
 
+/** The maximum number of commands that skip the rest of a faulty configuration. */
+const MAX_REST = 1000;
+
 const options = object({
   ...FILE_MEMBERS,
+  configurationFile: withDefault(
+    described(line(), 'The configuration file of NSD.'),
+    '/etc/nsd/nsd.conf',
+  ),
   controlSocket: withDefault(
     described(line(), 'The Unix socket of the control channel. Ignored if `controlHost` is set.'),
     '/run/nsd/nsd.sock',
@@ -67,13 +75,23 @@ export const nsd = defineDriver({
       render,
       lists: listsIn,
       async load(signal) {
-        const text = await run('reconfig', signal);
-        if (!/^ok$/m.test(text) || /^error/m.test(text))
-          throw new DriverError(
-            'refused_by_server',
-            `NSD refused the new configuration: ${text.trim().split('\n').join('; ')}.`,
-            "Run 'nsd-checkconf' on the server, and read the log of NSD.",
-          );
+        let isRepaired: boolean | undefined;
+        for (let rest = 0; ; rest += 1) {
+          const text = await run('reconfig', signal);
+          if (/^ok$/m.test(text) && !/^error/m.test(text)) {
+            if (rest > 0) await run('reconfig', signal); // this one may have read only the rest
+            return;
+          }
+          // After a syntax error, NSD reads the rest of the faulty file, word by word, at the next
+          // commands, although the operator has repaired it.
+          isRepaired ??= await isValid(given.configurationFile, signal);
+          if (!isRepaired || rest === MAX_REST)
+            throw new DriverError(
+              'refused_by_server',
+              `NSD refused the new configuration: ${text.trim().split('\n').join('; ')}.`,
+              "Run 'nsd-checkconf' on the server, and read the log of NSD.",
+            );
+        }
       },
       async inspect(signal) {
         const loaded = readPrintedKeys(await run('print_tsig', signal));
@@ -83,6 +101,7 @@ export const nsd = defineDriver({
           has: (_content, keys) => hasKeys(loaded, keys),
         };
       },
+      configurationFile: () => Promise.resolve(given.configurationFile),
       check: async (signal) => [await checkPlainPort(host ?? '127.0.0.1', port, signal)],
     };
     return createFileDriver(server, given, id);
@@ -120,6 +139,14 @@ async function readTls(given: {
     // The certificate has the name `nsd`, regardless of the address.
     checkServerIdentity: () => undefined,
   };
+}
+
+/** Returns whether NSD would start with a configuration. Returns false if this is unknown. */
+async function isValid(configurationFile: string, signal: AbortSignal): Promise<boolean> {
+  return outputOf('nsd-checkconf', [configurationFile], signal).then(
+    (output) => output === '',
+    () => false,
+  );
 }
 
 /** Reads the output of `print_tsig`: one key on each line. */

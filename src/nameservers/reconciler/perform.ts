@@ -10,6 +10,7 @@ import type { Fault } from '../../domain/model/fault.ts';
 import type { Difference, Driver, KeyProblem } from '../driver.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
+import { applyUnlessRefused } from './refusals.ts';
 import { verifySlowly, type Verify } from './verification.ts';
 
 /** What making a pass needs, in the service or in an agent. */
@@ -150,10 +151,12 @@ async function attempt(
   let problems: readonly KeyProblem[] = job.taken;
   if (drift.length > 0 || !job.is_applied || isForeign) {
     // Before its first change, the driver may find that another program already uses a key's name.
-    const applied = await driver.apply(state, owned, signal, async (keys) => {
-      await dependencies.begin(keys, carried);
-      began.keys = keys;
-    });
+    const applied = await applyUnlessRefused(driver, state, job.is_refused, () =>
+      driver.apply(state, owned, signal, async (keys) => {
+        await dependencies.begin(keys, carried);
+        began.keys = keys;
+      }),
+    );
     ({ changed, problems } = applied);
   }
   const names = new Set(state.keys.map(({ name }) => name));

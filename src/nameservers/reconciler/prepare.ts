@@ -116,6 +116,7 @@ export async function preparePass(
         error?.code === 'name_taken' ? [{ id, code: 'name_taken', message: error.message }] : [],
       ),
       is_slow: isSlow,
+      is_refused: claim.refusals > 0,
       changes: outbox.length,
     },
     plan: {

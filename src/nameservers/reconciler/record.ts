@@ -15,6 +15,7 @@ import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold } from './hold.ts';
 import type { Result } from './perform.ts';
 import { undeliverableRow, UNREADABLE } from './prepare.ts';
+import { CONFIGURATION_FAULTS } from './refusals.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 
 /** The result of a pass. */
@@ -126,14 +127,14 @@ async function recordFailure(
   stamp?: string,
 ): Promise<PassResult> {
   const { server, holder, fence, plan, keepLeaseMs = 0 } = pass;
-  const refusals = error.code === 'refused_by_server' ? plan.refusals + 1 : 0;
+  const refusals = CONFIGURATION_FAULTS.includes(error.code) ? plan.refusals + 1 : 0;
   const isFresh = new Set(plan.fresh);
   await store.fail(server.id, holder, fence, {
     state: 'failed',
     error,
     refusals,
     notBegun: notBegun.filter((id) => isFresh.has(id)),
-    retryMs: (attempts) => retryMs(attempts, refusals, error.code, random),
+    retryMs: (attempts) => retryMs(attempts, error.code, random),
     stamp: keepLeaseMs > 0 ? stamp : undefined,
     keepLeaseMs,
   });
@@ -281,7 +282,7 @@ async function settle(
     appliedRights: plan.hash === null ? undefined : plan.rights,
     verifiedAt: isFailed ? undefined : now,
     nextCheckMs: isFailed
-      ? retryMs(server.attempts + 1, 0, shown?.code, random)
+      ? retryMs(server.attempts + 1, shown?.code, random)
       : server.held !== null && held === null
         ? 0 // nothing differs any more: deliver the keys that were held
         : plan.undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE)

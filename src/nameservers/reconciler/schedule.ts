@@ -1,5 +1,6 @@
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { CONFIGURATION_FAULTS } from './refusals.ts';
 
 /** How often a name server is compared with the desired state. */
 const CHECK_INTERVAL_MS = 60_000;
@@ -36,31 +37,26 @@ export function dueProbes(count: number): number {
  */
 export const UNREADABLE_RETRY_MS = 12_000;
 
-const MAX_RETRY_SECONDS = 300;
+/** The longest time between two attempts. */
+const MAX_RETRY_SECONDS = 15;
 
-/** After this many refusals in a row, each attempt waits for the longest time. */
-const MAX_REFUSALS = 3;
-
-/** The failures that occur before an attempt changes anything, and that may end at any time. */
+/**
+ * The failures that an attempt finds before it changes anything or, for a refused configuration,
+ * that it finds again without a request to the name server.
+ */
 const CHEAP_FAILURES: readonly string[] = [
-  ...['unreachable', 'timeout', 'not_permitted', 'not_writable'],
+  ...['unreachable', 'timeout', 'not_permitted', 'not_writable', 'foreign_file'],
+  ...CONFIGURATION_FAULTS,
 ];
 
 /** The longest time between two attempts after one of `CHEAP_FAILURES`. */
-const MAX_CHEAP_RETRY_SECONDS = 4;
+const MAX_CHEAP_RETRY_SECONDS = 3;
 
 /**
  * Returns how long to wait after failures, in milliseconds. The time is random, up to 2^`attempts`
- * seconds. It is at most 4 s after one of `CHEAP_FAILURES`, and otherwise at most 5 minutes. After
- * three refusals in a row, it is 5 minutes.
+ * seconds. It is at most 3 s after one of `CHEAP_FAILURES`, and otherwise at most 15 s.
  */
-export function retryMs(
-  attempts: number,
-  refusals: number,
-  code: string | undefined,
-  random: () => number,
-): number {
-  if (refusals >= MAX_REFUSALS) return MAX_RETRY_SECONDS * 1000;
+export function retryMs(attempts: number, code: string | undefined, random: () => number): number {
   const most =
     code !== undefined && CHEAP_FAILURES.includes(code)
       ? MAX_CHEAP_RETRY_SECONDS

@@ -53,6 +53,7 @@ ${zones
   command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')],
   options: ({ folder }) => ({
     file: join(folder, 'keys', 'tsigil.conf'),
+    configurationFile: join(folder, 'knot.conf'),
     controlSocket: join(folder, 'knot.sock'),
   }),
   edit: ({ folder }, removed, changed) =>

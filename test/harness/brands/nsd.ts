@@ -57,6 +57,7 @@ ${zones
   command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')],
   options: ({ folder }) => ({
     file: join(folder, 'keys', 'tsigil.conf'),
+    configurationFile: join(folder, 'nsd.conf'),
     controlSocket: join(folder, 'nsd.sock'),
   }),
   edit: ({ folder }, removed, changed) =>

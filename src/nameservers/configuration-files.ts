@@ -1,0 +1,58 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { codeOf } from '../net/faults.ts';
+
+/** A statement that includes another file, in the syntax of BIND, Knot DNS and NSD. */
+const INCLUDE = /^\s*include:?\s+"?([^"\s;]+)/gm;
+
+/** More files than this are not worth reading every few seconds. */
+const MAX_FILES = 1000;
+
+/**
+ * Returns a text that changes whenever a configuration file or a file that it includes changes,
+ * except for `own`. Returns undefined if one of the files cannot be read or found.
+ */
+export async function stateOfFiles(main: string, own: string): Promise<string | undefined> {
+  const times = new Map<string, string>();
+  const visit = async (file: string): Promise<void> => {
+    if (times.has(file) || file === own) return;
+    if (times.size >= MAX_FILES) throw new Error('too many files');
+    try {
+      // The time of the last change of its content, its mode or its name.
+      times.set(file, String((await stat(file)).ctimeMs));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || file === main) throw error;
+      times.set(file, 'missing'); // which may be the fault
+      return;
+    }
+    for (const [, path = ''] of (await readFile(file, 'utf8')).matchAll(INCLUDE)) {
+      const included = resolve(dirname(file), path);
+      for (const each of await filesOf(included)) await visit(each);
+      // BIND and NSD resolve a relative path against another folder.
+      if (!isAbsolute(path) && times.get(included) === 'missing') throw new Error('not found');
+    }
+  };
+  try {
+    await visit(main);
+  } catch {
+    return undefined;
+  }
+  return [...times].map(([file, time]) => `${file} ${time}`).join('\n');
+}
+
+/** Returns the files of an included path: a file, a folder, or a pattern for files of a folder. */
+async function filesOf(path: string): Promise<string[]> {
+  const isPattern = /[*?[]/.test(basename(path));
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isPattern && !isFolder) return [path];
+  const folder = isFolder ? path : dirname(path);
+  const entries = await readdir(folder, { withFileTypes: true });
+  // A file that the pattern does not match causes one needless attempt when it changes.
+  return entries
+    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
+    .map(({ name }) => join(folder, name))
+    .toSorted();
+}

@@ -1,0 +1,80 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BRANDS } from '../harness/brands/brands.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { IS_LONG, IS_TIMED } from '../harness/sizes.ts';
+
+const INSTALLED = BRANDS.filter((brand) => brand.include !== undefined && brand.isInstalled());
+
+/** Whether the service can read the configuration of the name server. */
+const READABLE = IS_LONG ? [true, false] : [true];
+
+describe.each(INSTALLED)('a $name server with a faulty configuration', (brand) => {
+  describe.each(READABLE)('that the service can read: %s', (isReadable) => {
+    let server: DeliveryServer;
+    let service: TestService;
+    let count = 0;
+
+    beforeAll(async () => {
+      server = await startDeliveryServer(brand);
+      const local = {
+        ...brand.options(server),
+        ...(isReadable || brand.name === 'BIND' ? {} : { configurationFile: '/nonexistent' }),
+      };
+      service = await startTestService(delivering({ entry: { ...server.entry, local } }));
+      await createZones(service);
+      await untilLive(service);
+    });
+    afterAll(async () => {
+      await service.close();
+      await server.remove();
+    });
+
+    /** Changes the configuration, and returns a function that repairs it. */
+    const change = (edit: (text: string) => string) => {
+      const file = join(server.folder, brand.include?.main ?? '');
+      const text = readFileSync(file, 'utf8');
+      writeFileSync(file, edit(text));
+      return () => writeFileSync(file, text);
+    };
+
+    test.each([
+      ['invalid', (text: string) => `${text}\nthis is no configuration {\n`, 'refused_by_server'],
+      ['without the file', brand.include?.withoutInclude ?? String, 'not_included'],
+    ])(
+      'gets its keys soon after a repair, and is not asked again meanwhile: %s',
+      async (_name, edit, code) => {
+        const repair = change(edit);
+        const key = await createKey(service, `key-${(count += 1)}`);
+        expect(await deliveries(service, key.id)).toMatchObject({
+          state: 'failed',
+          servers: [{ error: { code } }],
+        });
+        const lines = () => server.output().split('\n').length;
+        const before = lines();
+        const { attempts } = await shownServer(service);
+        await expect
+          .poll(async () => (await shownServer(service)).attempts, { timeout: 30_000 })
+          .toBeGreaterThan(attempts + 3);
+        expect(lines() - before).toBeLessThan(3);
+        repair();
+        const began = performance.now();
+        await expect
+          .poll(async () => (await deliveries(service, key.id, 1)).state, { timeout: 25_000 })
+          .toBe('delivered');
+        if (IS_TIMED && isReadable) expect(performance.now() - began).toBeLessThan(5000);
+      },
+    );
+  });
+});
