@@ -53,6 +53,12 @@ export async function bundle(checkout, target, entries = ENTRIES) {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
+    codeSplitting: {
+      groups: [
+        { name: 'version', test: /\/src\/version\.ts$/, priority: 1 },
+        { name: 'client', test: /\/src\/commands\.ts$/ },
+      ],
+    },
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await build.close();

@@ -180,7 +180,11 @@ function quote(text) {
 // This script runs no command, so the program needs no working terminal or service.
 process.stdout.write(
   manualPage(
-    await createProgram(VERSION, {}, { environment: {}, out: process.stdout, err: process.stderr }),
+    await createProgram(VERSION, undefined, {
+      environment: {},
+      out: process.stdout,
+      err: process.stderr,
+    }),
     VERSION,
   ),
 );

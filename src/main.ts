@@ -11,5 +11,6 @@ if (others.length === 0 && (flag === '--version' || flag === '-V')) {
   });
   process.stdout.write(`${VERSION}\n`);
 } else {
-  await import('./commands.ts');
+  const { main } = await import('./commands.ts');
+  await main();
 }

@@ -205,7 +205,7 @@ describe('imports', () => {
       const text = readFileSync(join(SRC, path), 'utf8');
       return (
         folder !== 'net' &&
-        /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|from 'node:dgram'|\bfetch\(/.test(
+        /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|getBuiltinModule\('node:https?'|from 'node:dgram'|\bfetch\(/.test(
           text,
         )
       );

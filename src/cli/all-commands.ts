@@ -8,7 +8,7 @@ import {
   addServerCheck,
 } from './commands/delivery-commands.ts';
 import { addEncryptionCommands } from './commands/encryption-commands.ts';
-import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
+import { addLocalCommands, type LoadLocalCommands } from './commands/local-commands.ts';
 import { addOnboarding } from './commands/nameserver/onboard.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { addSessionCommands } from './commands/session-commands.ts';
@@ -24,7 +24,11 @@ import type { Terminal } from './output/terminal.ts';
 import { addHelpCommand, COMMAND_GROUPS } from './root-help.ts';
 
 /** Adds all commands to the program, in the order of its help. */
-export function addAllCommands(program: Command, local: LocalCommands, terminal: Terminal): void {
+export function addAllCommands(
+  program: Command,
+  local: LoadLocalCommands,
+  terminal: Terminal,
+): void {
   program.commandsGroup(COMMAND_GROUPS.resources);
   addResourceCommands(program, terminal);
   const commandOf = (noun: string) =>

@@ -1,7 +1,9 @@
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { placedFault } from '../net/faults.ts';
-import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
+import { addLocalCommands, type LoadLocalCommands } from './commands/local-commands.ts';
+import { addResourceVerb } from './commands/resource-commands.ts';
+import { acceptConnectionFlagsFirst } from './flags/flags.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
 import { plainLines } from './output/plain-text.ts';
@@ -15,7 +17,7 @@ import { formatHelp, optionDescription } from './root-help.ts';
 export async function runCommand(
   argv: readonly string[],
   version: string,
-  local: LocalCommands,
+  local: LoadLocalCommands,
   terminal: Terminal,
 ): Promise<number> {
   const program = await programFor(argv, version, local, terminal);
@@ -34,7 +36,7 @@ export async function runCommand(
 
 export async function createProgram(
   version: string,
-  local: LocalCommands,
+  local: LoadLocalCommands,
   terminal: Terminal,
 ): Promise<Command> {
   const program = emptyProgram(version, terminal);
@@ -45,21 +47,42 @@ export async function createProgram(
 }
 
 /**
- * Creates the program for the command line `argv`. For a command that runs on this machine, such as
- * `serve`, loads only such commands, because loading all commands takes longer.
+ * Creates the program for the command line `argv`. For a verb of a resource and for a command that
+ * runs on this machine, such as `serve`, loads only that command, because loading all commands
+ * takes longer than a request.
  */
 async function programFor(
   argv: readonly string[],
   version: string,
-  local: LocalCommands,
+  local: LoadLocalCommands,
   terminal: Terminal,
 ): Promise<Command> {
   const program = emptyProgram(version, terminal);
-  addLocalCommands(program, local, terminal);
-  if (!program.commands.some((command) => command.name() === argv[0]))
-    return createProgram(version, local, terminal);
+  if (!(await addOneVerb(program, argv, terminal))) {
+    addLocalCommands(program, local, terminal);
+    if (!program.commands.some((command) => command.name() === argv[0]))
+      return createProgram(version, local, terminal);
+  }
   reportUsageErrors(program);
   return program;
+}
+
+/** Adds the verb that the command line runs, or whose last word it completes. */
+async function addOneVerb(
+  program: Command,
+  argv: readonly string[],
+  terminal: Terminal,
+): Promise<boolean> {
+  const isCompletion = argv[0] === 'complete';
+  const words = isCompletion ? (argv.at(-1)?.split(/\s+/).slice(1, -1) ?? []) : argv;
+  if (words[1]?.startsWith('-') ?? true) return false;
+  if (!addResourceVerb(program, words, terminal)) return false;
+  acceptConnectionFlagsFirst(program);
+  if (isCompletion) {
+    const { addCompletion } = await import('./completion.ts');
+    addCompletion(program, terminal);
+  }
+  return true;
 }
 
 function emptyProgram(version: string, terminal: Terminal): Command {

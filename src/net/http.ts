@@ -4,7 +4,6 @@ import {
   type IncomingMessage,
   type RequestOptions,
 } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import { within, type Deadline } from './deadline.ts';
 import { faultOf, NetError } from './faults.ts';
@@ -95,7 +94,7 @@ export function createHttpClient({
   const agents =
     maxConnections === undefined
       ? undefined
-      : { http: new HttpAgent(pool), https: new HttpsAgent({ ...pool, ...tls }) };
+      : { http: new HttpAgent(pool), https: new (https().Agent)({ ...pool, ...tls }) };
   const begin = async (request: HttpRequest, signal?: AbortSignal) => {
     const secure = request.url.startsWith('https:');
     const agent = secure ? agents?.https : agents?.http;
@@ -104,7 +103,7 @@ export function createHttpClient({
       ...(agent === undefined ? {} : { agent }),
       ...(signal === undefined ? {} : { signal }),
     };
-    const incoming = await start(secure ? requestHttps : requestHttp, request, options);
+    const incoming = await start(secure ? https().request : requestHttp, request, options);
     const { statusCode: status = 0, statusMessage: statusText = '', headers } = incoming;
     const header = (name: string) => headers[name]?.toString();
     return { incoming, head: { status, statusText, header } };
@@ -146,6 +145,11 @@ export function createHttpClient({
       agents?.https.destroy();
     },
   };
+}
+
+/** Loads TLS only if a request needs it, because it delays the start of every command. */
+function https() {
+  return process.getBuiltinModule('node:https');
 }
 
 function asNetError(error: unknown): never {

@@ -1,39 +1,46 @@
+import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addResourceVerb } from '../../src/cli/commands/resource-commands.ts';
 import { commandsBelow, examplesOf, optionsOf } from '../../src/cli/flags/help.ts';
+import type { Terminal } from '../../src/cli/output/terminal.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommands } from '../docs/shell.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
+import { NO_LOCAL_COMMANDS } from './session.ts';
 
 const nothing = () => undefined;
-const noCommand = async () => undefined;
-const PROGRAM = await createProgram(
-  '0.0.0',
-  {
-    serve: noCommand,
-    checkConfig: () => Promise.resolve(),
-    backUp: noCommand,
-    restore: async () => '',
-    migrate: noCommand,
-    newMasterKey: async () => '',
-    agent: async () => {},
-    scrub: async () => '',
-    resetSecrets: async () => '',
-    accept: async () => '',
-    copyDatabase: noCommand,
-  },
-  {
-    environment: {},
-    now: () => 0,
-    input: (async function* () {
-      // The input is empty.
-    })(),
-    out: { write: nothing },
-    err: { write: nothing },
-    onInterrupt: () => nothing,
-  },
-);
+const TERMINAL: Terminal = {
+  environment: {},
+  now: () => 0,
+  input: (async function* () {
+    // The input is empty.
+  })(),
+  out: { write: nothing },
+  err: { write: nothing },
+  onInterrupt: () => nothing,
+};
+const PROGRAM = await createProgram('0.0.0', NO_LOCAL_COMMANDS, TERMINAL);
 const COMMANDS = commandsBelow(PROGRAM);
+
+test('a verb of a resource that is loaded alone is the same as among all commands', () => {
+  const summaryOf = (command: Command | undefined) =>
+    command && {
+      names: [command.name(), ...command.aliases()],
+      description: command.description(),
+      arguments: command.registeredArguments.map((each) => [each.name(), each.description]),
+      options: command.options.map((each) => [each.flags, each.description, each.mandatory]),
+      examples: examplesOf(command),
+    };
+  const verbs = COMMANDS.flatMap(({ words, command }) => {
+    const alone = new Command('tsigil');
+    return addResourceVerb(alone, words.slice(1), TERMINAL)
+      ? [[commandsBelow(alone)[1]?.command, command].map(summaryOf)]
+      : [];
+  });
+  expect(verbs.length).toBeGreaterThan(20);
+  expect(verbs.map(([alone]) => alone)).toEqual(verbs.map(([, amongAll]) => amongAll));
+});
 
 describe('every command', () => {
   test.each(COMMANDS.map(({ words, command }) => [words.join(' '), command] as const))(

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import type { LocalCommands } from '../../src/cli/commands/local-commands.ts';
 import { runCommand } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/output/terminal.ts';
 import { recordSecret, recordShown } from '../harness/evidence.ts';
@@ -21,27 +20,9 @@ export interface RunOptions {
   readonly onOutput?: () => void;
 }
 
-function refuse(): never {
-  throw new Error('This command works over HTTP only');
-}
-
-/**
- * Functions that throw, in place of the commands that work without HTTP. Tests run these commands
- * in the built program.
- */
-export const NO_LOCAL_COMMANDS: LocalCommands = {
-  serve: refuse,
-  checkConfig: refuse,
-  backUp: refuse,
-  restore: refuse,
-  migrate: refuse,
-  newMasterKey: refuse,
-  agent: refuse,
-  scrub: refuse,
-  resetSecrets: refuse,
-  accept: refuse,
-  copyDatabase: refuse,
-};
+/** Throws, because tests run the commands that work without HTTP in the built program. */
+export const NO_LOCAL_COMMANDS = (): Promise<never> =>
+  Promise.reject(new Error('This command works over HTTP only'));
 
 /** Runs one command inside this process. Returns its output and its exit code. */
 export async function runInside(runOptions: RunOptions, ...argv: string[]): Promise<Ended> {

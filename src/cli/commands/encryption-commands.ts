@@ -12,7 +12,7 @@ import { plainLines, plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
-import type { Ask, LocalCommands } from './local-commands.ts';
+import type { Ask, LoadLocalCommands } from './local-commands.ts';
 
 const REQUESTS = {
   status:
@@ -23,7 +23,7 @@ const REQUESTS = {
 
 export function addEncryptionCommands(
   program: Command,
-  local: LocalCommands,
+  local: LoadLocalCommands,
   terminal: Terminal,
 ): void {
   const parent = program
@@ -83,7 +83,7 @@ export function addEncryptionCommands(
     .description('create a master key, and add it to a file as the first line')
     .requiredOption('--file <file>', 'add the key to this file, or create the file')
     .action(async ({ file }: { file: string }) => {
-      const id = await local.newMasterKey(file);
+      const id = await (await local()).newMasterKey(file);
       terminal.out.write(`${plainText(`Added master key ${id} to '${file}'.`)}\n`);
     });
   addExamples(create, ['tsigil encryption new-master-key --file /etc/tsigil/master.key']);
@@ -92,7 +92,7 @@ export function addEncryptionCommands(
     'scrub',
     'remove the remains of former secrets from the files of the database',
     'before the command rewrites the table or the database file',
-    (config, ask) => local.scrub(config, ask),
+    async (config, ask) => (await local()).scrub(config, ask),
     terminal,
   );
   addMaintenance(
@@ -100,7 +100,7 @@ export function addEncryptionCommands(
     'reset',
     'remove unreadable secrets if the master key is lost; stop the service first',
     'when a secret is unreadable',
-    (config, ask) => local.resetSecrets(config, ask),
+    async (config, ask) => (await local()).resetSecrets(config, ask),
     terminal,
   );
   addMaintenance(
@@ -108,7 +108,7 @@ export function addEncryptionCommands(
     'accept',
     'accept the secrets in clear text and the tokens that were stored without this master key, after you have checked them',
     'when there is such a secret or token',
-    (config, ask) => local.accept(config, ask),
+    async (config, ask) => (await local()).accept(config, ask),
     terminal,
   );
 }

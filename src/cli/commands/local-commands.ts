@@ -49,7 +49,14 @@ export interface LocalCommands {
   ): Promise<void>;
 }
 
-export function addLocalCommands(program: Command, local: LocalCommands, terminal: Terminal): void {
+/** Loads the commands, because the client needs none of them. */
+export type LoadLocalCommands = () => Promise<LocalCommands>;
+
+export function addLocalCommands(
+  program: Command,
+  local: LoadLocalCommands,
+  terminal: Terminal,
+): void {
   const config = () =>
     new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG');
   const serve = program
@@ -57,8 +64,8 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
     .description('run the service until SIGTERM or SIGINT')
     .addOption(config())
     .option('--again', 'serve a database again that copy-database has copied to another database')
-    .action((flags: { config?: string; again?: true }) =>
-      local.serve(flags.config, flags.again === true),
+    .action(async (flags: { config?: string; again?: true }) =>
+      (await local()).serve(flags.config, flags.again === true),
     );
   addExamples(serve, ['tsigil serve', 'tsigil serve --config /etc/tsigil/tsigil.yaml']);
   const agent = program
@@ -75,8 +82,8 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
       '--check',
       'check the requirements of the agent without delivering keys; exit with 1 if a requirement is not met',
     )
-    .action((flags: { config: string; check?: true }) =>
-      local.agent(flags.config, flags.check === true),
+    .action(async (flags: { config: string; check?: true }) =>
+      (await local()).agent(flags.config, flags.check === true),
     );
   addExamples(agent, [
     'tsigil agent --config /etc/tsigil-agent/agent.yaml',
@@ -88,8 +95,8 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
     .summary('check the configuration and print the effective settings')
     .addOption(config())
     .option('--connect', 'also connect to the database and Keystone, and report problems')
-    .action((flags: { config?: string; connect?: true }) =>
-      local.checkConfig(flags.config, flags.connect === true),
+    .action(async (flags: { config?: string; connect?: true }) =>
+      (await local()).checkConfig(flags.config, flags.connect === true),
     );
   addExamples(checkConfig, [
     'tsigil check-config --config /etc/tsigil/tsigil.yaml',
@@ -101,7 +108,9 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
     .summary('copy the embedded database while the service runs')
     .requiredOption('--to <file>', 'write to this file; it must not exist')
     .addOption(config())
-    .action((flags: { config?: string; to: string }) => local.backUp(flags.config, flags.to));
+    .action(async (flags: { config?: string; to: string }) =>
+      (await local()).backUp(flags.config, flags.to),
+    );
   addExamples(backup, ['tsigil backup --to /var/backups/tsigil.db']);
   const restore = program
     .command('restore')
@@ -119,7 +128,8 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
   restore.action(
     async (source: string, flags: ConfirmationFlags & { config?: string; revive?: true }) => {
       const ask: Ask = (question) => confirm(question, flags, terminal);
-      terminal.out.write(await local.restore(flags.config, source, flags.revive === true, ask));
+      const { restore } = await local();
+      terminal.out.write(await restore(flags.config, source, flags.revive === true, ask));
     },
   );
   addExamples(restore, [
@@ -136,7 +146,7 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
     )
     .summary('update the schema of the database')
     .addOption(config())
-    .action((flags: { config?: string }) => local.migrate(flags.config));
+    .action(async (flags: { config?: string }) => (await local()).migrate(flags.config));
   addExamples(migrate, ['tsigil migrate --config /etc/tsigil/tsigil.yaml']);
   const copy = program
     .command('copy-database')
@@ -159,7 +169,7 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
     .option('--again', 'copy a database that was copied already, and overwrite what differs')
     .addOption(config())
     .action(
-      (flags: {
+      async (flags: {
         config?: string;
         from: string;
         to: string;
@@ -167,7 +177,7 @@ export function addLocalCommands(program: Command, local: LocalCommands, termina
         again?: true;
       }) => {
         const { from, to, fromMasterKeyFile, again } = flags;
-        return local.copyDatabase(flags.config, {
+        return (await local()).copyDatabase(flags.config, {
           ...{ from, to, fromMasterKeyFile, again: again === true },
         });
       },

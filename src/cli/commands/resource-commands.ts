@@ -43,6 +43,7 @@ import { reportRemoving, waitIfAsked, waitOptions } from './deliveries.ts';
 import { addCreate } from './resource-create.ts';
 import {
   addVerb,
+  findVerb,
   nameOf,
   print,
   printNextSteps,
@@ -64,6 +65,22 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
       ...(examples.delete ?? []),
     ]);
   }
+}
+
+/**
+ * Adds only the command of one verb, such as `tsigkey list`. Returns false if there is no such
+ * command.
+ */
+export function addResourceVerb(
+  program: Command,
+  [noun, word = '']: readonly string[],
+  terminal: Terminal,
+): boolean {
+  const resource = RESOURCE_COMMANDS.find(({ type }) => type.noun === noun);
+  const verb = findVerb(word);
+  if (verb === undefined || resource?.examples[verb] === undefined) return false;
+  ADD[verb](program.command(resource.type.noun), resource, terminal);
+  return true;
 }
 
 const ADD: Readonly<

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { call } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -20,7 +20,7 @@ import {
 } from './resource-verb.ts';
 
 export function addCreate(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
-  const { type, nameIsArgument = false } = resource;
+  const { type, nameIsArgument = false, shortcut } = resource;
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const columns = [...columnsOf(type), ...shownOnce];
   const named = type.unique?.field;
@@ -28,6 +28,9 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
   const options = [
     ...referenceOptionsOf(resource, 'create'),
     ...fields.flatMap(([name, each]) => fieldOptions(resource, name, each, true)),
+    ...(shortcut === undefined
+      ? []
+      : [new Option(shortcut.flag, shortcut.description).implies(shortcut.fields)]),
     ...secretOptions(type, true),
     ...revealOptions(type),
     ...waitOptions(resource),

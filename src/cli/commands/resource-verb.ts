@@ -11,7 +11,7 @@ import { addExamples } from '../flags/help.ts';
 import { plainCell, printItem, type OutputFlags } from '../output/output.ts';
 import { referenceOptions } from '../flags/references.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
-import { columnsOf, type ResourceCommand, type Verb } from '../flags/resource-table.ts';
+import { columnsOf, VERBS, type ResourceCommand, type Verb } from '../flags/resource-table.ts';
 import { hideSecret } from '../flags/secret-flags.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -23,6 +23,11 @@ const ALIASES: Readonly<Partial<Record<Verb, string>>> = {
   list: 'ls',
   delete: 'rm',
 };
+
+/** Returns the verb with this name or alias. */
+export function findVerb(word: string): Verb | undefined {
+  return VERBS.find((verb) => verb === word || ALIASES[verb] === word);
+}
 
 /** Adds the command of a verb, with its flags and examples. */
 export function addVerb(

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
@@ -40,6 +39,12 @@ export interface ResourceCommand {
   toName?(name: string): string;
   /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
+  /** A flag of `create` that sets fields. */
+  readonly shortcut?: {
+    readonly flag: string;
+    readonly description: string;
+    readonly fields: Readonly<Record<string, string>>;
+  };
   /**
    * True if the service delivers resources to name servers. `create` and `set` then have the flag
    * `--wait`.
@@ -154,7 +159,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     newSecret({ algorithm }) {
       const known = ALGORITHM_NAMES.find((name) => name === algorithm);
       if (known === undefined) throw new Error(`Unknown algorithm '${String(algorithm)}'`);
-      return generateSecret(known, randomBytes);
+      return generateSecret(known, process.getBuiltinModule('node:crypto').randomBytes);
     },
     nextSteps: ({ name }) => [
       `tsigil tsigkey export ${shellWord(name)} --format bind`,
@@ -236,6 +241,12 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     sort: 'name',
     defaults: { pool_id: 'the default pool' },
     complete: (given) => ({ pool_id: DEFAULT_POOL_ID, ...given }),
+    shortcut: {
+      flag: '--agent',
+      description:
+        'let an agent on the host of the nameserver deliver the keys; same as --delivery agent',
+      fields: { delivery: 'agent' },
+    },
     referenceVerbs: { create: 'deliver the keys of', set: 'deliver the keys of' },
     examples: {
       create: [

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers';
 import { Option } from 'commander';
 import { givenFields, type ResourceType } from '../../domain/model/resource.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -69,7 +68,9 @@ export async function readSecret(
         hint,
       );
     }
-    return { [name]: oneLine(await text(input), 'Standard input') };
+    return {
+      [name]: oneLine(await (await import('node:stream/consumers')).text(input), 'Standard input'),
+    };
   }
   return typeof file !== 'string' ? {} : { [name]: oneLine(readTextFile(file), `'${file}'`) };
 }

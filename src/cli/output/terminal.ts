@@ -4,6 +4,12 @@ export interface Stream {
   write(text: string): unknown;
 }
 
+/** The address of a service on this machine, and the file with its first token. */
+export interface ServiceDefaults {
+  readonly url: string;
+  readonly tokenFile: string;
+}
+
 /** The dependencies of a command: its environment variables, its clock and its standard streams. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
@@ -18,7 +24,7 @@ export interface Terminal {
   readonly out: Stream;
   readonly err: Stream;
   /** Returns the service that is configured on this machine, or undefined if there is none. */
-  readonly findService?: () => { readonly url: string; readonly tokenFile: string } | undefined;
+  readonly findService?: () => Promise<ServiceDefaults | undefined>;
   /**
    * Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that removes
    * this handler.

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
 import { readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
 import type { Trust } from '../../net/http.ts';
+import type { ServiceDefaults, Terminal } from '../output/terminal.ts';
 import type { Connection } from './client.ts';
 import { findCloud, type Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { readCertificates } from './input.ts';
-import { signIn } from './keystone.ts';
 import { profileNamed, readProfiles, type Profile } from './profiles.ts';
 
 export interface ConnectionFlags {
@@ -16,12 +15,6 @@ export interface ConnectionFlags {
   readonly cacert?: string;
   readonly osCloud?: string;
   readonly profile?: string;
-}
-
-/** The address of a service on this machine, and the file with its first token. */
-export interface ServiceDefaults {
-  readonly url: string;
-  readonly tokenFile: string;
 }
 
 /** The defaults for a service with the default configuration that was started in this folder. */
@@ -49,7 +42,7 @@ export const DEFAULTS: ServiceDefaults = {
 export async function findConnection(
   flags: ConnectionFlags,
   environment: NodeJS.ProcessEnv,
-  findDefaults: () => ServiceDefaults | undefined = () => undefined,
+  findDefaults: Terminal['findService'] = async () => undefined,
 ): Promise<Connection> {
   const sources = {
     'os-cloud': flags.osCloud,
@@ -91,7 +84,7 @@ export async function findConnection(
   if (stored !== undefined)
     return connectToProfile(stored.profile, stored.name, flags, environment);
   const needsDefaults = url === undefined || !hasOwnToken;
-  const defaults = (needsDefaults ? findDefaults() : undefined) ?? DEFAULTS;
+  const defaults = (needsDefaults ? await findDefaults() : undefined) ?? DEFAULTS;
   const address = checkUrl(url ?? defaults.url);
   if (!hasOwnToken && !isSameMachine(address, defaults.url))
     throw new CommandError(
@@ -183,6 +176,7 @@ async function connectToCloud(
       );
     return { url: checkUrl(override), token, trust };
   }
+  const { signIn } = await import('./keystone.ts');
   const { token, endpoint } = await signIn({ ...cloud, authType: cloud.authType }, override, trust);
   return { url: checkUrl(endpoint), token, trust };
 }
@@ -261,6 +255,7 @@ const SYSTEM_FILES = [
 function systemCertificates(environment: NodeJS.ProcessEnv): string {
   const system = environment.SSL_CERT_FILE || SYSTEM_FILES.find((path) => existsSync(path));
   const files = [system, environment.NODE_EXTRA_CA_CERTS].map(readOptional);
+  const { rootCertificates } = process.getBuiltinModule('node:tls'); // not for plain HTTP
   return [...rootCertificates, ...files].join('\n');
 }
 

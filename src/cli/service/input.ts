@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -37,7 +36,7 @@ export function readTextFile(path: string, name?: string): string {
 export function readCertificates(path: string): string {
   const pem = readTextFile(path, 'The CA file');
   try {
-    new X509Certificate(pem);
+    new (process.getBuiltinModule('node:crypto').X509Certificate)(pem);
     return pem;
   } catch (cause) {
     throw new CommandError(

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject } from '../../domain/model/field.ts';
@@ -75,7 +74,7 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
       'No folder for the profile: HOME and XDG_CONFIG_HOME are not set',
       'Set XDG_CONFIG_HOME to a folder that you can write to.',
     );
-  const written = `${path}.${randomBytes(6).toString('hex')}`;
+  const written = `${path}.${crypto.randomUUID()}`;
   try {
     createFolder(dirname(path));
     writeFileSync(written, `${JSON.stringify(content, null, 2)}\n`, { flag: 'wx', mode: 0o600 });

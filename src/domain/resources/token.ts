@@ -1,4 +1,3 @@
-import { hash as digest } from 'node:crypto';
 import {
   list,
   nullable,
@@ -20,14 +19,6 @@ import {
   serviceTime,
   word,
 } from './shared-fields.ts';
-
-/**
- * Returns the stored form of a token: SHA-256 in hexadecimal. Tokens have 256 random bits, so their
- * hashes need no salt or stretching.
- */
-export function hashToken(token: string): string {
-  return digest('sha256', token, 'hex');
-}
 
 const plainWord = word(/^[A-Za-z0-9_.:-]+$/, 'letters, digits and _ . : -');
 

@@ -5,7 +5,8 @@ import type { Admission, Admitted, Change, LockContext } from '../model/resource
 import { MAX_LIMIT } from '../model/settings.ts';
 import { TOKEN_PREFIX } from '../text/token-form.ts';
 import { limitsOf, typeOfLimit } from '../resources/limits.ts';
-import { hashToken, isGenuine, token, type Token } from '../resources/token.ts';
+import { hashToken } from '../resources/token-hash.ts';
+import { isGenuine, token, type Token } from '../resources/token.ts';
 import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
 
 type TokenFields = (typeof token)['fields'];

@@ -1,5 +1,5 @@
 import { ServiceError, type About } from '../../domain/model/errors.ts';
-import { hashToken } from '../../domain/resources/token.ts';
+import { hashToken } from '../../domain/resources/token-hash.ts';
 import { addressGroup } from '../connection/client-address.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { responseObject } from '../../../domain/model/object.ts';
 import { nameServer } from '../../../domain/resources/name-server.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
@@ -13,18 +13,10 @@ const { name, driver, address, delivery, probe_zone: probeZone } = nameServer.fi
 const SERVER = responseObject({ name, driver, address, delivery, probe_zone: probeZone });
 
 /**
- * Adds the flag `--agent` to `create`, and the command that prints the steps to set up an agent.
- * `parent` is the command for name servers.
+ * Adds the command that prints the steps to set up an agent. `parent` is the command for name
+ * servers.
  */
 export function addOnboarding(parent: Command, terminal: Terminal): void {
-  parent.commands
-    .find((command) => command.name() === 'create')
-    ?.addOption(
-      new Option(
-        '--agent',
-        'let an agent on the host of the nameserver deliver the keys; same as --delivery agent',
-      ).implies({ delivery: 'agent' }),
-    );
   const command = parent
     .command('onboard')
     .description(

@@ -1,0 +1,238 @@
+import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
+import { CommandError, EXIT } from './cli/output/command-error.ts';
+import { plainText } from './cli/output/plain-text.ts';
+import { checkConnections, configFrom, configReader, forOperator } from './command-config.ts';
+import { fileProblems } from './config/checks.ts';
+import { describeConfig } from './config/config.ts';
+import type { Config } from './config/options.ts';
+import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
+import { faultOf } from './net/faults.ts';
+import type { Service } from './service.ts';
+
+export { runAgent as agent } from './command-config.ts';
+
+const EXIT_DELAY_MS = 500;
+
+export async function serve(configPath: string | undefined, again: boolean): Promise<void> {
+  // Without a listener, SIGHUP would end the process before the service has read its configuration.
+  process.on('SIGHUP', () => undefined);
+  await import('./store/open-database.ts');
+  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  await import('./http/server.ts');
+  const { serve: serveUntilStopped } = await import('./serve.ts');
+  const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
+  const code = await forOperator(() =>
+    serveUntilStopped(configReader(configPath, furtherProblems), again, (service) => {
+      if (service.tokenFile !== undefined || process.stdout.isTTY)
+        process.stderr.write(welcome(service));
+    }),
+  ).catch((error: unknown) => {
+    // A connection that waits for a password, or the channel to a supervising process, cannot be
+    // closed. Neither may delay the exit.
+    setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
+    throw error;
+  });
+  if (code !== EXIT.done) throw new CommandError(code, 'The service did not shut down cleanly');
+}
+
+/**
+ * Returns the lines that a person reads after the start. They name the file of the token instead of
+ * the token, because a log may store them.
+ */
+function welcome({ url, tokenFile, masterKeyFile }: Service): string {
+  const files = [
+    ...(tokenFile === undefined ? [] : [`Token: ${tokenFile}`]),
+    ...(masterKeyFile === undefined
+      ? []
+      : [`Master key: ${masterKeyFile} (store a copy, but not with the backups)`]),
+  ];
+  return [
+    `Tsigil listens on ${url}`,
+    ...(files.length === 0 ? [] : [files.join('. ')]),
+    ...(tokenFile === undefined ? [] : ['Create a key: tsigil tsigkey create transfer-key']),
+    '',
+  ].join('\n');
+}
+
+/**
+ * Prints the effective configuration. With `connect`, also connects to the database and Keystone,
+ * and prints the outcome as comments. Throws `CommandError` with the problems of all failed checks.
+ */
+export async function checkConfig(configPath: string | undefined, connect: boolean): Promise<void> {
+  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  const config = configFrom(configPath, (read) => [
+    ...fileProblems(read),
+    ...localProblems(read.nameServers ?? []),
+  ]);
+  const { formatYaml } = await import('./cli/output/yaml.ts');
+  process.stdout.write(formatYaml(describeConfig(config)));
+  if (!connect) return;
+  const checks = await checkConnections(config);
+  for (const { works, message } of checks)
+    if (works) process.stdout.write(`# ${plainText(message)}\n`);
+  const problems = checks.flatMap(({ works, message }) =>
+    works ? [] : [`  - ${plainText(message)}`],
+  );
+  if (problems.length > 0)
+    throw new CommandError(
+      EXIT.refused,
+      'The service cannot work with this configuration:',
+      problems.join('\n'),
+    );
+}
+
+export async function backUp(configPath: string | undefined, target: string): Promise<void> {
+  const config = configFrom(configPath);
+  const [{ parseDatabase }, { backUpSqlite, recordBackup }] = await Promise.all([
+    import('./store/databases.ts'),
+    import('./store/sqlite/backup.ts'),
+  ]);
+  const { kind, location } = parseDatabase(config.database);
+  if (kind.shared)
+    throw new CommandError(
+      EXIT.refused,
+      'Cannot back up PostgreSQL with this command. Use the tools of PostgreSQL, such as pg_dump.',
+    );
+  const masterKeys = await forOperator(() =>
+    endedBySignal((signal) => backUpSqlite(location, target, signal)),
+  );
+  try {
+    recordBackup(location);
+  } catch (error) {
+    process.stderr.write(
+      `Warning: the audit trail has no record of this backup: ${faultOf(error).message}\n`,
+    );
+  }
+  if (masterKeys.length > 0)
+    process.stdout.write(
+      `The backup needs master key ${masterKeys.join(', ')}, but does not contain this key.\n`,
+    );
+}
+
+export async function restore(
+  configPath: string | undefined,
+  source: string,
+  revive: boolean,
+  ask: Ask,
+): Promise<string> {
+  const { restoreDatabase } = await import('./store/restore-database.ts');
+  const { createClock } = await import('./clock.ts');
+  return forOperator(() =>
+    endedBySignal((signal) => {
+      const stopped = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+      stopped.catch(() => undefined);
+      const dialogue = {
+        print: (lines: readonly string[]) =>
+          void process.stdout.write(lines.map((line) => `${plainText(line)}\n`).join('')),
+        async ask(question: string) {
+          await Promise.race([ask(question), stopped]);
+          signal.throwIfAborted();
+        },
+        revive,
+      };
+      return restoreDatabase(configFrom(configPath), source, dialogue, createClock());
+    }),
+  );
+}
+
+/**
+ * Runs `work` with a signal that aborts on SIGINT or SIGTERM. After `work` has cleaned up, the
+ * received signal ends the process.
+ */
+async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  let received: NodeJS.Signals | undefined;
+  const stop = (name: NodeJS.Signals) => {
+    received = name;
+    controller.abort(new Error(`Stopped by ${name}`));
+  };
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop);
+    if (received !== undefined) process.kill(process.pid, received);
+  }
+}
+
+export async function newMasterKey(file: string): Promise<string> {
+  const { addMasterKey, readMasterKeyFile } = await import('./store/secrets/master-keys.ts');
+  const { existsSync } = await import('node:fs');
+  const problem = existsSync(file) ? readMasterKeyFile(file).problem : undefined;
+  if (problem !== undefined) throw new CommandError(EXIT.refused, problem);
+  return addMasterKey(file).id;
+}
+
+async function secretMaintenance() {
+  const [maintenance, { createClock }] = await Promise.all([
+    import('./store/secret-maintenance.ts'),
+    import('./clock.ts'),
+  ]);
+  return [maintenance, createClock()] as const;
+}
+
+export async function scrub(configPath: string | undefined, ask: Ask): Promise<string> {
+  const [{ scrubDatabase }, clock] = await secretMaintenance();
+  return forOperator(() => scrubDatabase(configFrom(configPath), clock, ask));
+}
+
+export async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
+  const [{ resetDatabase }, clock] = await secretMaintenance();
+  return forOperator(() => resetDatabase(configFrom(configPath), clock, ask));
+}
+
+/** Takes over what no key of the database protects, after `ask` shows it. */
+export async function accept(configPath: string | undefined, ask: Ask): Promise<string> {
+  const [{ acceptContent }, clock] = await secretMaintenance();
+  return forOperator(() => acceptContent(configFrom(configPath), clock, ask));
+}
+
+export async function migrate(configPath: string | undefined): Promise<void> {
+  const { database, databasePool } = configFrom(configPath);
+  const [{ openDatabase }, { createClock }, { NEWEST_SCHEMA }] = await Promise.all([
+    import('./store/open-database.ts'),
+    import('./clock.ts'),
+    import('./store/migrate.ts'),
+  ]);
+  await forOperator(async () => {
+    const { store, steps, record } = await openDatabase(database, databasePool, createClock());
+    try {
+      if (steps.length > 0) await record({ action: 'database:migrate', detail: { steps } });
+    } finally {
+      await store.close();
+    }
+    for (const step of steps) process.stdout.write(`Applied schema step ${step}\n`);
+    const unchanged = steps.length === 0 ? ' Nothing was changed.' : '';
+    process.stdout.write(
+      `The database '${withoutPassword(database)}' has schema ${NEWEST_SCHEMA}, the newest of this version.${unchanged}\n`,
+    );
+  });
+}
+
+export async function copyDatabase(
+  configPath: string | undefined,
+  copy: Parameters<LocalCommands['copyDatabase']>[1],
+): Promise<void> {
+  assertTwoDatabases(copy.from, copy.to);
+  const { copyDatabase: run } = await import('./store/copy-database.ts');
+  const { createClock } = await import('./clock.ts');
+  const warn = (text: string) => void process.stderr.write(`${text}\n`);
+  const clock = createClock();
+  process.stdout.write(await forOperator(() => run(configFrom(configPath), copy, clock, warn)));
+}
+
+function assertTwoDatabases(from: string, to: string): void {
+  const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
+  if (invalid !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`,
+    );
+  if (from === to)
+    throw new CommandError(
+      EXIT.usage,
+      `--from and --to are the same database '${withoutPassword(from)}'. Use two different databases.`,
+    );
+}
