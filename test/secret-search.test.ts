@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { randomCases } from './harness/sizes.ts';
@@ -10,17 +9,6 @@ import { secretSearch, SHORTEST_SECRET } from './harness/secret-search.ts';
  */
 const text = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
-
-test('the search finds a secret at any position in a text', () => {
-  const secret = randomBytes(32).toString('base64');
-  const find = secretSearch([randomBytes(32).toString('base64'), secret]);
-  for (let before = 0; before < 20; before += 1) {
-    for (const after of [0, 1, 7, 8, 9]) {
-      expect(find('-'.repeat(before) + secret + '-'.repeat(after))).toEqual([secret]);
-      expect(find('-'.repeat(before) + secret.slice(1) + '-'.repeat(after))).toEqual([]);
-    }
-  }
-});
 
 test('the search finds exactly the secrets that a text includes', () => {
   const secrets = fc.uniqueArray(text(SHORTEST_SECRET, SHORTEST_SECRET + 3), { maxLength: 10 });

@@ -94,30 +94,6 @@ test('queries a token once, and again after any token changed', async () => {
   expect(queries).toBe(2);
 });
 
-test('queries an unknown token every time', async () => {
-  const authenticate = authenticationOf(store);
-  expect([await authenticate('tsigil_unknown'), await authenticate('tsigil_unknown')]).toEqual([
-    undefined,
-    undefined,
-  ]);
-  expect(queries).toBe(2);
-});
-
-test('refuses a removed token as soon as the store reports the removal', async () => {
-  const authenticate = authenticationOf(store);
-  expect((await authenticate(TOKEN))?.id).toBe(ID);
-  await remove();
-  expect(await authenticate(TOKEN)).toBeUndefined();
-});
-
-test('refuses a cached token when it expires', async () => {
-  let now = NOW;
-  const authenticate = authenticationOf(store, { clock: () => now });
-  expect((await authenticate(TOKEN))?.id).toBe(ID);
-  now = '2026-01-01T00:00:01.000000';
-  expect(await authenticate(TOKEN)).toBeUndefined();
-});
-
 test('does not cache a token that was read before its removal', async () => {
   const { slow, resume } = slowStore();
   const authenticate = authenticationOf(slow);

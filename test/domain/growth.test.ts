@@ -8,7 +8,7 @@ import { readId } from '../../src/domain/operations/collection.ts';
 import * as names from '../../src/domain/text/dns-name.ts';
 import { normaliseUuid, parseTimestamp } from '../../src/domain/model/field.ts';
 import { readListRequest, type Parameter } from '../../src/domain/operations/list-query.ts';
-import { RESOURCE_TYPES, IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { givenFields } from '../../src/domain/model/resource.ts';
 import { zoneNameProblem } from '../../src/domain/resources/zone-fields.ts';
 import { NAMES_BODY } from '../../src/domain/actions/zone-name-check.ts';
@@ -171,13 +171,4 @@ describe('the time for a request with many items is at most linear in the size o
       }
     }
   });
-
-  test.each(IMPORTABLE_TYPES.map((type) => ({ type, collection: type.collection })))(
-    'in an item of an import of $collection',
-    async ({ type }) => {
-      for (const [kind, make] of Object.entries(HARD_VALUES)) {
-        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, RESTRICTED));
-      }
-    },
-  );
 });

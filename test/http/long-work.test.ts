@@ -17,32 +17,6 @@ function requestOf(
 }
 
 describe('requests with many resources', () => {
-  test('run two at a time, at most one for each caller, with the callers in rotation', async () => {
-    const run = createLongWork();
-    const { began, job, release } = heldJobs();
-    const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) =>
-      run(requestOf(name.slice(0, 1)), job(name)),
-    );
-    expect(began).toEqual(['a1', 'b1']);
-    for (const name of ['b1', 'a1', 'c1', 'a2', 'a3']) await release(name);
-    expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1']);
-    expect(began).toEqual(['a1', 'b1', 'c1', 'a2', 'a3']);
-  });
-
-  test('503 with Retry-After for a caller with 64 waiting requests, but not for other callers', async () => {
-    const run = createLongWork();
-    const { job, release } = heldJobs();
-    const names = Array.from({ length: 65 }, (_, index) => `a${index}`);
-    const all = names.map((name) => run(requestOf('a'), job(name)));
-    await expect(run(requestOf('a'), job('more'))).rejects.toMatchObject({
-      code: 'unavailable',
-      details: { retryAfterSeconds: 1 },
-    });
-    all.push(run(requestOf('b'), job('b')));
-    for (const name of [...names, 'b']) await release(name);
-    expect(await Promise.all(all)).toHaveLength(66);
-  });
-
   test('do not run if the client disconnects while they wait', async () => {
     const run = createLongWork();
     const { began, job, release } = heldJobs();

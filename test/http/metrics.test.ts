@@ -80,18 +80,6 @@ describe('gauges of the database', () => {
   }
   const SERIES = ['labelled{part="a"} 7', 'labelled{part="b"} 14', 'plain 7'];
 
-  test('share one query within 15 s, even in concurrent scrapes', async () => {
-    let reads = 0;
-    const scrape = gaugesOf(async () => {
-      reads += 1;
-      await new Promise((resume) => setImmediate(resume));
-      return 7;
-    });
-    expect(await Promise.all([scrape(), scrape()])).toEqual([SERIES, SERIES]);
-    expect(await scrape()).toEqual(SERIES);
-    expect(reads).toBe(1);
-  });
-
   test('are omitted while the query fails', async () => {
     let isDown = true;
     const scrape = gaugesOf(() => (isDown ? Promise.reject(new Error()) : Promise.resolve(7)));

@@ -59,31 +59,6 @@ test('the time limit includes the wait for a slot', async () => {
   }
 });
 
-test('one caller never occupies all slots: a scan of another caller runs while forty scans of the first caller wait', async () => {
-  const runScan = createScans(SLOTS);
-  let running = 0;
-  for (let number = 0; number < 42; number += 1) {
-    runScan(turnOf('many'), () => {
-      running += 1;
-      return never();
-    }).catch(() => undefined); // the time limit passes after the test
-  }
-  await soon();
-  expect(running).toBe(2);
-  await runScan(turnOf('other'), async () => undefined);
-});
-
-test('a caller with too many scans gets an error with retryAfterSeconds', async () => {
-  const runScan = createScans(SLOTS);
-  const outcomes = Array.from({ length: 53 }, () => runScan(turnOf('many'), never));
-  for (const outcome of outcomes) outcome.catch(() => undefined);
-  await expect(outcomes.at(-1)).rejects.toMatchObject({
-    code: 'unavailable',
-    details: { retryAfterSeconds: expect.any(Number) as number },
-  });
-  await runScan(turnOf('other'), async () => undefined);
-});
-
 test('a scan of a disconnected caller is removed from the queue, or aborted if it runs', async () => {
   const runScan = createScans({ ...SLOTS, concurrency: 1 });
   const left = new ServiceError('request_timeout', 'gone');

@@ -131,14 +131,6 @@ describe('a list that is planned before its transaction', () => {
   });
 });
 
-test('a bulk request yields at every entry and stage once its slice is over', async () => {
-  const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
-  const often = slicer(() => true);
-  await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: entries }), often);
-  // The stages that check, match and stamp the entries each yield once per entry.
-  expect(often.turns).toBeGreaterThan(4 * entries.length);
-});
-
 test('a list that yields many times is atomic for readers, and other writes wait for the list', async () => {
   const isUnderWay = { value: true };
   const yielding: Slicer = {

@@ -271,17 +271,6 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
       }),
     );
   });
-
-  test.each(Object.keys(ALGORITHMS))(
-    'exports %s if the consumer supports this algorithm, and otherwise names the algorithm in the error',
-    (algorithm) => {
-      const key = { ...KEY, algorithm };
-      if (writer.algorithms.includes(algorithm))
-        expect(READ_BACK[format]?.(exportKey(format, key).text)).toMatchObject({ algorithm });
-      else
-        expect(() => exportKey(format, key)).toThrow(`${writer.consumer} cannot use ${algorithm}`);
-    },
-  );
 });
 
 describe.each(Object.entries(READ_ALL_BACK))('several keys for %s', (format, read) => {

@@ -326,10 +326,3 @@ test.each([
   expect(() => read(format, text)).toThrow(KeyFileError);
   expect(() => read(format, text)).toThrow(message);
 });
-
-test.each(['', 'hello\n', '{"name": "a"}', 'server:\n  port: 53\n'])(
-  'detectFormat returns undefined for %j',
-  (text) => {
-    expect(detectFormat(text)).toBeUndefined();
-  },
-);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createFirstToken } from '../../../src/auth/first-token.ts';
 import { createClock } from '../../../src/clock.ts';
 import type { Dependencies, Warning } from '../../../src/domain/operations/change.ts';
 import {
@@ -19,7 +18,6 @@ import { tld } from '../../../src/domain/resources/tld.ts';
 import { BULK_BODY } from '../../../src/domain/actions/bulk-request.ts';
 import { changeTlds } from '../../../src/domain/actions/tld-bulk.ts';
 import { readActionBody } from '../../../src/domain/actions/action.ts';
-import { token } from '../../../src/domain/resources/token.ts';
 import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { openSqlite } from '../../../src/store/sqlite/open.ts';
@@ -122,14 +120,6 @@ describe('a rule for the changes of a resource type', () => {
     expect(await list()).toEqual(before);
   });
 
-  test('can refuse the first token', async () => {
-    addRule(token, () => true);
-    await expect(createFirstToken(dependencies, join(folder, 'admin.token'))).rejects.toMatchObject(
-      { code: 'forbidden' },
-    );
-    expect(await store.exists(token, [])).toBe(false);
-  });
-
   test('can change the resource before it is stored, even in a bulk request', async () => {
     const before = RULES.get(tld);
     RULES.set(tld, {
@@ -160,18 +150,6 @@ describe('warnings', () => {
     scope: 'POOL',
     resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
   };
-
-  test('name the resource and the request', async () => {
-    const { id } = await createResource(dependencies, tsigkey, CONTEXT, WEAK);
-    expect(warnings).toEqual([
-      {
-        type: tsigkey,
-        id,
-        requestId: 'req-1',
-        message: 'hmac-md5 must not be used (RFC 8945 section 6)',
-      },
-    ]);
-  });
 
   test('are logged once for an import whose transaction is repeated', async () => {
     // Rolls back the first run of the transaction, as PostgreSQL does after a conflict.
