@@ -83,7 +83,7 @@ export async function checkConfig(configPath: string | undefined, connect: boole
 
 export async function backUp(configPath: string | undefined, target: string): Promise<void> {
   const config = configFrom(configPath);
-  const [{ parseDatabase }, { backUpSqlite, recordBackup }] = await Promise.all([
+  const [{ assertExists, parseDatabase }, { backUpSqlite, recordBackup }] = await Promise.all([
     import('./store/databases.ts'),
     import('./store/sqlite/backup.ts'),
   ]);
@@ -93,9 +93,10 @@ export async function backUp(configPath: string | undefined, target: string): Pr
       EXIT.refused,
       'Cannot back up PostgreSQL with this command. Use the tools of PostgreSQL, such as pg_dump.',
     );
-  const masterKeys = await forOperator(() =>
-    endedBySignal((signal) => backUpSqlite(location, target, signal)),
-  );
+  const masterKeys = await forOperator(() => {
+    assertExists(config.database);
+    return endedBySignal((signal) => backUpSqlite(location, target, signal));
+  });
   try {
     recordBackup(location);
   } catch (error) {

@@ -63,6 +63,24 @@ test.runIf(IS_LONG)(
   },
 );
 
+test.runIf(IS_LONG)(
+  'a release from a checkout with a tsigil.yaml does not read it',
+  { timeout: 300_000 },
+  () => {
+    const clone = join(folder, 'clone');
+    run('git', ['clone', '--quiet', ROOT, clone], folder);
+    symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+    const config = join(clone, 'tsigil.yaml');
+    writeFileSync(config, 'notASetting: true\n');
+    const target = join(clone, 'release');
+    run('node', ['scripts/release.mjs', target], clone, { TSIGIL_CONFIG: config });
+    const contents = run('dpkg-deb', ['-c', `tsigil_${VERSION}_amd64.deb`], target);
+    expect(contents.match(/\S*tsigil\.yaml$/gm)).toEqual(['./etc/tsigil/tsigil.yaml']);
+    for (const file of [`tsigil-${VERSION}.tgz`, `tsigil-${VERSION}-container.tar.gz`])
+      expect(run('tar', ['-tf', file], target)).not.toContain('tsigil.yaml');
+  },
+);
+
 test('every file in the build context has the time of the commit and belongs to root', () => {
   const list = (file: string) =>
     run('tar', ['--utc', '--full-time', '-tvf', file], release).trimEnd().split('\n');

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { ServiceError } from '../domain/model/errors.ts';
 import {
   DATABASE_FORMS,
   parseDatabaseUrl,
@@ -61,6 +63,16 @@ export function parseDatabase(url: string): { kind: DatabaseKind; location: stri
   if (parts === undefined)
     throw new Error('Invalid database URL. Use sqlite:PATH or postgres://USER@HOST/NAME.');
   return { kind: DATABASES[parts.scheme], location: parts.location };
+}
+
+/** Throws `unavailable` if `setting` names a file that does not exist. */
+export function assertExists(setting: string): void {
+  const { kind, location } = parseDatabase(setting);
+  if (!kind.shared && !existsSync(resolve(location)))
+    throw new ServiceError(
+      'unavailable',
+      `The database '${resolve(location)}' does not exist. Use --config FILE of the service, or run the command in the folder in which it runs`,
+    );
 }
 
 /** Returns a database as messages and marks name it: a file with its whole path, no password. */

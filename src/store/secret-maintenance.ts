@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { AuditEntry } from '../domain/audit/record.ts';
 import { LIMIT_KINDS } from '../domain/model/caller.ts';
@@ -15,7 +13,7 @@ import {
   type DatabaseAccess,
   type OpenedKeyring,
 } from './open-keyring.ts';
-import { parseDatabase } from './databases.ts';
+import { assertExists, parseDatabase } from './databases.ts';
 import { assertSchema, migrate, NEWEST_SCHEMA } from './migrate.ts';
 import { localEntry, recordLocally } from './audit/local.ts';
 import { checkCredentials, signCredentials } from './secrets/check-credentials.ts';
@@ -170,8 +168,7 @@ async function withDatabase<T>(
   work: (database: Database, secrets: OpenedKeyring) => Promise<T>,
 ): Promise<T> {
   const { kind, location } = parseDatabase(setting);
-  if (!kind.shared && !existsSync(resolve(location)))
-    throw new ServiceError('unavailable', `The database '${setting}' does not exist`);
+  assertExists(setting);
   const secrets = openKeyring(setting, encryption);
   const database = await kind.open(
     location,

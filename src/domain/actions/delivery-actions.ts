@@ -40,7 +40,8 @@ const RECHECK_MS = 500;
 
 const wait = {
   ...integer(0, MAX_WAIT_SECONDS),
-  description: 'The maximum time to wait until no name server is pending, in seconds.',
+  description:
+    'The maximum time to wait until no name server is pending, in seconds. Without it, the response comes at once.',
   example: 5,
   isOptional: true,
 } as const;
