@@ -23,7 +23,7 @@ export const API_SECTIONS = {
     maxBodyBytes: option(integer(KIB, 64 * MIB), {
       default: 112 * KIB,
       meaning:
-        'The maximum size of a request body, in bytes. The service returns 413 for a larger body. Lists of TLD entries may always have 2 MiB.',
+        'The maximum size of a request body, in bytes. Lists of TLD entries may always have 2 MiB.',
     }),
     maxBodyBytesInFlight: option(integer(MIB, 16 * GIB), {
       default: 32 * MIB,
@@ -32,8 +32,7 @@ export const API_SECTIONS = {
     }),
     maxHeaderBytes: option(integer(KIB, MIB), {
       default: 16 * KIB,
-      meaning:
-        'The maximum size of the request line and headers, in bytes. The service returns 431 if the request line and headers are larger.',
+      meaning: 'The maximum size of the request line and headers, in bytes.',
     }),
     requestTimeoutSeconds: option(integer(1, 3600), {
       default: 30,
@@ -42,7 +41,7 @@ export const API_SECTIONS = {
     responseTimeoutSeconds: option(integer(1, 3600), {
       default: 30,
       meaning:
-        'How long a caller may go without reading a byte of a response, in seconds. After this time, the service closes the connection.',
+        'How long a caller may go without reading a byte of a response, in seconds. Then the service closes the connection.',
     }),
     maxUnsentBytes: option(integer(16 * MIB, 64 * GIB), {
       default: 64 * MIB,
@@ -52,18 +51,18 @@ export const API_SECTIONS = {
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
-        'How long a list that uses no index may take, in seconds. An example is a list that is filtered by a pattern. After this time, the service returns 503.',
+        'How long a list that uses no index, such as one with a pattern, may take, in seconds. Then the service returns 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
       reload: 'yes',
       default: MIB,
       meaning:
-        'The maximum size of the items of a page, in bytes. A page ends before the item that would exceed this size, and the next page begins with that item.',
+        'The maximum size of the items of a page, in bytes. A page ends before the item that would exceed it.',
     }),
     maxConnections: option(integer(1, 1_000_000), {
       default: 4096,
       meaning:
-        'How many connections one process accepts from callers. The process closes further connections on arrival. The limit of open files may allow fewer connections: see [operations](install.md#limits-of-connections).',
+        'How many connections one process accepts from callers. The limit of open files [may allow fewer](install.md#limits-of-connections).',
     }),
     maxConnectionsPerAddress: option(integer(1, 1_000_000), {
       default: 1024,
@@ -73,7 +72,7 @@ export const API_SECTIONS = {
     trustProxyHeaders: option(boolean(), {
       default: false,
       meaning:
-        "Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`. Read the caller's address from the last element of `X-Forwarded-For`. Use this setting only behind a proxy that sets all three headers.",
+        "Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`, and the caller's address from the last element of `X-Forwarded-For`. Use this only behind a proxy that sets all three.",
     }),
   },
   cors: {
@@ -89,7 +88,7 @@ export const API_SECTIONS = {
       reload: 'yes',
       secret: true,
       meaning:
-        'The token that a request for `/metrics` must have, as `Authorization: Bearer T` or `X-Auth-Token: T`. The token gives no other rights. If unset, `/metrics` needs no token.',
+        'The token that a request for `/metrics` must have. It gives no other rights. If unset, `/metrics` needs no token.',
     }),
     addresses: option(list(network(), 0, 1000), {
       reload: 'yes',
@@ -113,7 +112,7 @@ export const API_SECTIONS = {
       reload: 'yes',
       default: 50,
       meaning:
-        'How many requests without a valid token one address may send per second on average. An address is an IPv4 address or an IPv6 /64 network. 0 sets no limit. Requests for `/healthcheck` and `/readyz` do not count.',
+        'How many requests without a valid token one IPv4 address or IPv6 /64 network may send per second on average. 0 sets no limit.',
     }),
     anonymousBurst: option(integer(1, 1_000_000), {
       reload: 'yes',

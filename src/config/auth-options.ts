@@ -14,7 +14,7 @@ const KEYSTONE = {
   }),
   caFile: option(path(), {
     meaning:
-      'A PEM file with the CA certificates that the service trusts for Keystone. If unset, the service trusts the certificates that Node.js trusts. Requires an https URL in `auth.keystone.url`.',
+      'A PEM file with the CA certificates that the service trusts for Keystone. If unset, those that Node.js trusts.',
   }),
   username: option(line(), {
     meaning:
@@ -48,7 +48,7 @@ const KEYSTONE = {
     reload: 'yes',
     default: 90,
     meaning:
-      'How many days a token of this service may be valid if a Keystone user creates it. A caller who uses this token can create only tokens that expire no later. 0 sets no limit.',
+      'How many days a token of this service that a Keystone user creates, and those created with it, may be valid. 0 sets no limit.',
   }),
   cacheSeconds: option(integer(0, 86_400), {
     default: 300,
@@ -57,8 +57,7 @@ const KEYSTONE = {
   }),
   cacheEntries: option(integer(1, 10_000_000), {
     default: 10_000,
-    meaning:
-      'The maximum number of cached tokens. When the cache is full, the service evicts the least recently used token.',
+    meaning: 'The maximum number of cached tokens.',
   }),
 };
 
@@ -66,7 +65,7 @@ export const ADMIN_TOKEN = option(tokenText(), {
   reload: 'while set',
   secret: true,
   meaning:
-    'An administrator token that is valid while it is configured, for containers and tests. If unset, the service creates a token at the first start. The service writes this token to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
+    'An administrator token that is valid while it is configured, for containers and tests. If unset, the first start creates one, in `admin.token` beside the SQLite file, or in `var/` with PostgreSQL.',
 });
 
 export const AUTH_SECTIONS = {

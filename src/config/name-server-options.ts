@@ -31,7 +31,7 @@ export const DELIVERY_SECTIONS = {
   nameServers: option(nameServers(), {
     secret: true,
     meaning:
-      'The name servers to which this process delivers keys. Each name server has a `name`, a `driver` and an `address`. `pool`, `rights` and `probeZone` are optional. `local` contains the options of the driver. At startup, the service creates or updates the name servers with these names.',
+      'The [name servers](delivery.md#set-up) to which this process delivers keys. At startup, the service creates or updates the name servers with these names.',
   }),
   delivery: {
     onDrift: option(enumeration(['repair', 'report']), {

@@ -15,7 +15,7 @@ export const TABLE = {
   compatibility: option(enumeration(COMPATIBILITIES), {
     default: 'none',
     meaning:
-      'With `designate`, other settings have the defaults of OpenStack Designate, for clients that expect its behaviour. The column Default shows both defaults. A value in the configuration takes precedence.',
+      'With `designate`, other settings have the defaults of OpenStack Designate, which the column Default shows, unless the configuration sets them.',
   }),
   listen: option(address(), {
     default: '127.0.0.1:9001',
@@ -24,13 +24,13 @@ export const TABLE = {
   }),
   publicUrl: option(url(), {
     meaning:
-      'The URL by which callers reach the service. Links in responses begin with this URL. The service converts a Unicode host name to ASCII. If unset, links use the `Host` header of each request.',
+      'The URL by which callers reach the service, with which links in responses begin. If unset, they use the `Host` header of each request.',
   }),
   database: option(databaseUrl(), {
     default: 'sqlite:var/tsigil.db',
     variable: 'TSIGIL_DATABASE_URL',
     meaning:
-      'The database. Write `sqlite:` and the path of a file for one process. Write the `postgres:` or `postgresql:` URL of a PostgreSQL database for any number of processes.',
+      'The database: `sqlite:` and the path of a file for one process, or the URL of a PostgreSQL database for any number of processes.',
   }),
   databasePool: {
     maxConnections: option(integer(1, 1000), {
@@ -54,7 +54,7 @@ export const TABLE = {
   workers: option(integer(1, 256), {
     default: 1,
     meaning:
-      'How many processes serve requests. Several processes can use several cores of one machine. More than one process needs a PostgreSQL database.',
+      'How many processes serve requests, to use several cores of one machine. More than one needs a PostgreSQL database.',
   }),
   adminToken: ADMIN_TOKEN,
   tls: {
@@ -69,13 +69,12 @@ export const TABLE = {
     }),
     handshakeTimeoutSeconds: option(integer(1, 600), {
       default: 10,
-      meaning:
-        'How long a TLS handshake may take, in seconds. After this time, the service closes the connection.',
+      meaning: 'How long a TLS handshake may take, in seconds.',
     }),
     hstsMaxAgeSeconds: option(integer(0, 63_072_000), {
       default: 0,
       meaning:
-        'The `max-age` of the header `Strict-Transport-Security` in responses over TLS, in seconds. The header makes browsers use HTTPS only. 0 omits the header.',
+        'The `max-age` of the header `Strict-Transport-Security` in responses over TLS, in seconds. 0 omits the header.',
     }),
   },
   encryption: {
@@ -83,12 +82,12 @@ export const TABLE = {
       secret: true,
       hasFileSetting: true,
       meaning:
-        'The master key that encrypts secrets in the database. Prefer `encryption.masterKeyFile`, because other programs may be able to read environment variables.',
+        'The master key that encrypts secrets in the database. Prefer `encryption.masterKeyFile`.',
     }),
     masterKeyFile: option(path(), {
       credential: 'tsigil-master-key',
       meaning:
-        'The master key file. If unset, the service uses the systemd credential `tsigil-master-key`. With an embedded database and no credential, the service uses `master.key` beside the database. The service creates this file at the first start.',
+        'The master key file. If unset, the service uses the systemd credential `tsigil-master-key`, or with an embedded database `master.key` beside it, which the first start creates.',
     }),
     required: option(boolean(), {
       default: true,
@@ -101,7 +100,7 @@ export const TABLE = {
       reload: 'yes',
       default: 'counted',
       meaning:
-        'How the audit trail records reads of secrets. `counted` writes a record of the first read by each caller, key and minute, and one with the number of its further reads. `each` writes one record per request before the response. If the service cannot write the record, it returns 503. `off` writes no records.',
+        'How the audit trail records reads of secrets. `counted` writes a record of the first read by each caller, key and minute, and one with the number of its further reads. `each` writes one record per request before the response, which is 503 if that fails. `off` writes no records.',
     }),
     retentionDays: option(integer(0, 36_500), {
       reload: 'yes',
@@ -121,7 +120,7 @@ export const TABLE = {
     strict: option(boolean(), {
       default: false,
       meaning:
-        'Reject keys that no name server can use: the name is not a domain name, or the secret is not base64. Otherwise, the service accepts such keys with a warning, and delivers none of them.',
+        'Reject keys that no name server can use, because the name is not a domain name or the secret is not base64. Otherwise, they are accepted with a warning, and not delivered.',
     }),
     requireResource: option(boolean(), {
       default: false,
@@ -146,7 +145,7 @@ export const TABLE = {
       default: false,
       designate: true,
       meaning:
-        'Respond with 202 when a caller creates or updates a zone, as Designate does. The response has the status `PENDING` and the action `CREATE` or `UPDATE`. The change is already complete, and the next `GET` shows `ACTIVE` and `NONE`.',
+        'Respond to the creation and the update of a zone with 202, `PENDING` and `CREATE` or `UPDATE`, as Designate does. The change is already complete, and the next `GET` shows `ACTIVE` and `NONE`.',
     }),
   },
   ...DELIVERY_SECTIONS,
