@@ -211,67 +211,13 @@ describe('deploy/prometheus-alerts.yml', () => {
     const listed = [...read('docs/monitoring.md').matchAll(/^\| `(Tsigil\w+)` \|/gm)];
     expect(listed.map(([, name]) => name)).toEqual(alerts);
   });
-
-  test('docs/monitoring.md states what to do about each alert', () => {
-    const rules = read('deploy/prometheus-alerts.yml');
-    const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
-    const explained = read('docs/monitoring.md').matchAll(
-      /^\| `(Tsigil\w+)` \| [^|]+ \| .{20,} \|$/gm,
-    );
-    expect([...explained].map(([, name]) => name).sort()).toEqual(alerts.sort());
-  });
 });
 
-interface Panel {
-  readonly id: number;
-  readonly type: string;
-  readonly title: string;
-  readonly description?: string;
-  readonly gridPos: {
-    readonly x: number;
-    readonly y: number;
-    readonly w: number;
-    readonly h: number;
-  };
-  readonly datasource?: unknown;
-  readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
-}
-
 describe('deploy/grafana-dashboard.json', () => {
-  const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as {
-    readonly title: string;
-    readonly schemaVersion: number;
-    readonly panels: readonly Panel[];
-    readonly templating: { readonly list: readonly { readonly name: string }[] };
+  const { panels } = JSON.parse(read('deploy/grafana-dashboard.json')) as {
+    readonly panels: readonly { readonly targets?: readonly { readonly expr: string }[] }[];
   };
-  const { panels } = dashboard;
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-
-  test('has panels with unique ids that do not overlap, and queries the data source that the user selects', () => {
-    expect(dashboard).toMatchObject({ title: 'Tsigil', schemaVersion: 39 });
-    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from(
-        { length: w * h },
-        (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`,
-      ),
-    );
-    expect(new Set(cells).size).toBe(cells.length);
-    expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
-    for (const { type, title, description, datasource, targets = [] } of panels) {
-      expect(['row', 'stat', 'timeseries']).toContain(type);
-      if (type === 'row') continue;
-      expect(datasource, title).toEqual({ type: 'prometheus', uid: '${datasource}' });
-      expect(description, title).toMatch(/\.$/);
-      expect(new Set(targets.map(({ refId }) => refId)).size, title).toBe(targets.length);
-      expect(targets.length, title).toBeGreaterThan(0);
-    }
-    const variables = dashboard.templating.list.map(({ name }) => name);
-    const used = expressions.join().matchAll(/\$(\w+)/g);
-    expect([...new Set([...used].map(([, name]) => name))].sort()).toEqual(
-      [...variables.filter((name) => name !== 'datasource'), '__rate_interval'].sort(),
-    );
-  });
 
   test('queries only metrics of the service, and all of them apart from tsigil_build_info', async () => {
     const service = await startTestService();

@@ -62,29 +62,9 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
   return { ...service, ...service.with(token), folder: home };
 }
 
-test('all documents exist, and README.md, docs/api.md and docs/tokens.md have examples', () => {
-  const pages = [
-    'api',
-    'backups',
-    'compatibility',
-    'configuration',
-    'install',
-    'keys',
-    'monitoring',
-  ].map((name) => `docs/${name}.md`);
-  const atRoot = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md'];
-  expect(DOCUMENTS.map(({ path }) => path)).toEqual(expect.arrayContaining([...atRoot, ...pages]));
-  const withExamples = DOCUMENTS.filter((document) => examplesOf(document).length > 3).map(
-    ({ path }) => path,
-  );
-  expect(withExamples).toEqual(
-    expect.arrayContaining(['README.md', 'docs/api.md', 'docs/tokens.md']),
-  );
-});
-
-test.each(DOCUMENTS)('$path: no example runs the program with npx', ({ text }) => {
-  // npx adds 1 s to each command. Outside a checkout, npx runs a package from the registry.
-  expect(text).not.toMatch(/npx tsigil|npm exec tsigil/);
+test('README.md, docs/api.md and docs/tokens.md have examples', () => {
+  for (const path of ['README.md', 'docs/api.md', 'docs/tokens.md'])
+    expect(examplesOf(documentAt(path)).length).toBeGreaterThan(3);
 });
 
 describe('examples in documents', () => {

@@ -42,14 +42,6 @@ describe('the progress bar', () => {
     expect(drawn.at(-1)).toContain('1,000 of 1,000');
   });
 
-  test('prints nothing if the output is not a terminal', () => {
-    const drawn: string[] = [];
-    const progress = startProgress({ write: (text) => drawn.push(text) }, 'Importing', 10, () => 0);
-    progress.advance(10);
-    progress.stop();
-    expect(drawn).toEqual([]);
-  });
-
   test.each([
     [3600 * 2 + 65, '2:01:05 left'],
     [65, '1:05 left'],

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import tlds from 'tlds';
 import { describe, expect, test } from 'vitest';
 import { isRelativeName } from '../../src/domain/text/dns-name.ts';
 import {
@@ -164,16 +163,6 @@ describe('plain and iana', () => {
       { line: 8, name: 'xn--p1ai' },
       { line: 9, name: 'a#b' },
     ]);
-  });
-
-  test('reads the IANA list', () => {
-    const text = `# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC\n${tlds.map((name) => name.toUpperCase()).join('\n')}\n`;
-    expect(detectFormat(text, ',')).toBe('iana');
-    const { entries, refused } = read('iana', text);
-    expect(refused).toEqual([]);
-    expect(entries[0]).toEqual({ line: 2, name: tlds[0] });
-    expect(entries).toHaveLength(tlds.length);
-    expect(entries.filter(({ name }) => !/^[a-z0-9-]+$/.test(name))).toEqual([]);
   });
 });
 

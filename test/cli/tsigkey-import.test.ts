@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -64,22 +64,6 @@ describe('files', () => {
       err: `${reach('one, two, three')}tsigil: Stopped after 0 of 3 keys\n`,
     });
     expect(await kept()).toEqual([]);
-  });
-
-  test.each(['bind', 'knot', 'nsd', 'knsupdate'])('exits with 0 for %s text', async (format) => {
-    const text = exportKey(format, key('Transfer.example.')).text;
-    const { status, out, err } = await importText(text);
-    expect(status).toBe(0);
-    expect(err).toMatch(/^The new key transfer\.example\.? will open every zone of the pool/);
-    expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
-    const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
-    expect(made).toMatchObject({
-      algorithm: 'hmac-sha256',
-      secret: SECRET,
-      scope: 'POOL',
-      resource_id: POOL_ID,
-    });
-    expect(made?.name).toMatch(/^transfer\.example\.?$/);
   });
 
   test('exits with 1 and prints the outcome and the line of each key: added, unchanged, different, invalid', async () => {
@@ -378,20 +362,6 @@ describe('include statements', () => {
     expect(err).toContain('1 added, 3 not read');
   });
 
-  test.runIf(process.getuid?.() !== 0)('exits with 1 for an unreadable file', async () => {
-    const inside = write({
-      main: 'include "{}/a"; include "{}/b";',
-      a: bindKey('a'),
-      b: bindKey('b'),
-    });
-    chmodSync(`${inside}/a`, 0);
-    const { status, out } = await importFile(`${inside}/main`);
-    expect([status, out]).toEqual([
-      1,
-      `${inside}/main:1: not read: '${inside}/a' cannot be read: permission denied\n${inside}/b:1: added: b\n`,
-    ]);
-  });
-
   test('exits with 1 for relative paths in standard input, because standard input has no folder', async () => {
     for (const text of [
       'include "keys.conf";\n',
@@ -495,20 +465,6 @@ describe('keys of a pool', () => {
       err: '',
       out: 'line 1: unchanged: one\nline 2: unchanged: two\n2 unchanged\n',
     });
-  });
-
-  test('exits with 0, and leaves out and names the control key of a configuration', async () => {
-    const path = join(mkdtempSync(join(folder, 'control-')), 'named.conf');
-    writeFileSync(
-      path,
-      `controls { inet 127.0.0.1 allow { localhost; } keys { "rndc-2"; }; };\n${exportKey('bind', key('rndc-2')).text}${exportKey('bind', key('transfer')).text}`,
-    );
-    const { status, out } = await tsigil('', {}, 'tsigkey', 'import', path, ...APPLIES_TO);
-    expect([status, out.split('\n').slice(-2)]).toEqual([0, ['1 added, 1 left out', '']]);
-    expect(out).toMatch(
-      /line \d+: left out: rndc-2: a `controls` statement lets this key control the server\n/,
-    );
-    expect((await kept()).map(({ name }) => name)).toEqual(['transfer']);
   });
 
   test('exits with 0, and leaves out and names the keys that Tsigil itself creates on name servers', async () => {

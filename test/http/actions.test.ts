@@ -150,38 +150,6 @@ describe('a new action', () => {
       'request_too_large',
     );
   });
-
-  test('is in the OpenAPI document with the JSON Schemas of its fields', () => {
-    const operation = operationAt(api, repeat.path, 'POST');
-    expect(operation).toMatchObject({
-      operationId: 'repeat_tld',
-      tags: ['tlds'],
-      description: expect.stringContaining('right `tlds:list`'),
-    });
-    expect(operation.parameters).toMatchObject([
-      { name: 'order', in: 'query', required: true, schema: { enum: ['up', 'down'] } },
-    ]);
-    expect(Object.keys(operation.responses)).toEqual(
-      expect.arrayContaining(['200', '400', '401', '404', '409', '413', '415']),
-    );
-    expect(api.components.schemas.Numbers).toEqual({
-      type: 'object',
-      required: ['numbers'],
-      additionalProperties: false,
-      properties: {
-        numbers: {
-          type: 'array',
-          minItems: 1,
-          maxItems: 3,
-          items: { type: 'integer', minimum: 0 },
-          description: 'The numbers.',
-        },
-        loud: { type: 'boolean', description: 'Default: `true`.' },
-        note: { type: 'integer', minimum: 1, maximum: 9 },
-      },
-    });
-    expect(api.components.schemas.RepeatedNumbers).not.toHaveProperty('additionalProperties');
-  });
 });
 
 describe.each([...ACTIONS, repeat])('$method $path', (action) => {

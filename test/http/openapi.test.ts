@@ -3,12 +3,10 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { uniqueOf, type ResourceType } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
 import { ERROR_CODES } from '../harness/errors.ts';
 import { createMetrics } from '../../src/http/metrics/metrics.ts';
-import { describeApi } from '../../src/http/openapi/openapi.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
@@ -110,63 +108,6 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.headers)).toContain('X-Example-Request-Id');
     expect(JSON.stringify(document)).not.toContain('Openstack-Request-Id');
     expect(document.components.parameters.limit?.schema).toMatchObject({ default: 7 });
-  });
-
-  test('describes a new resource type and additional paths', () => {
-    const [tld] = RESOURCE_TYPES;
-    const { name } = tld.fields;
-    if (name === undefined) throw new Error('TLDs have names');
-    const flavour: ResourceType = {
-      collection: 'flavours',
-      noun: 'flavour',
-      title: 'Flavour',
-      words: { one: 'flavour', many: 'flavours' },
-      description: 'How something tastes.',
-      operations: ['create', 'get'],
-      fields: { name: { ...name, example: 'salt' } },
-      unique: uniqueOf(tld),
-      filters: {},
-    };
-    const settings = {
-      base: 'http://x',
-      version: '1',
-      guides: 'https://guides.example',
-      requestIdHeader: 'X-Request-Id',
-      defaultLimit: 5,
-      pendingStatus: false,
-      errors: {
-        insufficientRightsStatus: 403,
-        challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }],
-      },
-    } as const;
-    const extra = { '/v2/flavours/{id}/taste': api.paths['/healthcheck'] ?? {} };
-    const document = describeApi(settings, [flavour], {
-      paths: extra,
-      schemas: { Taste: { type: 'string' } },
-    });
-    expect(Object.keys(document.paths)).toEqual([
-      '/v2/flavours',
-      '/v2/flavours/{id}',
-      '/v2/flavours/{id}/taste',
-    ]);
-    expect(document.paths['/v2/flavours']).toMatchObject({
-      post: {
-        requestBody: {
-          content: { 'application/json': { examples: { complete: { value: { name: 'salt' } } } } },
-        },
-        responses: {
-          409: {
-            content: {
-              'application/json': {
-                schema: { properties: { type: { enum: ['duplicate_flavour'] } } },
-              },
-            },
-          },
-        },
-      },
-    });
-    expect(document.paths['/v2/flavours']).not.toHaveProperty('get');
-    expect(document.components.schemas).toMatchObject({ Taste: { type: 'string' } });
   });
 });
 
