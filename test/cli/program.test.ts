@@ -277,7 +277,7 @@ describe('backup', () => {
     mkdirSync(empty);
     const { status, err } = await tsigil(empty, {}, 'backup', '--to', 'copy.db');
     expect(status).toBe(1);
-    expect(err).toMatch(/^tsigil: The database cannot be used: .*tsigil\.db.*\n$/);
+    expect(err).toMatch(/^tsigil: The database .*tsigil\.db.* does not exist\. Use --config .*\n$/);
     expect(existsSync(join(empty, 'copy.db'))).toBe(false);
   });
 });

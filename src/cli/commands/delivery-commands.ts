@@ -1,8 +1,14 @@
 import { Option, type Command } from 'commander';
 import { REPORTING_UNKNOWN_KEYS } from '../../domain/brands/brands.ts';
+import {
+  KEY_REMOVAL_BODY,
+  RECONCILE_BODY,
+  RESUME_BODY,
+} from '../../domain/actions/delivery-requests.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { NAME_SERVER_CHECK, RESUMED } from '../../domain/delivery/responses.ts';
+import { readBody, withBody } from '../flags/action-flags.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -12,7 +18,7 @@ import type { Terminal } from '../output/terminal.ts';
 import { call, callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { DELIVERY_COLUMNS, readDeliveries, waitForDelivery } from './deliveries.ts';
-import { findPath, withHints } from '../service/resource-requests.ts';
+import { findId, findPath, withHints } from '../service/resource-requests.ts';
 
 type Flags = ConnectionFlags & OutputFlags;
 
@@ -77,21 +83,18 @@ export function addReconcile(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('reconcile')
     .description('compare the keys on a nameserver with the desired keys now, and verify all keys')
-    .argument('<nameserver>', 'id or name of the nameserver')
-    .addOption(
-      new Option(
-        '--confirm',
-        'confirm the removal of many keys from a nameserver in the state blocked',
-      ),
-    )
-    .action(async (idOrName: string, flags: Flags & { readonly confirm?: boolean }) => {
+    .argument('<nameserver>', 'id or name of the nameserver');
+  withBody(command, RECONCILE_BODY).action(
+    async (idOrName: string, flags: Flags & Readonly<Record<string, unknown>>) => {
+      const body = readBody(RECONCILE_BODY, flags);
       const connection = await connect(flags, terminal);
       await withHints(nameServer, async () => {
         const path = await findPath(connection, nameServer, idOrName);
-        await call(connection, 'POST', `${path}/reconcile`, { confirm: flags.confirm === true });
+        await call(connection, 'POST', `${path}/reconcile`, body);
       });
       terminal.out.write(`${plainText(`Requested a comparison of '${idOrName}'.`)}\n`);
-    });
+    },
+  );
   addExamples(withConnectionFlags(command), [
     'tsigil nameserver reconcile ns1',
     'tsigil nameserver reconcile ns1 --confirm',
@@ -104,16 +107,18 @@ export function addKeyRemoval(parent: Command, terminal: Terminal): void {
     .description(
       `remove a key from a ${REPORTING_UNKNOWN_KEYS} server that the database lacks: one of unknown_keys of the nameserver`,
     )
-    .argument('<nameserver>', 'id or name of the nameserver')
-    .argument('<key>', 'name of the key')
-    .action(async (idOrName: string, name: string, flags: Flags) => {
-      const connection = await connect(flags, terminal);
-      await withHints(nameServer, async () => {
-        const path = await findPath(connection, nameServer, idOrName);
-        await call(connection, 'POST', `${path}/remove-key`, { name });
-      });
-      terminal.out.write(`${plainText(`Requested the removal of '${name}'.`)}\n`);
+    .argument('<nameserver>', 'id or name of the nameserver');
+  withBody(command, KEY_REMOVAL_BODY, {
+    name: { flag: '<key>', description: 'name of the key' },
+  }).action(async (idOrName: string, name: string, flags: Flags) => {
+    const body = readBody(KEY_REMOVAL_BODY, { name });
+    const connection = await connect(flags, terminal);
+    await withHints(nameServer, async () => {
+      const path = await findPath(connection, nameServer, idOrName);
+      await call(connection, 'POST', `${path}/remove-key`, body);
     });
+    terminal.out.write(`${plainText(`Requested the removal of '${name}'.`)}\n`);
+  });
   addExamples(withConnectionFlags(command), ['tsigil nameserver remove-key ns4 former-key']);
 }
 
@@ -126,25 +131,26 @@ export function addDeliveryCommands(program: Command, terminal: Terminal): void 
     .command('resume')
     .description(
       'end the state held: make the keys on the nameservers equal to the keys in the database, after a backup was restored',
-    )
-    .option('--nameserver <nameserver>', 'resume only this nameserver, by id or name')
-    .action(async (flags: Flags & { readonly nameserver?: string }) => {
-      const connection = await connect(flags, terminal);
-      const { nameserver: idOrName } = flags;
-      const id =
-        idOrName === undefined
-          ? null
-          : await withHints(nameServer, async () =>
-              (await findPath(connection, nameServer, idOrName)).split('/').at(-1),
-            );
-      const { resumed } = await callFor(RESUMED, connection, 'POST', '/v2/deliveries/resume', {
-        nameserver_id: id,
-      });
-      const names = resumed.map((name) => `'${name}'`).join(', ');
-      terminal.out.write(
-        `${plainText(names === '' ? 'Delivery is not held.' : `Resumed delivery to ${names}.`)}\n`,
-      );
-    });
+    );
+  withBody(command, RESUME_BODY, {
+    nameserver_id: {
+      flag: '--nameserver <nameserver>',
+      description: 'resume only this nameserver, by id or name',
+    },
+  }).action(async ({ nameserver: idOrName, ...flags }: Flags & { nameserver?: string }) => {
+    const connection = await connect(flags, terminal);
+    const id =
+      idOrName === undefined
+        ? undefined
+        : await withHints(nameServer, () => findId(connection, nameServer, idOrName));
+    const body = readBody(RESUME_BODY, { nameserver_id: id });
+    const path = '/v2/deliveries/resume';
+    const { resumed } = await callFor(RESUMED, connection, 'POST', path, body);
+    const names = resumed.map((name) => `'${name}'`).join(', ');
+    terminal.out.write(
+      `${plainText(names === '' ? 'Delivery is not held.' : `Resumed delivery to ${names}.`)}\n`,
+    );
+  });
   addExamples(withConnectionFlags(command), [
     'tsigil delivery resume',
     'tsigil delivery resume --nameserver ns1',

@@ -6,6 +6,7 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import { collect } from './flags.ts';
 import type { ResourceCommand } from './resource-table.ts';
 import { readPastTime } from './time.ts';
+import type { FieldFlag } from './token-flags.ts';
 
 /** The values of flags as commander returns them, by name in camel case. */
 export type FlagValues = Readonly<Record<string, unknown>>;
@@ -37,24 +38,34 @@ export function fieldOptions(
   creating: boolean,
 ): Option[] {
   const { schema } = field;
-  const { flag, description } = flags?.[name] ?? {
-    flag: `--${dashed(name)} ${placeholder(name, schema)}`,
-    description: phrase(field.description),
-  };
   const hasDefault = creating && name in defaults;
-  const option = new Option(
-    flag,
-    hasDefault ? `${description} (default: ${defaults[name]})` : description,
-  );
-  const choices = typeOf(schema) === 'boolean' ? [true, false] : schema.enum;
-  if (choices !== undefined) option.choices(choices.map(String));
-  else if (option.variadic) option.argParser(collect);
+  const option = memberOption(name, schema, field.description, flags?.[name]);
+  if (hasDefault) option.description += ` (default: ${defaults[name]})`;
   // The flag of the name is optional, because the name may also be an argument.
   const isMandatory = field.onCreate === 'required' && !hasDefault && name !== type.unique?.field;
   if (creating) return [option.makeOptionMandatory(isMandatory)];
   return emptyValue(schema) === undefined
     ? [option]
     : [option, new Option(`--no-${dashed(name)}`, `clear the ${words(name)}`)];
+}
+
+/** Returns the flag of a member of a request. A boolean with the default false is a switch. */
+export function memberOption(
+  name: string,
+  schema: JsonSchema,
+  description = '',
+  own?: Pick<FieldFlag, 'flag' | 'description'>,
+): Option {
+  const isSwitch = schema.default === false;
+  const option = new Option(
+    own?.flag ?? `--${dashed(name)}${isSwitch ? '' : ` ${placeholder(name, schema)}`}`,
+    own?.description ?? phrase(isSwitch ? description.replace(/^Whether to /, '') : description),
+  );
+  if (isSwitch) return option;
+  const choices = typeOf(schema) === 'boolean' ? [true, false] : schema.enum;
+  if (choices !== undefined) option.choices(choices.map(String));
+  else if (option.variadic) option.argParser(collect);
+  return option;
 }
 
 /**
@@ -190,7 +201,7 @@ function words(name: string): string {
  * A first word in capitals does not change.
  */
 export function phrase(sentence: string): string {
-  const text = sentence.replace(/\.$/, '');
+  const text = sentence.replace(/\.$/, '').replaceAll('`', '"');
   return /^[A-Z](?![A-Z])/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }
 
@@ -229,7 +240,8 @@ function listOf(given: unknown): string[] {
   return Array.isArray(given) ? given.map(String) : [];
 }
 
-function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
+/** Returns a member of a request for the value of its flag. Throws `CommandError`. */
+export function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
   switch (typeOf(schema)) {
     case 'array':
       return listOf(given).map((text) => readItem(name, schema.items ?? {}, text));

@@ -14,8 +14,8 @@ import {
 import { deliveriesOf } from '../delivery/status.ts';
 import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
-import { boolean, integer, nullable, uuid } from '../model/field.ts';
-import { described, object, responseObject, withDefault } from '../model/object.ts';
+import { boolean, integer } from '../model/field.ts';
+import { described, responseObject } from '../model/object.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
 import { getResource } from '../operations/collection.ts';
 import { existing } from '../operations/visibility.ts';
@@ -23,11 +23,12 @@ import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { RESUME_RIGHT } from '../resources/policy.ts';
-import { hostName, line } from '../resources/shared-fields.ts';
+import { hostName } from '../resources/shared-fields.ts';
 import { isGenuine, token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { defineAction } from './action.ts';
+import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from './delivery-requests.ts';
 
 const MAX_WAIT_SECONDS = 30;
 
@@ -109,17 +110,7 @@ export const DELIVERY_ACTIONS = [
     description:
       'Starts the next pass at once. The pass compares the keys on the name server with the keys in the database, and verifies all keys. With `confirm`, the pass may remove any number of keys from a name server whose state is `blocked`.',
     type: nameServer,
-    body: {
-      kind: object({
-        confirm: withDefault(
-          described(boolean(), 'Whether to remove any number of keys if the state is `blocked`.'),
-          false,
-        ),
-      }),
-      schemaName: 'Reconcile',
-      what: 'request',
-      examples: { usual: { summary: 'Without confirmation.', value: { confirm: false } } },
-    },
+    body: RECONCILE_BODY,
     response: {
       kind: responseObject({ requested: described(boolean(), 'Always true.') }),
       schemaName: 'ReconcileResult',
@@ -141,17 +132,7 @@ export const DELIVERY_ACTIONS = [
     description:
       'Ends the state `held` of a NameServer, or of all NameServers. The next pass makes the keys on the name server equal to the keys in the database: it removes keys that only the name server has, and delivers the keys that were held.',
     type: nameServer,
-    body: {
-      kind: object({
-        nameserver_id: withDefault(
-          described(nullable(uuid()), 'The id of the NameServer. Null for all NameServers.'),
-          null,
-        ),
-      }),
-      schemaName: 'DeliveryResume',
-      what: 'request',
-      examples: { usual: { summary: 'All NameServers.', value: { nameserver_id: null } } },
-    },
+    body: RESUME_BODY,
     response: {
       kind: RESUMED,
       schemaName: 'DeliveryResumeResult',
@@ -185,12 +166,7 @@ export const DELIVERY_ACTIONS = [
     description: `Removes one of the keys in \`unknown_keys\` from a ${REPORTING_UNKNOWN_KEYS} server, with its rights in all zones. The database does not have this key.`,
     type: nameServer,
     errors: ['bad_request'],
-    body: {
-      kind: object({ name: described(line(255), 'The name of the key, as in `unknown_keys`.') }),
-      schemaName: 'KeyRemoval',
-      what: 'request',
-      examples: { usual: { summary: 'One key.', value: { name: 'former-key' } } },
-    },
+    body: KEY_REMOVAL_BODY,
     response: {
       kind: responseObject({ requested: described(boolean(), 'Always true.') }),
       schemaName: 'KeyRemovalResult',
