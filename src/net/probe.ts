@@ -230,6 +230,10 @@ const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
 const RESET_PAUSE_MS = 100;
 const CONCURRENCY = 8;
 
+/** How long a server has to accept or refuse its keys before a waiting change interrupts retries. */
+const UNINTERRUPTED_MS = 300;
+const INTERRUPTION_CHECK_MS = 50;
+
 const REFUSALS: readonly Verdict[] = [
   'unknown key',
   'wrong secret',
@@ -242,14 +246,15 @@ const REFUSALS: readonly Verdict[] = [
 /**
  * Checks each expectation, and repeats the check of an unmet expectation for about 1 s. NSD accepts
  * new keys a few milliseconds after it reports them. After the first expectation that stays unmet,
- * checks the remaining expectations once. Ends early when `signal` aborts. `now` returns
- * milliseconds since 1970.
+ * checks the remaining expectations once. Does so too once `isInterrupted` returns true, at the
+ * earliest after 300 ms. Ends early when `signal` aborts. `now` returns milliseconds since 1970.
  */
 export async function verifyExpectations(
   server: NameServer,
   expectations: readonly Expectation[],
   now: () => number,
   signal: AbortSignal,
+  isInterrupted: () => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   const waiting = expectations.entries();
@@ -259,6 +264,19 @@ export async function verifyExpectations(
   const silent: CheckResult[] = [];
   /** Whether the server has had time to accept or refuse all keys. */
   let hadTime = false;
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  signal.addEventListener('abort', end);
+  const watch = async () => {
+    let wait = UNINTERRUPTED_MS;
+    do {
+      await pause(wait, undefined, { signal: ending.signal });
+      wait = INTERRUPTION_CHECK_MS;
+    } while (!(await isInterrupted()));
+    hadTime = true;
+    end();
+  };
+  let watching: Promise<void> | undefined;
   const verifyOne = async (expectation: Expectation): Promise<Outcome> => {
     const { key, right, zone, accepted } = expectation;
     let isSilent = false;
@@ -274,8 +292,9 @@ export async function verifyExpectations(
       if (met || isFinal || wait === undefined || signal.aborted || hadTime)
         return { expectation, met, result };
       isSilent = verdict === 'no response';
+      watching ??= watch().catch(() => undefined); // without an answer, the retries go on
       const ms = isSilent ? RESET_PAUSE_MS : wait;
-      await pause(ms, undefined, { signal }).catch(() => undefined);
+      await pause(ms, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   };
   const work = async () => {
@@ -291,6 +310,9 @@ export async function verifyExpectations(
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  end();
+  signal.removeEventListener('abort', end);
+  await watching;
   return outcomes;
 }
 
@@ -309,13 +331,21 @@ export async function findServedZone(
   for (let tried = 0; tried < Math.min(zones.length, ZONES_SEARCHED); tried += 1) {
     const [zone = ''] = left.splice(tried === 0 ? 0 : randomInt(left.length), 1);
     try {
-      if (await answers(server, 'query', zone, TIMEOUTS)) return zone;
+      if (await serves({ server, zone })) return zone;
     } catch (error) {
       if (error instanceof NetError) break; // the server does not respond
       throw error;
     }
   }
   return zones[0];
+}
+
+/**
+ * Returns whether a name server responds to an unsigned query about a zone with its SOA record.
+ * Throws `NetError` if the server does not respond.
+ */
+export function serves({ server, zone }: ProbeTarget): Promise<boolean> {
+  return answers(server, 'query', zone, TIMEOUTS);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Brand } from '../harness/brands/brand.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {
   createKey,
@@ -17,11 +18,14 @@ import { IS_LONG, IS_TIMED } from '../harness/sizes.ts';
 
 const INSTALLED = BRANDS.filter((brand) => brand.include !== undefined && brand.isInstalled());
 
-/** Whether the service can read the configuration of the name server. */
-const READABLE = IS_LONG ? [true, false] : [true];
+/**
+ * Whether the service can read the configuration of the name server. BIND states which file it is,
+ * and NSD has more than one fault after a fault in a file that the service cannot read.
+ */
+const readable = ({ name }: Brand) => (IS_LONG && name === 'Knot' ? [true, false] : [true]);
 
 describe.each(INSTALLED)('a $name server with a faulty configuration', (brand) => {
-  describe.each(READABLE)('that the service can read: %s', (isReadable) => {
+  describe.each(readable(brand))('that the service can read: %s', (isReadable) => {
     let server: DeliveryServer;
     let service: TestService;
     let count = 0;
@@ -30,7 +34,7 @@ describe.each(INSTALLED)('a $name server with a faulty configuration', (brand) =
       server = await startDeliveryServer(brand);
       const local = {
         ...brand.options(server),
-        ...(isReadable || brand.name === 'BIND' ? {} : { configurationFile: '/nonexistent' }),
+        ...(isReadable ? {} : { configurationFile: '/nonexistent' }),
       };
       service = await startTestService(delivering({ entry: { ...server.entry, local } }));
       await createZones(service);

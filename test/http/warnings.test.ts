@@ -93,6 +93,24 @@ describe('Tsigil-Warning', () => {
     expect(warningsIn(await service.get(path))).toEqual([]);
   });
 
+  test('201 for a name server whose pool has no zone to test keys in, with a warning', async () => {
+    const members = { driver: 'bind', address: '192.0.2.53', pool_id: POOL_ID };
+    const { body: pool } = await service.post('/v2/pools', { name: 'without-zones' });
+    const warningsOf = async (more: object) =>
+      warningsIn(await service.post('/v2/nameservers', { ...members, ...more }));
+    const expected = [
+      'the pool has no zone in which to test its keys. Create a zone, or set probe_zone',
+    ];
+    expect(await warningsOf({ name: 'ns-1', pool_id: pool.id })).toEqual(expected);
+    expect(await warningsOf({ name: 'ns-2', pool_id: pool.id, probe_zone: 'a.test.' })).toEqual([]);
+    await service.post(
+      '/v2/zones',
+      { name: 'tested.example.', email: 'a@example.com' },
+      { 'x-auth-sudo-project-id': 'red' },
+    );
+    expect(await warningsOf({ name: 'ns-3' })).toEqual([]);
+  });
+
   test('201 with a warning that contains no part of the secret', async () => {
     const secret = SECRET.slice(4);
     const response = await service.post('/v2/tsigkeys', key({ secret, algorithm: 'hmac-sha512' }));

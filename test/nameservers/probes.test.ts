@@ -90,6 +90,28 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     expect(await waitFor(200)).toBeLessThan(alone * 12); // 25 times, if each waited on its own
   });
 
+  test('a waiting change interrupts the retries of an unmet expectation', async () => {
+    const expectation = {
+      ...{ key: newKey({ rights: ['transfer'] }), zone: ZONE },
+      ...({ right: 'transfer', accepted: true } as const),
+    };
+    const timeOf = async (isInterrupted: boolean) => {
+      const began = performance.now();
+      await verifyExpectations(
+        server.address,
+        [expectation],
+        Date.now,
+        AbortSignal.timeout(60_000),
+        () => Promise.resolve(isInterrupted),
+      );
+      return performance.now() - began;
+    };
+    const whole = await timeOf(false);
+    const interrupted = await timeOf(true);
+    expect(interrupted).toBeGreaterThan(290);
+    expect(interrupted).toBeLessThan(whole / 2);
+  });
+
   test('queries a zone that the server serves, even if the server does not serve the first zone', async () => {
     const { address } = server;
     expect(await findServedZone(address, ['0.test', ...ZONES])).not.toBe('0.test');

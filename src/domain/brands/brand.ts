@@ -39,7 +39,15 @@ export interface Recipe {
   readonly local: Readonly<Record<string, string>>;
   /** The systemd unit to restart. */
   readonly restart: string;
+  /** How to add a zone later, in the right order. */
+  readonly addZone: string;
 }
+
+/** How to add a zone on a program that reads access lists from `keys.conf`. */
+export const ADD_ZONE_TO_FILE = `# To add a zone later, create it in Tsigil first, which writes its entries to keys.conf:
+tsigil zone create example.net. --email hostmaster@example.net
+# Then name these entries in the zone, and load the configuration. In the other order, the server
+# refuses its configuration, because the entries are missing.`;
 
 /** Returns the rights that keys can have on a program. */
 export function rightsOf({ supports }: Pick<Brand, 'supports'>): Right[] {

@@ -1,6 +1,6 @@
 import type { Key } from '../key-formats/key.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
-import { keyFileCommands, RIGHTS, type Brand } from './brand.ts';
+import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, type Brand } from './brand.ts';
 
 /** Returns an entry of the section `key`. */
 export function knotKey({ name, algorithm, secret }: Key): string {
@@ -60,12 +60,14 @@ export const knot = {
     group: 'knot',
     files: (zone) => keyFileCommands('knot', FOLDER, zone, RIGHTS, knotRule, 'acl:\n'),
     configuration: '/etc/knot/knot.conf',
-    lines: (zone) => `include: "${FOLDER}/keys.conf"
+    lines: (zone) => `# Above the templates and zones:
+include: "${FOLDER}/keys.conf"
 # In server:
 #   automatic-acl: off
 # In each zone, with the name of the zone:
 #   acl: [tsigil-transfer, tsigil-update, tsigil-transfer-${zone}, tsigil-update-${zone}]`,
     local: { file: `${FOLDER}/keys.conf`, controlSocket: '/run/knot/knot.sock' },
     restart: 'knot',
+    addZone: ADD_ZONE_TO_FILE,
   },
 } satisfies Brand;

@@ -1,6 +1,6 @@
 import type { Key } from '../key-formats/key.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
-import { keyFileCommands, type Brand } from './brand.ts';
+import { ADD_ZONE_TO_FILE, keyFileCommands, type Brand } from './brand.ts';
 
 /** Returns a section with a key. */
 export function nsdKey({ name, algorithm, secret }: Key): string {
@@ -56,5 +56,6 @@ include: "${FOLDER}/keys.conf"
 #   include-pattern: "tsigil-transfer-${zone}"`,
     local: { file: `${FOLDER}/keys.conf`, controlSocket: '/run/nsd/nsd.sock' },
     restart: 'nsd',
+    addZone: ADD_ZONE_TO_FILE,
   },
 } satisfies Brand;

@@ -37,7 +37,8 @@ const fields = defineFields({
   },
   address: {
     ...text({ min: 1, max: 260, problemOf: dnsAddressProblem }),
-    description: 'The host that responds to DNS queries, with the port if the port is not 53.',
+    description:
+      'The host that responds to DNS queries, with the port if the port is not 53: `192.0.2.53:5300` or `[2001:db8::53]:5300`.',
     example: '192.0.2.53',
     onCreate: 'required',
   },
@@ -97,6 +98,7 @@ export const nameServer = defineResource({
     pool: { type: pool, description: 'this pool', fields: (id) => ({ pool_id: id }) },
   },
   refusals: { create: ['no_valid_pool_found'], update: ['no_valid_pool_found'] },
+  warnings: () => [], // only its rule has any: about the pool
   problems(given, _settings, current) {
     const driver = current?.driver ?? given.driver;
     if (driver === undefined) return [];

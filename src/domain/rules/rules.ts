@@ -76,6 +76,8 @@ function nameServerLocks({
     : [{ type: pool, key: resource.pool_id, exclusive: false }];
 }
 
+const NO_ZONE = 'the pool has no zone in which to test its keys. Create a zone, or set probe_zone';
+
 /**
  * Applies the rules about a change to a name server. The pool of the name server must exist. Throws
  * `no_valid_pool_found`.
@@ -90,5 +92,7 @@ async function admitNameServer(
     change.operation === 'create' || (change.operation === 'update' && 'pool_id' in change.given);
   if (isStated && id !== DEFAULT_POOL_ID && (await transaction.get(pool, id)) === undefined)
     throw new ServiceError('no_valid_pool_found', { id });
-  return { resource };
+  const inPool = [{ field: 'pool_id', test: '=', value: id } as const];
+  const hasZone = resource.probe_zone !== null || (await transaction.exists(zone, inPool));
+  return hasZone ? { resource } : { resource, warnings: [NO_ZONE] };
 }

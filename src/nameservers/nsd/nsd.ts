@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { nsd as brand, nsdKey, nsdPattern } from '../../domain/brands/nsd.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
@@ -19,7 +20,7 @@ import { outputOf } from '../programs.ts';
 const CONTROL_PORT = 8952;
 
 /** The maximum number of commands that skip the rest of a faulty configuration. */
-const MAX_REST = 1000;
+const MAX_REST = 200;
 
 const options = object({
   ...FILE_MEMBERS,
@@ -68,6 +69,7 @@ export const nsd = defineDriver({
           signal,
         ),
       );
+    let wasRefused = false;
     const server: FileServer = {
       brand,
       keyStart: 'key:',
@@ -75,22 +77,20 @@ export const nsd = defineDriver({
       render,
       lists: listsIn,
       async load(signal) {
-        let isRepaired: boolean | undefined;
+        // After a syntax error, NSD reads the rest of the faulty file at the next commands, up to one
+        // error at each, and may load it. So it is not told to read a file that is still faulty.
+        let problem = wasRefused ? await problemOf(given.configurationFile, signal) : undefined;
         for (let rest = 0; ; rest += 1) {
+          if (problem !== undefined && problem !== '') throw refused(problem);
           const text = await run('reconfig', signal);
           if (/^ok$/m.test(text) && !/^error/m.test(text)) {
             if (rest > 0) await run('reconfig', signal); // this one may have read only the rest
+            wasRefused = false;
             return;
           }
-          // After a syntax error, NSD reads the rest of the faulty file, word by word, at the next
-          // commands, although the operator has repaired it.
-          isRepaired ??= await isValid(given.configurationFile, signal);
-          if (!isRepaired || rest === MAX_REST)
-            throw new DriverError(
-              'refused_by_server',
-              `NSD refused the new configuration: ${text.trim().split('\n').join('; ')}.`,
-              "Run 'nsd-checkconf' on the server, and read the log of NSD.",
-            );
+          wasRefused = true;
+          problem ??= await problemOf(given.configurationFile, signal);
+          if (problem === undefined || rest === MAX_REST) throw refused(text);
         }
       },
       async inspect(signal) {
@@ -141,12 +141,22 @@ async function readTls(given: {
   };
 }
 
-/** Returns whether NSD would start with a configuration. Returns false if this is unknown. */
-async function isValid(configurationFile: string, signal: AbortSignal): Promise<boolean> {
-  return outputOf('nsd-checkconf', [configurationFile], signal).then(
-    (output) => output === '',
-    () => false,
+function refused(text: string): DriverError {
+  return new DriverError(
+    'refused_by_server',
+    `NSD refused the new configuration: ${text.trim().split('\n').join('; ')}.`,
+    "Run 'nsd-checkconf' on the server, and read the log of NSD.",
   );
+}
+
+/**
+ * Returns the problems of a configuration, or an empty text. Returns undefined if this process
+ * cannot read the file or run `nsd-checkconf`.
+ */
+async function problemOf(file: string, signal: AbortSignal): Promise<string | undefined> {
+  return access(file, constants.R_OK)
+    .then(() => outputOf('nsd-checkconf', [file], signal))
+    .catch(() => undefined);
 }
 
 /** Reads the output of `print_tsig`: one key on each line. */

@@ -177,7 +177,9 @@ async function attempt(
         () => dependencies.isInterrupted(),
         signal,
       )
-    : await verify(job.name_server, state.zones, { accepted, refused }, signal);
+    : await verify(job.name_server, state.zones, { accepted, refused }, signal, () =>
+        dependencies.isInterrupted(),
+      );
   const unknown = changed && !job.is_held ? null : await unknownKeys();
   return {
     ...NOTHING,

@@ -11,6 +11,7 @@ import { unmet, type Requirement } from '../driver.ts';
 import {
   findOpenRights,
   findServedZone,
+  serves,
   verifyExpectations,
   type Expectation,
   type Outcome,
@@ -18,7 +19,7 @@ import {
 import { PROBES_PER_SECOND } from './schedule.ts';
 
 /** The members of a name server that determine where it is verified. */
-type NameServer = Pick<Stored, 'address' | 'probe_zone'>;
+type NameServer = Pick<Stored, 'name' | 'address' | 'probe_zone'>;
 
 /** The keys that a name server is expected to accept and to refuse. */
 export interface VerifyPlan {
@@ -45,13 +46,14 @@ export interface Verdict {
 
 /**
  * A function that verifies a name server with signed and unsigned requests. `zones` are the zones
- * of its pool.
+ * of its pool. Stops to repeat unmet checks once `isInterrupted` returns true.
  */
 export type Verify = (
   server: NameServer,
   zones: readonly string[],
   plan: VerifyPlan,
   signal: AbortSignal,
+  isInterrupted: () => Promise<boolean>,
 ) => Promise<Verdict>;
 
 /** The number of keys that a scheduled verification probes at the same time. */
@@ -73,7 +75,7 @@ export async function verifySlowly(
   for (let start = 0; ; start += KEYS_AT_ONCE) {
     const accepted = keys.slice(start, start + KEYS_AT_ONCE);
     const began = performance.now();
-    const verdict = await verify(server, zones, { accepted, refused: [] }, signal);
+    const verdict = await verify(server, zones, { accepted, refused: [] }, signal, isInterrupted);
     for (const [id, failure] of verdict.failures) failures.set(id, failure);
     const verified = start + accepted.length;
     const { open } = verdict;
@@ -106,6 +108,8 @@ export async function checkUnsigned(
       'Set the member `probe_zone` of the name server.',
     );
   try {
+    if (!(await serves({ server: address, zone })))
+      return failed(`${notServed(server, zone)}.`, NOT_SERVED_HINT);
     const open = await findOpen(address, zone);
     if (open === undefined) return { requirement, ok: true, responds: true };
     return failed(
@@ -117,6 +121,13 @@ export async function checkUnsigned(
     const problem = `The name server does not respond to queries: ${error.message}.`;
     return failed(problem, 'Check the member `address` of the name server.', false);
   }
+}
+
+const NOT_SERVED_HINT =
+  'Set the member `probe_zone` of the name server to a zone that it serves, or configure the zone there.';
+
+function notServed({ name }: NameServer, zone: string): string {
+  return `${name} does not serve '${zone.replace(/\.$/, '')}.': set probe_zone`;
 }
 
 /**
@@ -148,7 +159,7 @@ const NO_ZONE: Fault = {
 };
 
 /** Verifies a name server with DNS requests over the network. */
-export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
+export const verifyByQueries: Verify = async (server, zones, plan, signal, isInterrupted) => {
   const address = parseDnsAddress(server.address);
   const zone = await probeZoneOf(server, address, zones);
   const failures = new Map<string, Fault>();
@@ -174,11 +185,21 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
       expectations.push({ key, right: 'transfer', zone: tested, accepted: false });
   }
   if (address === undefined) return { failures, open: undefined };
-  const outcomes = await verifyExpectations(address, expectations, Date.now, signal);
+  const outcomes = await verifyExpectations(address, expectations, Date.now, signal, isInterrupted);
+  const isUnmet = outcomes.some(({ expectation, met }) => expectation.accepted && !met);
+  const isLost = isUnmet && zone !== undefined && (await isNotServed(address, zone));
   for (const { expectation, met, result } of outcomes) {
     const { id } = expectation.key;
     const stillKnown = unknownSecrets.has(id) && result.verdict === 'wrong secret';
-    if (!met || stillKnown) failures.set(id, faultIn({ expectation, met, result }));
+    if (met && !stillKnown) continue;
+    const fault = faultIn({ expectation, met, result });
+    const explained = isLost && expectation.accepted && expectation.zone === zone;
+    failures.set(
+      id,
+      explained && fault.code === 'not_verified'
+        ? { code: fault.code, message: notServed(server, zone) }
+        : fault,
+    );
   }
   if (zone === undefined) return { failures, open: undefined };
   try {
@@ -191,6 +212,14 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
     return { failures, open: undefined };
   }
 };
+
+/** Returns whether a name server responds, but not with the SOA record of a zone. */
+async function isNotServed(server: NameServerAddress, zone: string): Promise<boolean> {
+  return serves({ server, zone }).then(
+    (found) => !found,
+    () => false,
+  );
+}
 
 function faultIn({ expectation, result }: Outcome): Fault {
   if (result.verdict === 'clock skew') return { code: 'clock_skew', message: result.reason };

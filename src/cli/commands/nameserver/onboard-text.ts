@@ -6,8 +6,8 @@ export interface Onboarded {
   readonly name: string;
   readonly driver: string;
   readonly address: string;
-  /** The zone for test queries, without its trailing dot. */
-  readonly zone: string;
+  /** The zone for test queries. Null if the service chooses a zone of the pool. */
+  readonly probe_zone: string | null;
   /** The URL of the service. */
   readonly url: string;
 }
@@ -22,13 +22,18 @@ export function agentFileOf({ name, driver, url }: Onboarded): string {
 
 /** Returns the steps to set up an agent for a name server, with the commands to run. */
 export function onboardText(server: Onboarded): string {
-  const { name, driver, address, zone } = server;
+  const { name, driver, address, probe_zone: probeZone } = server;
+  const zone = (probeZone ?? 'example.org.').replace(/\.$/, '');
   const recipe = findBrand(driver)?.recipe;
   if (recipe === undefined) return '';
   const { group, configuration, restart } = recipe;
   const host = address.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([^:]+):\d+$/, '$1');
   const from = /^[\d.]+$|:/.test(host) ? ` --from ${host}` : '';
-  return `# 1. On the host of the name server, as root: install the Tsigil package.
+  const choice = `# These steps use the zone '${zone}.'. To use another zone, set it, and print the steps again:
+tsigil nameserver set ${name} --probe-zone ${zone}.
+
+`;
+  return `${probeZone === null ? choice : ''}# 1. On the host of the name server, as root: install the Tsigil package.
 # The package starts a service on this host. Stop that service unless you use it:
 systemctl disable --now tsigil
 # Create a user for the agent, and its files:
@@ -50,5 +55,7 @@ chown root:tsigil-agent ${FOLDER}/token && chmod 0640 ${FOLDER}/token
 # 5. On the host: check the requirements, and start the agent.
 runuser -u tsigil-agent -- tsigil agent --config ${FOLDER}/agent.yaml --check
 systemctl enable --now tsigil-agent
+
+${recipe.addZone}
 `;
 }

@@ -34,8 +34,7 @@ export function addOnboarding(parent: Command, terminal: Terminal): void {
           `No agent delivers the keys of '${server.name}'`,
           `Run: tsigil nameserver set ${server.name} --delivery agent`,
         );
-      const zone = (server.probe_zone ?? 'example.org.').replace(/\.$/, '');
-      terminal.out.write(onboardText({ ...server, zone, url: connection.url }));
+      terminal.out.write(onboardText({ ...server, url: connection.url }));
     });
   addExamples(withConnectionFlags(command), ['tsigil nameserver onboard ns1']);
 }
