@@ -3,7 +3,7 @@ import { createServer, IncomingMessage, type Server, type ServerResponse } from 
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { runInOrder } from '../../src/http/connection/pipelining.ts';
+import { isShed, runInOrder } from '../../src/http/connection/pipelining.ts';
 import { isClosing, parseResponses, statusesOf } from '../harness/wire.ts';
 
 let server: Server;
@@ -116,6 +116,7 @@ test('at most 4096 requests wait on all connections, and closed connections free
     const sent = await Promise.all(Array.from({ length: 66 }, () => send(gets(65))));
     await expect.poll(() => began.length).toBe(66);
     await expect.poll(() => excess).toBe(2);
+    expect(began.filter(({ request }) => isShed(request.socket))).toHaveLength(2);
     const closed = Promise.all(began.map(({ response }) => once(response, 'close')));
     for (const { socket } of sent) socket.resetAndDestroy();
     await closed;

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asError, ServiceError } from '../../domain/model/errors.ts';
 import { createFairQueue, type FairQueue } from '../../domain/scheduling/fair-queue.ts';
 import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
+import { isShed } from '../connection/pipelining.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { signedIn } from '../request/guard.ts';
 import { forRoutesWithBodies } from '../request/routes.ts';
@@ -115,8 +116,10 @@ export function createAdmission(
 
   const wait: Admission['begin'] = (request, enter, refuse) =>
     turns.wait(ownerOf(request), () => {
-      if (!request.raw.socket.destroyed) enter();
-      else refuse(disconnected('before the request began'));
+      const { socket } = request.raw;
+      if (!isConnected(socket)) refuse(disconnected('before the request began'));
+      else if (isShed(socket)) refuse(busy());
+      else enter();
     });
   const connect = sharedConnections(limits.databaseConnections);
   app.addHook('preHandler', (request, _reply, done) => {
@@ -140,6 +143,20 @@ export function createAdmission(
       reply.raw.once('close', unsent.add(owner, bytes));
     },
   };
+}
+
+/** The handle of a socket. Node.js caches what the documented properties return. */
+interface Handle {
+  getpeername(into: object): number;
+}
+
+/**
+ * Returns whether a response can reach the peer. Node.js notices that a peer has reset a connection
+ * only once it has read all earlier input, so a flood would still be served after its end.
+ */
+function isConnected(socket: Socket): boolean {
+  const { _handle: handle }: Socket & { readonly _handle?: Handle | null } = socket;
+  return !socket.destroyed && handle?.getpeername({}) === 0;
 }
 
 function disconnected(when: string): ServiceError {
@@ -332,6 +349,11 @@ export function createUnsentBudget(maxBytes: number) {
 
 function isLarge(payload: unknown): payload is string | Buffer {
   return (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length > SMALL_BYTES;
+}
+
+function busy(): ServiceError {
+  const message = 'The service is busy with other requests. Try again later.';
+  return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 function noRoom(): ServiceError {

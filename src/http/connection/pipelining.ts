@@ -15,6 +15,8 @@ interface Queue {
   readonly waiting: ServerResponse[];
   /** True if the connection accepts no more requests. */
   ending: boolean;
+  /** True if the connection is closed because too many requests wait on all connections. */
+  shed: boolean;
   /** The bytes to send after the last response of a closing connection. */
   refusal: string | undefined;
 }
@@ -43,7 +45,8 @@ export type Refuse = (socket: Socket, refusal: string) => void;
  * parses all requests from one read in the same turn. If they also ran in this turn, they would
  * block all other connections, and their responses would fill memory. If more than `MAX_WAITING`
  * requests wait, the service closes the connection after their responses. The client repeats its
- * other requests (RFC 9112 section 9.3.2). `countExcess` counts the connections that are closed for
+ * other requests (RFC 9112 section 9.3.2). If as many wait on all connections, also the request that
+ * has not begun is refused: the service notices that a peer is gone only after its first response. `countExcess` counts the connections that are closed for
  * this reason. Call `runInOrder` before the server listens.
  */
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
@@ -62,6 +65,11 @@ export function hasWaiting(socket: QueuedSocket): boolean {
   return (socket[QUEUE]?.waiting.length ?? 0) > 0;
 }
 
+/** Returns whether to refuse the request of a connection if it has not begun. */
+export function isShed(socket: QueuedSocket): boolean {
+  return socket[QUEUE]?.shed === true;
+}
+
 function open(server: Server, socket: QueuedSocket): void {
   const queue: Queue = {
     socket,
@@ -69,6 +77,7 @@ function open(server: Server, socket: QueuedSocket): void {
     followed: undefined,
     waiting: [],
     ending: false,
+    shed: false,
     refusal: undefined,
   };
   socket[QUEUE] = queue;
@@ -98,8 +107,8 @@ function take(order: Order, request: IncomingMessage, response: ServerResponse):
     order.run(request, response);
     return;
   }
-  const isFull =
-    queue.waiting.length >= MAX_WAITING.perConnection || order.waiting >= MAX_WAITING.total;
+  queue.shed = order.waiting >= MAX_WAITING.total;
+  const isFull = queue.shed || queue.waiting.length >= MAX_WAITING.perConnection;
   if (isFull) order.countExcess();
   if (isFull || !order.server.listening) {
     endAfterWaiting(order, queue);
