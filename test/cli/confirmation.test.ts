@@ -245,15 +245,6 @@ describe('token revoke', () => {
       }[]
     ).map(({ name }) => name);
 
-  test('revokes a token that is not in use without confirmation, and prints the outcome', async () => {
-    expect(await revoke({}, 'reader', other().id)).toEqual({
-      status: 0,
-      out: `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'other' (id ${other().id}).\n`,
-      err: '',
-    });
-    expect(await names()).toEqual(['mine']);
-  });
-
   test('without a terminal, does not revoke the token in use: exit code 2', async () => {
     for (const idOrName of ['mine', mine().id]) {
       expect(await revoke({}, 'reader', idOrName)).toEqual({

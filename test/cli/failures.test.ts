@@ -28,14 +28,6 @@ describe.each(['401', '403'])('a service with status %s for missing rights', (st
       /^tsigil: Access denied: .*\nThe token is valid, but its roles do not permit this request\. Use a token with more rights\.\n$/,
     );
   });
-
-  test('for an invalid token, suggests another token: exit code 3', async () => {
-    const ended = await list('a-token-that-is-unknown');
-    expect([ended.status, ended.out]).toEqual([3, '']);
-    expect(ended.err).toMatch(
-      /^tsigil: .*requires authentication.*\nThe token is unknown to '.*', revoked or expired\. Use another token\.\n$/,
-    );
-  });
 });
 
 describe('an import', () => {

@@ -201,14 +201,6 @@ describe('tsigkey set --generate', () => {
     expect(algorithm).toBe('hmac-sha512');
     expect(Buffer.from(secret, 'base64')).toHaveLength(64);
   });
-
-  test('cannot be combined with --secret: exit code 2', async () => {
-    const { status, err } = await runWith(
-      { input: SECRET },
-      ...['tsigkey', 'set', 'rotated', '--generate', '--secret', '-'],
-    );
-    expect([status, err]).toEqual([2, expect.stringContaining('cannot be used with')]);
-  });
 });
 
 describe('warnings of the service', () => {

@@ -58,7 +58,7 @@ export const LONG_ONLY = [
   ...['postgres/passwords', 'postgres/restore', 'postgres/rolling-restart'],
   'postgres/takeover',
   ...['postgres/worker-reload', 'postgres/worker-secrets'],
-  ...['process/agent-brands', 'process/agent-namespace', 'process/audit-durability'],
+  ...['process/agent-namespace', 'process/audit-durability'],
   ...['process/bulk-memory', 'process/connections', 'process/demo', 'process/encryption-start'],
   ...['process/kill-list', 'process/log-faults', 'process/lost-files', 'process/one-process'],
   ...['process/restore', 'process/storage-faults', 'process/tls-connections'],

@@ -119,23 +119,3 @@ describe.each([
     expect(service.log.slice(from).join('')).not.toContain('globalRequestId');
   });
 });
-
-test('a log line has method, route, status, duration, caller and resource, but no other data of the request', async () => {
-  const service = await startTestService();
-  const { body } = await service.post('/v2/tlds', { name: 'logged', description: 'described' });
-  await service.get(`/v2/tlds/${body.id}?junk=queried`, {
-    'user-agent': 'agent-named',
-    cookie: 'cookie-sent',
-  });
-  const line = JSON.parse(service.log.at(-1) ?? '');
-  expect(line).toMatchObject({
-    method: 'GET',
-    route: '/v2/tlds/:id',
-    resource: body.id,
-    status: 200,
-    caller: 'admin',
-  });
-  expect(line.durationMs).toBeGreaterThan(0);
-  expect(service.log.join('')).not.toMatch(/logged|described|queried|agent-named|cookie-sent/);
-  await service.close();
-});

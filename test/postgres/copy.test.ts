@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
-import { NEWEST_SCHEMA } from '../../src/store/migrate.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import {
   cleanEnvironment,
@@ -210,33 +209,6 @@ test('needs only read access to the tables of a PostgreSQL source, and creates n
   await client.query('DROP OWNED BY reader_of_copies');
   await client.query('DROP ROLE reader_of_copies');
   await client.end();
-});
-
-test('refuses a PostgreSQL source with another schema version, and changes neither database', async () => {
-  const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-empty');
-  const target = join(folder, 'never.db');
-  const refused = (message: RegExp) =>
-    expect(copy(source, `sqlite:${target}`)).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(message) as string,
-    });
-  await refused(/is not a database of this service/);
-  const client = new pg.Client({ connectionString: source });
-  await client.connect();
-  expect(
-    (
-      await client.query(
-        "SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = 'public'",
-      )
-    ).rows,
-  ).toEqual([{ tables: 0 }]);
-  await copy(sqlite, source);
-  await client.query('UPDATE schema_migrations SET number = 12');
-  await refused(/was made by a development version/);
-  await client.query(`INSERT INTO schema_migrations VALUES (${NEWEST_SCHEMA + 1}, 'now')`);
-  await refused(/supports only schemas up to/);
-  await client.end();
-  expect(existsSync(target)).toBe(false);
 });
 
 test('refuses a PostgreSQL source that does not exist on the server', async () => {

@@ -113,18 +113,6 @@ test('the log has no name for a caller without a valid token, and no invalid req
   expect(lineOf('forged')).not.toHaveProperty('globalRequestId');
 });
 
-test('the log has a warning with the id of a key that has a weak algorithm', () => {
-  const warnings = lines.filter(
-    ({ level, resource }) => level === 'warn' && resource === responses.weak?.body.id,
-  );
-  expect(warnings).toEqual([
-    expect.objectContaining({
-      collection: 'tsigkeys',
-      msg: expect.stringContaining('hmac-md5') as string,
-    }),
-  ]);
-});
-
 test('the log has the address of a request even if its connection is closed', () => {
   const [line] = lines.filter(
     ({ requestId }) => requestId === closed.headers.get('x-openstack-request-id'),

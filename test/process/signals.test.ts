@@ -23,14 +23,6 @@ async function hangUp(): Promise<void> {
 }
 
 describe.runIf(process.platform === 'linux')('signals', () => {
-  test('after SIGHUP, the service logs that it has read the configuration again, and continues', async () => {
-    await hangUp();
-    await hangUp();
-    expect(service.output()).toContain('"applied":[]');
-    expect((await service.get('/v2/tlds')).status).toBe(200);
-    expect(await service.stop('SIGTERM')).toBe(0);
-  });
-
   test('after SIGUSR1, the service opens no inspector and continues', async () => {
     const pid = service.process.pid ?? 0;
     const own = [Number(new URL(service.url).port)];

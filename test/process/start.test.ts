@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { readFileSync, statSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
@@ -159,51 +159,6 @@ describe('a failed start', () => {
         '  - TSIGIL_LOG_LEVEL must be one of info, warn, error\n',
     );
     expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test.each([
-    [
-      'a newer version',
-      `INSERT INTO schema_migrations (number, applied_at) VALUES (999, 'tomorrow')`,
-      /^tsigil: The database has schema 999, but this version supports only schemas up to \d+\. Start the newer version, or restore .*\n$/,
-    ],
-    [
-      'a development version',
-      'UPDATE schema_migrations SET number = 12',
-      /^tsigil: The database was made by a development version \(schema 12\), .* Use a new database.*: tsigil tld import --from URL, .*\n$/,
-    ],
-  ])('exits with 1 and a one-line message for a database of %s', async (_, change, message) => {
-    await (await start()).stop('SIGTERM');
-    readToken(join(folder, 'var/admin.token'));
-    const { DatabaseSync } = await import('@photostructure/sqlite');
-    const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
-    database.exec(change);
-    database.close();
-    const { status, stderr } = serveInVain(folder);
-    expect(status).toBe(1);
-    expect(stderr).toMatch(message);
-  });
-
-  test('exits with 2 and names the settings of unusable certificates, before it creates a database', () => {
-    writeFileSync(join(folder, 'cert.pem'), 'no certificate');
-    writeFileSync(join(folder, 'key.pem'), 'no key');
-    for (const [key, problem] of [
-      [
-        'key.pem',
-        "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': no usable certificate or key was found",
-      ],
-      ['nosuch.pem', "'tls.key': cannot read 'nosuch.pem': no such file or folder"],
-    ] as const) {
-      const { status, stdout, stderr } = serveInVain(folder, {
-        TSIGIL_TLS_CERT: 'cert.pem',
-        TSIGIL_TLS_KEY: key,
-      });
-      expect([status, stdout]).toEqual([2, '']);
-      expect(stderr).toMatch(
-        new RegExp(`^tsigil: The configuration is not valid:\\n  - ${problem}\\n$`),
-      );
-    }
-    expect(readdirSync(folder).toSorted()).toEqual(['cert.pem', 'key.pem']);
   });
 });
 

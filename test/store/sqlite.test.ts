@@ -14,7 +14,6 @@ import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
-import { backUpSqlite } from '../../src/store/sqlite/backup.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { tableOf } from '../../src/store/sql/table.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
@@ -113,37 +112,6 @@ describe('opening a SQLite file', () => {
       ),
     ).toEqual([{ least: 0 }]);
   });
-
-  test.each([
-    [
-      'a file that is not a database',
-      () => writeFileSync(path, 'hello '.repeat(1000)),
-      /the file is not a SQLite database/,
-    ],
-    ['a folder', () => mkdirSync(path), /cannot be opened/],
-  ])('refuses %s and does not change it', async (_, prepare, message) => {
-    mkdirSync(join(folder, 'new/folder'), { recursive: true });
-    prepare();
-    const { size } = statSync(path);
-    await expect(withDatabase(async () => undefined)).rejects.toMatchObject({
-      code: 'unavailable',
-      message: expect.stringMatching(message) as string,
-    });
-    expect(statSync(path).size).toBe(size);
-  });
-
-  test('refuses a path that contains a file in place of a folder', async () => {
-    writeFileSync(join(folder, 'new'), '');
-    await expect(withDatabase(async () => undefined)).rejects.toMatchObject({
-      code: 'unavailable',
-    });
-  });
-});
-
-test('refuses a second open in the same process', async () => {
-  await withDatabase(async () => {
-    await expect(openSqlite(path, observer)).rejects.toMatchObject({ code: 'unavailable' });
-  });
 });
 
 describe('query plans', () => {
@@ -236,30 +204,3 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
     });
   },
 );
-
-describe('backup', () => {
-  test('copies committed data into a file with mode 0600 while the database is open', async () => {
-    const copy = join(folder, 'copy.db');
-    await withDatabase(async (database) => {
-      await database.write((sql) =>
-        sql.run(`INSERT INTO schema_migrations VALUES (0, 'mark')`, []),
-      );
-      await backUpSqlite(path, copy);
-    });
-    expect(modeOf(copy)).toBe('600');
-    path = copy;
-    const kept = await withDatabase((database) =>
-      database.reads.all(`SELECT number FROM schema_migrations WHERE applied_at = 'mark'`, []),
-    );
-    expect(kept).toEqual([{ number: 0 }]);
-  });
-
-  test('refuses an existing target, and creates no file if the source does not exist', async () => {
-    const target = join(folder, 'taken');
-    writeFileSync(target, 'precious');
-    await expect(backUpSqlite(path, target)).rejects.toThrow(/EEXIST/);
-    expect(statSync(target).size).toBe(8);
-    await expect(backUpSqlite(path, join(folder, 'copy.db'))).rejects.toThrow(/cannot be used/);
-    expect(readdirSync(folder)).toEqual(['taken']);
-  });
-});
