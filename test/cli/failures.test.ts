@@ -119,8 +119,8 @@ describe('an error is a sentence with a remedy, without error texts of Node.js o
       /^tsigil: '(?:long)+' cannot be read: the path is too long\nChoose a shorter path\.\n$/,
     ],
     [
-      'backup --to nosuch/copy.db',
-      /^tsigil: '.*\/nosuch\/copy\.db' cannot be created: no such file or folder\n/,
+      'backup --to copy.db',
+      /^tsigil: The database '.*\/var\/tsigil\.db' does not exist\. Use --config FILE /,
     ],
   ])('if the command is tsigil %s', async (line, message) => {
     writeFileSync(join(folder, 'garbage.pem'), 'no certificate');
