@@ -98,18 +98,17 @@ async function demonstrate(driver, folder, processes) {
   say(`1. ${title} serves the zone ${ZONE} at ${server.address}, and refuses all transfers.`);
   const variables = await startService(folder, server, processes);
   say(`2. The service runs at ${variables.TSIGIL_URL}, and lists ${title} as the name server ns1.`);
-  /** Runs a command of the client, and returns its output. */
+  /** Runs a command of the client. */
   const tsigil = async (...words) => {
-    const { status, output } = await processes.run(
-      process.execPath,
-      [PROGRAM, ...words],
-      variables,
-    );
-    if (status !== 0) throw new Error(`'tsigil ${words.join(' ')}' failed:\n${output}`);
-    return output;
+    const result = await processes.run(process.execPath, [PROGRAM, ...words], variables);
+    if (result.status !== 0)
+      throw new Error(`'tsigil ${words.join(' ')}' failed:\n${result.output}`);
+    return result;
   };
-  const showTsigil = async (...words) => show(`tsigil ${words.join(' ')}`, await tsigil(...words));
-  const readJson = async (...words) => JSON.parse(await tsigil(...words, '-f', 'json'));
+  const showTsigil = async (...words) =>
+    show(`tsigil ${words.join(' ')}`, (await tsigil(...words)).output);
+  // A message, such as that a key is still being removed, is on standard error.
+  const readJson = async (...words) => JSON.parse((await tsigil(...words, '-f', 'json')).stdout);
   const transfer = createTransfers({
     folder,
     zone: ZONE,

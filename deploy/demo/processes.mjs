@@ -57,7 +57,7 @@ export function createProcesses(folder, signal) {
       env: { ...ENVIRONMENT, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const started = { child, output: '', ended: false };
+    const started = { child, stdout: '', output: '', ended: false };
     started.exit = new Promise((resolve) => {
       child.on('error', (error) => {
         started.output += `${error.message}\n`;
@@ -69,6 +69,7 @@ export function createProcesses(folder, signal) {
         resolve(code);
       });
     });
+    child.stdout.setEncoding('utf8').on('data', (text) => (started.stdout += text));
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (started.output += text));
     running.push(started);
@@ -99,12 +100,12 @@ export function createProcesses(folder, signal) {
       }, `${title} did not start`);
     },
 
-    /** Runs a program until it exits, and returns its exit code and its output. */
+    /** Runs a program until it exits, and returns its exit code, its standard output and its whole output. */
     async run(program, parameters, variables = {}) {
       const started = launch(program, parameters, variables);
       const status = await started.exit;
       signal.throwIfAborted();
-      return { status, output: started.output };
+      return { status, stdout: started.stdout, output: started.output };
     },
 
     /** Stops all programs, the last started first. */

@@ -8,6 +8,7 @@ import { cleanEnvironment, temporaryFolder } from '../harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
 const DEMO = join(import.meta.dirname, '../../deploy/demo/demo.mjs');
+const PROCESSES = join(import.meta.dirname, '../../deploy/demo/processes.mjs');
 
 const NAME_SERVERS = [
   { driver: 'bind', program: 'named', title: 'BIND', debian: 'bind9' },
@@ -126,4 +127,16 @@ describe('npm run demo', () => {
       stderr: "The demo failed: Unknown driver 'unbound'. Use one of: bind, knot, nsd, powerdns.\n",
     });
   });
+});
+
+test('the JSON that the demo reads contains no message on standard error', () => {
+  const script = `
+    import { createProcesses } from ${JSON.stringify(PROCESSES)};
+    const { run } = createProcesses('.', new AbortController().signal);
+    const program = 'console.log("{}"); console.error("Deleted keys are still there")';
+    process.stdout.write((await run(process.execPath, ['-e', program])).stdout);`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  });
+  expect({ stdout, stderr }).toEqual({ stdout: '{}\n', stderr: '' });
 });
