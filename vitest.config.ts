@@ -41,6 +41,13 @@ function hasRoom(folder: string): boolean {
   return bavail * bsize >= MEMORY_BYTES;
 }
 
+/** Returns whether the command line names a file, as opposed to its folder. */
+function isNamed(file: string): boolean {
+  return process.argv.some(
+    (word) => word.endsWith('.test.ts') && file.endsWith(word.replace(/^.*\/test\//, 'test/')),
+  );
+}
+
 export default defineConfig({
   plugins: [builtThreads],
   test: {
@@ -65,7 +72,7 @@ export default defineConfig({
             'test/leaks.test.ts',
             ATTACKS,
             'test/postgres/**',
-            ...(IS_QUICK ? NOT_QUICK : []),
+            ...(IS_QUICK ? NOT_QUICK.filter((file) => !isNamed(file)) : []),
             ...(IS_LONG ? [] : LONG_ONLY),
           ],
           sequence: { groupOrder: 0 },

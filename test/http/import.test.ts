@@ -135,6 +135,16 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     expect(problemsOf(await restore([item]))).toEqual([`${collection}.0.${name}: required`]);
   });
 
+  test('200 for resources without the fields that have a default, as from an older service', async () => {
+    const required = ['id', ...sample.required, 'secret', 'created_at', 'updated_at'];
+    const older = Object.fromEntries(
+      Object.entries(whole('older')).filter(([name]) => required.includes(name)),
+    );
+    expect((await restore([older])).body).toEqual({ imported: 1, unchanged: 0 });
+    expect((await restore([older])).body).toEqual({ imported: 0, unchanged: 1 });
+    expect(await kept()).toMatchObject([{ ...older, id: expect.any(String) as string }]);
+  });
+
   test.each([
     ['no list', 'all', 'type'],
     ['an empty list', [], 'items'],

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
+import { MIGRATIONS } from '../../src/store/migrate.ts';
 import { auditRecords } from '../harness/audit.ts';
 import { startServiceProcess, temporaryFolder, runTsigil } from '../harness/service.ts';
 
@@ -59,7 +60,7 @@ test('a schema update and a reset of lost secrets add records with a local user 
   run('encryption', 'reset', '--yes');
   const trail = await records();
   expect(trail.filter(({ actor_kind: kind }) => kind === 'local')).toMatchObject([
-    { action: 'database:migrate', detail: { steps: [13] } },
+    { action: 'database:migrate', detail: { steps: MIGRATIONS.map(({ number }) => number) } },
     {
       action: 'encryption:reset',
       detail: { counts: { update: 1 }, names: ['transfer-key'] },

@@ -31,12 +31,12 @@ export async function copyResources(
   for (const item of items) {
     const current = byId.get(item.id) ?? byName.get(nameKey(type, item));
     if (current === undefined) missing.push(item);
-    else if (isDeepStrictEqual(current, item))
+    else if (differences(item, current) === '')
       report.add('unchanged', String(item.name), String(item.id));
     else
       report.add(
         'different',
-        `${String(item.name)} already exists with a different ${differences(current, item)}; it was not changed`,
+        `${String(item.name)} already exists with a different ${differences(item, current)}; it was not changed`,
         String(item.id),
       );
   }
@@ -88,8 +88,9 @@ function nameKey(type: ResourceType, item: Item): string {
   return unique.comparisonForm(String(item[unique.field]));
 }
 
-function differences(one: Item, other: Item): string {
-  return Object.keys(one)
-    .filter((name) => !isDeepStrictEqual(one[name], other[name]))
+/** Lists the members of `item` that differ in `current`. A source may lack newer members. */
+function differences(item: Item, current: Item): string {
+  return Object.keys(item)
+    .filter((name) => item[name] !== undefined && !isDeepStrictEqual(item[name], current[name]))
     .join(', ');
 }

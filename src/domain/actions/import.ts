@@ -196,7 +196,9 @@ function readResource(
       ],
     };
   const whole = parsed.value as Resource;
-  const fields = Object.fromEntries(givenFields(type).map((name) => [name, whole[name]]));
+  const fields = Object.fromEntries(
+    givenFields(type).flatMap((name) => (name in whole ? [[name, whole[name]]] : [])),
+  );
   try {
     return {
       row: {
@@ -219,9 +221,11 @@ const wholeResource = perType((type): Kind => {
   const stamp = 'A timestamp in UTC, in the format of responses.';
   const fields = givenFields(type).flatMap((name): [string, Kind][] => {
     const field = type.fields[name];
-    return field === undefined
-      ? []
-      : [[name, described({ schema: field.schema, parse: field.parse }, field.description)]];
+    if (field === undefined) return [];
+    const kind = described({ schema: field.schema, parse: field.parse }, field.description);
+    // A service that does not know the field yet returns resources without it.
+    const hasDefault = field.onCreate !== 'required' && field.onCreate.default !== undefined;
+    return [[name, hasDefault ? optional(kind) : kind]];
   });
   return object<Readonly<Record<string, Kind>>>({
     id: described(uuid(), 'The id of the new resource.'),

@@ -7,8 +7,8 @@ export interface JobLease {
 export interface JobOptions {
   readonly everyMs: number;
   /**
-   * If set, the work is skipped while another process holds the lease. Transactions of the work
-   * claim the lease, so that an idle process writes nothing.
+   * If set, the work is skipped while another process holds the lease. The work claims it when it
+   * writes, so that an idle process writes nothing.
    */
   readonly lease?: JobLease | undefined;
   work(): Promise<unknown>;

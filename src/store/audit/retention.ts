@@ -31,11 +31,8 @@ export async function purgeExpired(
   const [first, last] = [batches[0], batches.at(-1)];
   if (first === undefined || last === undefined) return undefined;
   const { problems } = await checkBatches(database.reads, key, head, batches);
-  let entry: AuditEntry | undefined;
-  await database.write(async (sql) => {
-    entry = undefined;
-    if (!(await lease.claim(sql))) return;
-    if ((await readHead(sql))?.purged !== head.purged) return;
+  return lease.write(async (sql) => {
+    if ((await readHead(sql))?.purged !== head.purged) return undefined;
     const at = now();
     const records = await sql.run('DELETE FROM audit_records WHERE batch >= ? AND batch <= ?', [
       first.number,
@@ -49,10 +46,10 @@ export async function purgeExpired(
       problems.length > 0 ? { event: 'purged_changed', batch: last.number } : undefined,
     );
     const detail = { records, first_batch: first.number, last_batch: last.number };
-    entry = auditEntry(SERVICE, { at, action: 'audit:purge', detail });
+    const entry = auditEntry(SERVICE, { at, action: 'audit:purge', detail });
     await insertRecord(sql, entry);
+    return entry;
   });
-  return entry;
 }
 
 /** Returns the first batches from before a timestamp, with at most 2,000 records. */
@@ -81,15 +78,12 @@ export async function noteRetention({
   const isUnchanged = (stored: number | null) => stored === null || stored === days;
   const head = await readHead(database.reads);
   if (!isGenuine(head, key) || isUnchanged(head.retention_days)) return undefined;
-  let entry: AuditEntry | undefined;
-  await database.write(async (sql) => {
-    entry = undefined;
-    if (!(await lease.claim(sql))) return;
+  return lease.write(async (sql) => {
     const at = now();
     await changeHead(sql, key, at, { retention_days: days });
     const detail = { days: [head.retention_days, days] };
-    entry = auditEntry(SERVICE, { at, action: 'audit:retention', detail });
+    const entry = auditEntry(SERVICE, { at, action: 'audit:retention', detail });
     await insertRecord(sql, entry);
+    return entry;
   });
-  return entry;
 }

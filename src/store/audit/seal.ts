@@ -87,8 +87,7 @@ export async function sealBatch(
     event === undefined
       ? undefined
       : auditEntry(SERVICE, { at, action: 'audit:repair', detail: { last_batch: last, event } });
-  const isSealed = await database.write(async (sql) => {
-    if (!(await lease.claim(sql))) return false;
+  const isSealed = await lease.write(async (sql) => {
     if (!isSame(await readHead(sql), head)) return false;
     await setBatch(sql, number, seqs);
     const mac = key?.hmac(batchText(batch)) ?? null;
@@ -104,7 +103,7 @@ export async function sealBatch(
     if (repair !== undefined) await insertRecord(sql, repair);
     return true;
   });
-  return isSealed ? { number, hash, count: seqs.length, repair } : undefined;
+  return isSealed === true ? { number, hash, count: seqs.length, repair } : undefined;
 }
 
 /** Returns the batch that the next batch follows, and what another program did to the head. */

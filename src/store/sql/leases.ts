@@ -4,10 +4,10 @@ import type { Database, Sql } from './sql.ts';
 /** The exclusive right of one process to do a job, by the clock of the database. */
 export interface Lease extends JobLease {
   /**
-   * Claims or renews the lease. Returns false if another process holds it. Until the transaction of
-   * `sql` ends, no other process can claim it.
+   * Claims or renews the lease, and runs `work` in the same transaction, in which no other process
+   * can claim it. Returns undefined without running `work` if another process holds it.
    */
-  claim(sql: Sql): Promise<boolean>;
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T | undefined>;
 }
 
 /**
@@ -23,15 +23,16 @@ export function leaseOn(
 ): Lease {
   const isOver = `NOT leases.until BETWEEN ${nowMs} AND ${nowMs} + ${milliseconds}`;
   return {
-    async claim(sql) {
-      const claimed = await sql.run(
-        `INSERT INTO leases (name, holder, until) VALUES (?, ?, ${nowMs} + ${milliseconds})
-          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-          WHERE leases.holder = excluded.holder OR ${isOver}`,
-        [name, holder],
-      );
-      return claimed > 0;
-    },
+    write: (work) =>
+      write(async (sql) => {
+        const claimed = await sql.run(
+          `INSERT INTO leases (name, holder, until) VALUES (?, ?, ${nowMs} + ${milliseconds})
+            ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+            WHERE leases.holder = excluded.holder OR ${isOver}`,
+          [name, holder],
+        );
+        return claimed > 0 ? work(sql) : undefined;
+      }),
     async isHeldElsewhere() {
       const row = await reads.one(
         `SELECT holder FROM leases WHERE name = ? AND holder <> ? AND NOT ${isOver}`,
