@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, normalize, relative } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BRAND_NAMES } from '../src/domain/brands/brands.ts';
 
@@ -48,6 +48,22 @@ function isBuiltIn(name: string): boolean {
 function folderOf(path: string): string {
   return path.includes('/') ? (path.split('/')[0] ?? '') : '';
 }
+
+/** Returns the imports of `files` that are not allowed, as `importer -> imported`. */
+function straysOf(
+  files: readonly SourceFile[],
+  isAllowed: (target: string, importer: SourceFile) => boolean,
+): string[] {
+  return files.flatMap((file) =>
+    file.imports
+      .filter((target) => !isAllowed(target, file))
+      .map((target) => `${file.path} -> ${target}`),
+  );
+}
+
+const packagesOf = (files: readonly SourceFile[]) => files.flatMap(({ packages }) => packages);
+const filesIn = (wanted: string) => FILES.filter(({ folder }) => folder === wanted);
+const textOf = ({ path }: SourceFile) => readFileSync(join(SRC, path), 'utf8');
 
 /**
  * The subfolders of each folder, from low to high. A subfolder may import only itself, lower
@@ -107,14 +123,11 @@ describe('imports', () => {
         const room = dirname(path).slice(top.length + 1);
         return rooms.findIndex((each) => [each].flat().includes(room));
       };
-      const own = FILES.filter(({ folder }) => folder === top);
+      const own = filesIn(top);
       expect(own.filter(({ path }) => levelOf(path) < 0).map(({ path }) => path)).toEqual([]);
-      const upward = own.flatMap(({ path, imports }) =>
-        imports
-          .filter((target) => folderOf(target) === top && levelOf(target) > levelOf(path))
-          .map((target) => `${path} -> ${target}`),
-      );
-      expect(upward).toEqual([]);
+      const isDownward = (target: string, { path }: SourceFile) =>
+        folderOf(target) !== top || levelOf(target) <= levelOf(path);
+      expect(straysOf(own, isDownward)).toEqual([]);
     },
   );
 
@@ -122,12 +135,9 @@ describe('imports', () => {
     const roomOf = (path: string) => /^nameservers\/([a-z]+)\//.exec(path)?.[1];
     const drivers = FILES.filter(({ path }) => BRAND_NAMES.some((name) => name === roomOf(path)));
     expect(new Set(drivers.map(({ path }) => roomOf(path))).size).toBe(BRAND_NAMES.length);
-    const strays = drivers.flatMap(({ path, imports }) =>
-      imports
-        .filter((target) => ![roomOf(path), undefined].includes(roomOf(target)))
-        .map((target) => `${path} -> ${target}`),
-    );
-    expect(strays).toEqual([]);
+    const isOwn = (target: string, { path }: SourceFile) =>
+      [roomOf(path), undefined].includes(roomOf(target));
+    expect(straysOf(drivers, isOwn)).toEqual([]);
   });
 
   test('the scan finds source files and imports', () => {
@@ -136,39 +146,23 @@ describe('imports', () => {
   });
 
   test('the domain imports only itself and pure functions of Node.js', () => {
-    const domain = FILES.filter(({ folder }) => folder === 'domain');
-    const others = domain.flatMap(({ path, imports }) =>
-      imports
-        .filter((target) => folderOf(target) !== 'domain')
-        .map((target) => `${path} -> ${target}`),
-    );
-    const packages = domain
-      .flatMap(({ packages }) => packages)
-      .filter((name) => !['node:url', 'node:crypto', 'node:net', 'node:util'].includes(name));
-    expect({ others, packages }).toEqual({ others: [], packages: [] });
+    const domain = filesIn('domain');
+    expect(straysOf(domain, (target) => folderOf(target) === 'domain')).toEqual([]);
+    const pure = ['node:url', 'node:crypto', 'node:net', 'node:util'];
+    expect(packagesOf(domain).filter((name) => !pure.includes(name))).toEqual([]);
   });
 
   test('the domain takes time, ids and randomness as arguments', () => {
-    const impure = FILES.filter(({ folder }) => folder === 'domain').flatMap(({ path }) => {
-      const text = readFileSync(join(SRC, path), 'utf8');
-      return /Date\.now|new Date\(\)|Math\.random|performance\.|process\.|import \{[^}]*random[^}]*\} from 'node:crypto'/.test(
-        text,
-      )
-        ? [path]
-        : [];
-    });
-    expect(impure).toEqual([]);
+    const impure =
+      /Date\.now|new Date\(\)|Math\.random|performance\.|process\.|import \{[^}]*random[^}]*\} from 'node:crypto'/;
+    expect(filesIn('domain').filter((file) => impure.test(textOf(file)))).toEqual([]);
   });
 
   test('only one function changes resources', () => {
-    const writers = FILES.filter(({ path }) =>
-      /\bstore\b[^;]*\.write\(/.test(readFileSync(join(SRC, path), 'utf8')),
-    );
+    const writers = FILES.filter((file) => /\bstore\b[^;]*\.write\(/.test(textOf(file)));
     expect(writers.map(({ path }) => path)).toEqual(['domain/operations/change.ts']);
-    const callers = FILES.filter(({ path }) =>
-      /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/.test(
-        readFileSync(join(SRC, path), 'utf8'),
-      ),
+    const callers = FILES.filter((file) =>
+      /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/.test(textOf(file)),
     );
     // store/copy.ts copies rows to another database, and changes no resource.
     expect(callers.map(({ path }) => path).sort()).toEqual([
@@ -178,57 +172,35 @@ describe('imports', () => {
   });
 
   test('an adapter imports only the domain, net and itself', () => {
-    const strays = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder)).flatMap(
-      ({ path, folder, imports }) =>
-        imports
-          .filter((target) => !['domain', 'net', folder].includes(folderOf(target)))
-          .map((target) => `${path} -> ${target}`),
-    );
-    expect(strays).toEqual([]);
+    const adapters = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder));
+    const isAllowed = (target: string, { folder }: SourceFile) =>
+      ['domain', 'net', folder].includes(folderOf(target));
+    expect(straysOf(adapters, isAllowed)).toEqual([]);
   });
 
   test('net imports only itself and the folders dns, model and text of the domain', () => {
-    const net = FILES.filter(({ folder }) => folder === 'net');
-    const strays = net.flatMap(({ path, imports }) =>
-      imports
-        .filter((target) => !/^(?:net\/|domain\/(?:dns|model|text)\/)/.test(target))
-        .map((target) => `${path} -> ${target}`),
-    );
-    expect({
-      strays,
-      packages: net.flatMap(({ packages }) => packages).filter((name) => !isBuiltIn(name)),
-    }).toEqual({ strays: [], packages: [] });
+    const net = filesIn('net');
+    const isAllowed = (target: string) => /^(?:net\/|domain\/(?:dns|model|text)\/)/.test(target);
+    expect(straysOf(net, isAllowed)).toEqual([]);
+    expect(packagesOf(net).filter((name) => !isBuiltIn(name))).toEqual([]);
   });
 
   test('only net sends HTTP requests and datagrams', () => {
-    const clients = FILES.filter(({ folder, path }) => {
-      const text = readFileSync(join(SRC, path), 'utf8');
-      return (
-        folder !== 'net' &&
-        /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|getBuiltinModule\('node:https?'|from 'node:dgram'|\bfetch\(/.test(
-          text,
-        )
-      );
-    });
+    const sends =
+      /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|getBuiltinModule\('node:https?'|from 'node:dgram'|\bfetch\(/;
+    const clients = FILES.filter((file) => file.folder !== 'net' && sends.test(textOf(file)));
     expect(clients.map(({ path }) => path)).toEqual([]);
   });
 
   test('the configuration imports only the domain, itself, net/faults.ts, net/files.ts and the package yaml', () => {
-    const configuration = FILES.filter(({ folder }) => folder === 'config');
+    const configuration = filesIn('config');
     expect(configuration.length).toBeGreaterThan(5);
-    const others = configuration.flatMap(({ path, imports }) =>
-      imports
-        .filter(
-          (target) =>
-            !['domain', 'config'].includes(folderOf(target)) &&
-            !['net/faults.ts', 'net/files.ts'].includes(target),
-        )
-        .map((target) => `${path} -> ${target}`),
-    );
-    const packages = configuration
-      .flatMap(({ packages }) => packages)
-      .filter((name) => !isBuiltIn(name) && name !== 'yaml');
-    expect({ others, packages }).toEqual({ others: [], packages: [] });
+    const isAllowed = (target: string) =>
+      ['domain', 'config'].includes(folderOf(target)) ||
+      ['net/faults.ts', 'net/files.ts'].includes(target);
+    expect(straysOf(configuration, isAllowed)).toEqual([]);
+    const packages = packagesOf(configuration).filter((name) => !isBuiltIn(name));
+    expect(new Set(packages)).toEqual(new Set(['yaml']));
   });
 
   test('each package is imported in one folder only, except by files in src itself and yaml in config', () => {
@@ -248,9 +220,7 @@ describe('imports', () => {
       (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object })
         .dependencies,
     );
-    const imported = new Set(
-      FILES.flatMap(({ packages }) => packages.filter((name) => !isBuiltIn(name))),
-    );
+    const imported = new Set(packagesOf(FILES).filter((name) => !isBuiltIn(name)));
     expect([...imported].sort()).toEqual(declared.sort());
   });
 
@@ -270,10 +240,8 @@ describe('imports', () => {
   });
 
   test('only the main program and its configuration read the environment', () => {
-    const readers = FILES.filter(({ path }) =>
-      /process\.env\b/.test(readFileSync(join(SRC, path), 'utf8')),
-    ).map(({ path }) => path);
-    expect(readers).toEqual(['command-config.ts', 'commands.ts']);
+    const readers = FILES.filter((file) => /process\.env\b/.test(textOf(file)));
+    expect(readers.map(({ path }) => path)).toEqual(['command-config.ts', 'commands.ts']);
   });
 });
 
@@ -283,38 +251,6 @@ describe('names', () => {
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*\.tsx?$/.test(name))).toEqual([]);
     expect(
       names.filter((name) => /^(?:index|utils?|helpers?|common|shared|types)\./.test(name)),
-    ).toEqual([]);
-  });
-
-  test('no name contains Manager, Helper, Util, Common, Abstract, Impl or Processor', () => {
-    const pattern =
-      /(?:class|interface|type|function|const) \w*(?:Manager|Helper|Util|Common|Abstract|Impl|Processor)\b/;
-    expect(
-      FILES.filter(({ path }) => pattern.test(readFileSync(join(SRC, path), 'utf8'))).map(
-        ({ path }) => path,
-      ),
-    ).toEqual([]);
-  });
-
-  test('every test folder has the name of a source folder or is a listed exception', () => {
-    const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) =>
-      entry.isDirectory(),
-    );
-    const known = [
-      ...new Set(FILES.map(({ folder }) => folder)),
-      'harness',
-      'delivery',
-      'nameservers',
-      'process',
-      'docs',
-      'end-to-end',
-      'clients',
-      'postgres',
-      'limits',
-      'audit',
-    ];
-    expect(
-      folders.map(({ name }) => relative('', name)).filter((name) => !known.includes(name)),
     ).toEqual([]);
   });
 });

@@ -4,11 +4,15 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
+import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/options.ts';
+import type { ActionDependencies } from '../../src/domain/actions/action.ts';
 import { formatMasterKey, masterKeyOf } from '../../src/domain/encryption/master-key.ts';
 import { createLog } from '../../src/log.ts';
-import { startService, type ServiceDependencies } from '../../src/service.ts';
+import { createMetrics } from '../../src/http/metrics/metrics.ts';
+import { liveSettings, startService, type ServiceDependencies } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
@@ -186,4 +190,24 @@ export function serveInVain(
   variables: Record<string, string> = {},
 ): ReturnType<typeof runTsigil> {
   return runTsigil(folder, { TSIGIL_LISTEN: '127.0.0.1:0', ...variables }, 'serve');
+}
+
+/**
+ * Returns the settings of an HTTP server on `store` with a silent log, without a metrics route of
+ * the database.
+ */
+export function serverSettingsOn(config: Config, dependencies: ActionDependencies) {
+  return {
+    ...config.api,
+    ...liveSettings(config, dependencies),
+    maxConnectionsPerAddress: undefined,
+    databaseConnections: undefined,
+    readMetrics: undefined,
+    metrics: createMetrics('test'),
+    log: pino({ level: 'silent' }),
+    version: 'test',
+    guides: 'https://guides.example',
+    urls: { publicUrl: undefined, trustProxyHeaders: config.api.trustProxyHeaders },
+    tls: config.tls,
+  };
 }

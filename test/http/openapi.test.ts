@@ -1,18 +1,22 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
 import { ERROR_CODES } from '../harness/errors.ts';
-import { createMetrics } from '../../src/http/metrics/metrics.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
 import { serverDependenciesOn } from '../harness/dependencies.ts';
-import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import {
+  serverSettingsOn,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
 
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
@@ -141,35 +145,14 @@ async function servedPaths(): Promise<string[]> {
     await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }),
   );
   const { app } = createServer({
-    dependencies: serverDependenciesOn(store),
+    ...serverSettingsOn(readConfig(undefined, {}), serverDependenciesOn(store)),
     authenticate: async () => undefined,
     known: () => undefined,
     noteUse: () => undefined,
-    databaseConnections: undefined,
-    readMetrics: undefined,
-    metricsAccess: { token: undefined, addresses: [], trustProxyHeaders: false },
-    metrics: createMetrics('test'),
-    log: pino({ level: 'silent' }),
-    version: 'test',
-    guides: 'https://guides.example',
-    urls: { publicUrl: undefined, trustProxyHeaders: false },
     errors: {
       insufficientRightsStatus: 401,
       challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }],
     },
-    rateLimit: { requestsPerSecond: 0, burst: 1 },
-    addressRateLimit: { requestsPerSecond: 0, burst: 1 },
-    allowedOrigins: [],
-    platform: 'Test',
-    maxBodyBytes: 1024,
-    maxBodyBytesInFlight: 1024 * 1024,
-    maxHeaderBytes: 8192,
-    requestTimeoutSeconds: 10,
-    responseTimeoutSeconds: 10,
-    maxUnsentBytes: 1e9,
-    maxConnections: 10,
-    maxConnectionsPerAddress: undefined,
-    tls: { cert: undefined, key: undefined, handshakeTimeoutSeconds: 10, hstsMaxAgeSeconds: 0 },
   });
   await app.ready();
   const paths = new Set<string>();

@@ -4,7 +4,6 @@ import { createServer as createNodeServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openAuthentication } from '../../src/auth/methods.ts';
 import { createClock } from '../../src/clock.ts';
@@ -12,12 +11,10 @@ import { readConfig } from '../../src/config/config.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { hashToken } from '../../src/domain/resources/token-hash.ts';
 import { token as tokenType } from '../../src/domain/resources/token.ts';
-import { createMetrics } from '../../src/http/metrics/metrics.ts';
 import { createServer } from '../../src/http/server.ts';
-import { liveSettings } from '../../src/service.ts';
 import { createClient, type Client } from '../harness/client.ts';
 import { openStore, serverDependenciesOn } from '../harness/dependencies.ts';
-import { temporaryFolder } from '../harness/service.ts';
+import { serverSettingsOn, temporaryFolder } from '../harness/service.ts';
 import { keyed } from '../../src/domain/model/query.ts';
 
 const BURST = 5;
@@ -75,20 +72,10 @@ async function start(exclusive: boolean): Promise<Counted> {
     keystoneObserver: { validated: () => undefined, cacheHit: () => undefined },
   });
   const { app } = createServer({
-    ...config.api,
-    ...liveSettings(config, serverDependenciesOn(store, { clock })),
+    ...serverSettingsOn(config, serverDependenciesOn(store, { clock })),
     ...authentication,
     known: authentication.cachedCaller,
-    maxConnectionsPerAddress: undefined,
-    databaseConnections: undefined,
-    readMetrics: undefined,
-    metrics: createMetrics('test'),
-    log: pino({ level: 'silent' }),
-    version: 'test',
-    guides: 'https://guides.example',
-    urls: { publicUrl: undefined, trustProxyHeaders: true },
     errors: { insufficientRightsStatus: 401, challenges: authentication.challenges },
-    tls: config.tls,
   });
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   onTestFinished(async () => {
