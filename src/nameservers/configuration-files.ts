@@ -7,6 +7,7 @@ const INCLUDE = /^\s*include:?\s+"?([^"\s;]+)/gm;
 
 /** More files than this are not worth reading every few seconds. */
 const MAX_FILES = 1000;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * Returns a text that changes whenever a configuration file or a file that it includes changes,
@@ -14,12 +15,18 @@ const MAX_FILES = 1000;
  */
 export async function stateOfFiles(main: string, own: string): Promise<string | undefined> {
   const times = new Map<string, string>();
+  let bytes = 0;
   const visit = async (file: string): Promise<void> => {
     if (times.has(file) || file === own) return;
     if (times.size >= MAX_FILES) throw new Error('too many files');
     try {
+      const found = await stat(file);
       // The time of the last change of its content, its mode or its name.
-      times.set(file, String((await stat(file)).ctimeMs));
+      times.set(file, String(found.ctimeMs));
+      bytes += found.size;
+      // To read a device or a named pipe can take for ever, and one in /proc has no size.
+      if (!found.isFile() || bytes > MAX_BYTES) throw new Error('not readable');
+      if (found.size === 0) return;
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || file === main) throw error;
       times.set(file, 'missing'); // which may be the fault
@@ -52,7 +59,7 @@ async function filesOf(path: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   // A file that the pattern does not match causes one needless attempt when it changes.
   return entries
-    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
+    .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && !entry.name.startsWith('.'))
     .map(({ name }) => join(folder, name))
     .toSorted();
 }

@@ -62,7 +62,7 @@ export const bind = defineDriver({
     /** Returns the configuration file of the running server. */
     const mainFile = async (signal: AbortSignal): Promise<string | undefined> => {
       const { text } = await run('status', signal);
-      return /^configuration file: (.+)$/m.exec(text)?.[1];
+      return /^configuration file: (\/.+)$/m.exec(text)?.[1];
     };
     const server: FileServer = {
       brand,
