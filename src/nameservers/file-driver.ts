@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { rightsOf } from '../domain/brands/brand.ts';
 import {
   byMember,
+  byName,
   grantsOf,
   isSameSet,
   withKept,
@@ -86,7 +87,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   const keysIn = async (content: string, slicer: Slicer): Promise<ReadonlyMap<string, Key>> => {
     if (last?.content === content) return last.keys;
     try {
-      const keys = byName(await readKeysOf(server, content, slicer));
+      const keys = keysByName(await readKeysOf(server, content, slicer));
       last = { content, keys };
       return keys;
     } catch (error) {
@@ -116,7 +117,9 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const names = new Set(wanted.map(({ name }) => name));
     const isOther = ({ name }: Key) => !names.has(name) && !owned.has(name) && !refused.has(name);
     const others = state.isHeld === true ? [...ours.values()].filter(isOther) : [];
-    const content = await render({ ...state, keys }, others, former ?? '', slicer);
+    const sorted = { ...state, keys: keys.toSorted(byName) };
+    await nextIfOver(slicer);
+    const content = await render(sorted, others, former ?? '', slicer);
     return { former, content, keys, others, taken, loaded, ours };
   };
 
@@ -164,7 +167,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const { former, content } = planned;
     digest = undefined;
     if (content !== former) await file.replace(content);
-    const keys = byName([...planned.keys, ...planned.others]);
+    const keys = keysByName([...planned.keys, ...planned.others]);
     last = { content, keys };
     try {
       await server.load(signal);
@@ -345,7 +348,7 @@ function withTimeLimits(server: FileServer): FileServer {
   };
 }
 
-function byName(keys: readonly Key[]): ReadonlyMap<string, Key> {
+function keysByName(keys: readonly Key[]): ReadonlyMap<string, Key> {
   return new Map(keys.map((key) => canonicalKey(key)).map((key) => [key.name, key]));
 }
 

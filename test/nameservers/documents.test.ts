@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -380,6 +380,10 @@ describe('docs/nameservers', () => {
         });
         onTestFinished(() => server.remove());
         await followPage(name, server, recipe.options(server));
+        // A database has the secrets of all keys.
+        const databases = readdirSync(server.folder).filter((file) => file.includes('.sqlite3'));
+        for (const file of databases)
+          expect(statSync(join(server.folder, file)).mode & 0o077).toBe(0);
       },
     );
 

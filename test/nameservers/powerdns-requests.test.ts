@@ -137,19 +137,32 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
         `PUT /zones/${zone}./metadata/TSIG-ALLOW-DNSUPDATE`,
         `PUT /zones/${zone}./metadata/ALLOW-DNSUPDATE-FROM`,
       ]),
-      `PUT ${path}`,
+    ]);
+    // The second key signs NOTIFY nowhere, so no one needs its secret before it has its grants.
+    const second = newKey({ rights: ['transfer'] });
+    const further = await pass(key, second);
+    expect(further.filter(isRead).toSorted()).toEqual(READING);
+    expect(changesOf(further)).toEqual([
+      'POST /tsigkeys',
+      ...ZONES.map((zone) => `PUT /zones/${zone}.`),
+      `PUT /tsigkeys/${second.name}.`,
+    ]);
+    const removed = await pass(key);
+    expect(removed.filter(isRead).toSorted()).toEqual(READING);
+    expect(changesOf(removed)).toEqual([
+      `PUT /tsigkeys/${second.name}.`,
+      ...ZONES.map((zone) => `PUT /zones/${zone}.`),
+      `DELETE /tsigkeys/${second.name}.`,
     ]);
     // The pass removes one key and creates another. Each zone changes once for each right.
     const replaced = await pass(local);
     expect(changesOf(replaced)).toEqual([
-      `PUT ${path}`,
       'POST /tsigkeys',
       ...ZONES.flatMap((zone) => [
         `PUT /zones/${zone}.`,
         `DELETE /zones/${zone}./metadata/ALLOW-DNSUPDATE-FROM`,
         `DELETE /zones/${zone}./metadata/TSIG-ALLOW-DNSUPDATE`,
       ]),
-      `PUT /tsigkeys/${local.name}.`,
       `DELETE ${path}`,
     ]);
     expect((await pass(local)).filter((request) => !isRead(request))).toEqual([]);
@@ -184,25 +197,135 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     );
   });
 
-  test('PowerDNS refuses a removed key before the pass removes its first grant; afterwards, a new key can have its name', async () => {
+  test('PowerDNS refuses a removed key that signs no NOTIFY before the pass removes its first grant; afterwards, a new key can have its name', async () => {
     const { recorder, pass } = await startDriver();
-    const key = newKey({ rights: ['transfer'] });
-    await pass(key);
+    const [signing, key] = [newKey({ rights: ['transfer'] }), newKey({ rights: ['transfer'] })];
+    await pass(signing, key);
     for (const zone of ZONES) expect(await verdictOn(key, zone)).toBe('good');
     const verdicts: string[] = [];
     recorder.before = async (request) => {
       if (request.startsWith('PUT /zones/'))
         for (const zone of ZONES) verdicts.push(await verdictOn(key, zone));
     };
-    await pass();
+    await pass(signing);
     expect(verdicts).toHaveLength(4);
     expect(verdicts).not.toContain('good');
     const again = newKey({ rights: ['transfer'], name: key.name, zones: ['a.test'] });
     recorder.before = () => Promise.resolve();
-    await pass(again);
+    await pass(signing, again);
     expect(await verdictOn(again, 'a.test')).toBe('good');
     expect(await verdictOn(again, 'b.test')).not.toBe('good');
     await pass();
+  });
+
+  test('a removed key that signs NOTIFY is accepted for at most 5 s, and not after a failed pass', async () => {
+    const { recorder, pass } = await startDriver();
+    const [slow, failing, other] = [1, 2, 3].map(() => newKey({ rights: ['transfer'] })) as [
+      DesiredKey,
+      DesiredKey,
+      DesiredKey,
+    ];
+    await pass(slow, failing, other);
+    const began = performance.now();
+    let seconds = 0;
+    recorder.before = async (request) => {
+      if (seconds > 0 || request !== 'PUT /zones/a.test.') return;
+      await expect
+        .poll(() => verdictOn(slow, 'b.test'), { timeout: 60_000, interval: 100 })
+        .not.toBe('good');
+      seconds = (performance.now() - began) / 1000;
+    };
+    await pass(failing, other);
+    expect(seconds).toBeGreaterThan(4.5);
+    recorder.before = (request) => Promise.resolve(request.startsWith('PUT /zones/') && 'refuse');
+    await expect(pass(other)).rejects.toThrow('PowerDNS refused PUT /zones/');
+    for (const zone of ZONES) expect(await verdictOn(failing, zone)).not.toBe('good');
+    recorder.before = () => Promise.resolve();
+    await pass(other);
+    for (const zone of ZONES) expect(await verdictOn(other, zone)).toBe('good');
+    await pass();
+  }, 120_000);
+
+  test('the first key of a zone stays first, and the oldest key is the first of a new zone', async () => {
+    const { pass } = await startDriver();
+    const keyNamed = (name: string) => newKey({ rights: ['transfer'], name });
+    const [first, second] = [keyNamed('z.example'), keyNamed('y.example')];
+    const listOf = async (zone: string) => {
+      const { master_tsig_key_ids: ids } = (await api('GET', `/zones/${zone}.?rrsets=false`)) as {
+        readonly master_tsig_key_ids: readonly string[];
+      };
+      return ids;
+    };
+    await pass(first, second);
+    await api('PUT', '/zones/b.test.', { master_tsig_key_ids: [] });
+    const third = keyNamed('a.example');
+    await pass(first, second, third);
+    for (const zone of ZONES)
+      expect(await listOf(zone)).toEqual(['z.example.', 'y.example.', 'a.example.']);
+    // An operator can choose another key.
+    const chosen = ['a.example.', 'z.example.', 'y.example.'];
+    await api('PUT', '/zones/b.test.', { master_tsig_key_ids: chosen });
+    await pass(first, second, third, newKey({ rights: ['transfer'], zones: ['a.test'] }));
+    expect(await listOf('b.test')).toEqual(chosen);
+    await pass(second, third);
+    expect(await listOf('a.test')).toEqual(['y.example.', 'a.example.']);
+    expect(await listOf('b.test')).toEqual(['a.example.', 'y.example.']);
+    await pass();
+  });
+
+  test('a pass reads no key that the last one read or wrote, and still repairs what another program changed', async () => {
+    const { pass, driver, recorder } = await startDriver();
+    const keys = Array.from({ length: 20 }, () => newKey({ rights: ['transfer'] }));
+    const [changed = newKey({ rights: [] })] = keys;
+    await pass(...keys);
+    const keyReads = (requests: readonly string[]) =>
+      requests.filter((request) => request.startsWith('GET /tsigkeys/'));
+    expect(keyReads(await pass(...keys, newKey({ rights: ['transfer'] })))).toEqual([]);
+    expect(keyReads(await pass(...keys))).toEqual([]);
+    const change = () =>
+      api('PUT', `/tsigkeys/${changed.name}.`, { key: newKey({ rights: [] }).secret });
+    // A comparison reads all keys.
+    await change();
+    const soon = () => AbortSignal.timeout(10_000);
+    const compare = () =>
+      driver?.compare({ zones: ZONES, keys }, new Set(keys.map(({ name }) => name)), soon());
+    expect(await compare()).toMatchObject([{ kind: 'changed', key: changed.name }]);
+    await pass(...keys);
+    expect(await verdictOn(changed, 'a.test')).toBe('good');
+    // So does a pass that would change nothing, and one after a failure.
+    await change();
+    await pass(...keys);
+    expect(await verdictOn(changed, 'a.test')).toBe('good');
+    recorder.before = (request) => Promise.resolve(request.startsWith('PUT /zones/') && 'refuse');
+    await expect(pass(...keys, newKey({ rights: ['transfer'] }))).rejects.toThrow('PowerDNS');
+    recorder.before = () => Promise.resolve();
+    expect(keyReads(await pass(...keys))).toHaveLength(keys.length);
+    await pass();
+  });
+
+  test('a pass reads all keys again after another process has delivered', async () => {
+    const [one, other] = [await startDriver(), await startDriver()];
+    const keys = Array.from({ length: 3 }, () => newKey({ rights: ['transfer'] }));
+    const owned = new Set(keys.map(({ name }) => name));
+    let stamps = 0;
+    const apply = async ({ driver, recorder }: typeof one, ...state: readonly DesiredKey[]) => {
+      recorder.requests.length = 0;
+      stamps += 1;
+      await driver?.apply(
+        { zones: ZONES, keys: state, stamps: [stamps.toString(16).padStart(16, '0')] },
+        owned,
+        AbortSignal.timeout(10_000),
+      );
+      return recorder.requests.filter((request) => request.startsWith('GET /tsigkeys/k-'));
+    };
+    await apply(one, ...keys);
+    const fresh = newKey({ rights: ['transfer'] });
+    owned.add(fresh.name);
+    expect(await apply(one, ...keys, fresh)).toEqual([]);
+    expect(await apply(other, ...keys)).toHaveLength(keys.length);
+    expect(await apply(one, ...keys, fresh)).toHaveLength(keys.length);
+    await apply(one);
+    await api('DELETE', '/tsigkeys/tsigil-stamp-any.');
   });
 
   test('a new key never gets the grants of a former key with its name, whether it is one of few or of many new keys', async () => {
@@ -251,16 +374,18 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
 
   test('if PowerDNS cannot change a secret, a removed key loses its grants and is deleted', async () => {
     const { recorder, pass } = await startDriver();
-    const key = newKey({ rights: ['transfer'] });
-    await pass(key);
+    const [signing, key] = [newKey({ rights: ['transfer'] }), newKey({ rights: ['transfer'] })];
+    await pass(signing, key);
     recorder.before = async (request) => {
       // PowerDNS then refuses the request, because there is no such key.
       if (request.startsWith('PUT /tsigkeys/')) await api('DELETE', `/tsigkeys/${key.name}.`);
     };
-    await pass();
+    await pass(signing);
     for (const zone of ZONES) expect(await verdictOn(key, zone)).not.toBe('good');
     expect(JSON.stringify(await api('GET', '/tsigkeys'))).not.toContain(key.name);
     expect(JSON.stringify(await api('GET', '/zones/a.test./metadata'))).not.toContain(key.name);
+    recorder.before = () => Promise.resolve();
+    await pass();
   });
 
   test('a pass succeeds if another program deletes a zone while the pass reads or changes this zone', async () => {
@@ -280,7 +405,7 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
       };
       const key = newKey({ rights: ['transfer', 'update'], zones: ['a.test', 'short.test'] });
       await pass(key);
-      expect(deletions).toBe(1);
+      expect(deletions).toBeGreaterThan(0);
       expect(await verdictOn(key, 'a.test')).toBe('good');
       await pass();
     }
@@ -327,14 +452,20 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     const { recorder, pass, driver } = await startDriver();
     if (driver === undefined) throw new Error('There is no driver');
     await pass();
+    const former = newKey({ rights: ['transfer'] });
+    await pass(former);
     for (const method of ['PUT', 'POST']) {
-      const key = newKey({ rights: ['transfer'] });
+      const key = newKey({
+        rights: ['transfer'],
+        ...(method === 'PUT' ? { name: former.name } : {}),
+      });
       recorder.before = (request) =>
         Promise.resolve(request.startsWith(`${method} /tsigkeys`) && 'refuse');
       const { error } = await performPass(
         {
           ...JOB_EXAMPLE,
           stamps: [],
+          owned: [former.name],
           state: { zones: ZONES, keys: [key], kept: [] },
           accepted: [],
         },

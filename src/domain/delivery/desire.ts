@@ -13,7 +13,8 @@ import {
 import type { Candidate, Delivery, Desire, Undeliverable } from './delivery-ports.ts';
 
 /**
- * Returns the keys that a name server should have: the keys of its pool and of the pool's zones.
+ * Returns the keys that a name server should have, from the oldest to the newest: the keys of its
+ * pool and of the pool's zones.
  * Omits keys that no name server could use. Of two keys with the same name on the wire, returns
  * only the first key. A name server keeps its copy of a key whose secret is lost or cannot be
  * decrypted.
@@ -27,7 +28,7 @@ export async function desire(
   const undeliverable: Undeliverable[] = [];
   const keys = new Map<string, DesiredKey>();
   const kept = new Map<string, KeptKey>();
-  for (const { key, zones: applied } of candidates) {
+  for (const { key, zones: applied } of candidates.toSorted(byAge)) {
     if (slicer.isOver()) await slicer.next();
     const base: KeptKey = {
       id: key.id,
@@ -55,11 +56,17 @@ export async function desire(
   return {
     state: {
       zones: zones.map(comparisonForm),
-      keys: [...keys.values()].toSorted(byName),
+      keys: [...keys.values()],
       kept: [...kept.values()].toSorted(byName),
     },
     undeliverable,
   };
+}
+
+/** Compares keys by their age, which a copy of a database keeps: the oldest first. */
+function byAge({ key: one }: Candidate, { key: other }: Candidate): number {
+  const [first, second] = [one.created_at + one.id, other.created_at + other.id];
+  return first < second ? -1 : 1;
 }
 
 const LOST = 'the secret was lost with its master key. Set a new secret';

@@ -35,6 +35,7 @@ export type KeptKey = Omit<DesiredKey, 'algorithm' | 'secret'>;
 export interface DesiredState {
   /** The names of all zones of the server's pool, in comparison form. */
   readonly zones: readonly string[];
+  /** From the oldest to the newest, except that keys whose delivery is held are last. */
   readonly keys: readonly DesiredKey[];
   /** The keys to leave unchanged on the name server. Their names are not in `keys`. */
   readonly kept?: readonly KeptKey[];
@@ -123,7 +124,7 @@ export function withKept(
       ? []
       : [{ ...key, algorithm: copy.algorithm, secret: copy.secret } satisfies DesiredKey];
   });
-  return copies.length === 0 ? keys : [...keys, ...copies].toSorted(byName);
+  return [...keys, ...copies];
 }
 
 const EMPTY: ReadonlySet<string> = new Set();

@@ -106,6 +106,7 @@ function isOperators(networks: readonly string[]): boolean {
   return networks.length > 0 && !isEqual(networks, EVERYWHERE);
 }
 
-function isEqual(one: readonly string[], other: readonly string[]): boolean {
+/** Returns whether two lists have the same members in the same order. */
+export function isEqual(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((name, index) => name === other[index]);
 }

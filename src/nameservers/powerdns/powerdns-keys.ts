@@ -6,7 +6,7 @@ import type { PowerdnsApi } from './powerdns-api.ts';
 
 export type ServerKey = Pick<DesiredKey, 'algorithm' | 'secret'>;
 
-export function isSameKey(key: DesiredKey, found: ServerKey | undefined): boolean {
+export function isSameKey(key: ServerKey, found: ServerKey | undefined): boolean {
   return found?.algorithm === key.algorithm && found.secret === key.secret;
 }
 
@@ -32,14 +32,19 @@ const STAMP_OCTETS = 24;
 export function stampKey(id: string, stamp: string) {
   const secret = Buffer.concat([randomBytes(STAMP_OCTETS), Buffer.from(stamp, 'hex')]);
   return {
-    name: `${powerdns.ownKeys}${id}`,
+    name: stampName(id),
     algorithm: 'hmac-sha256',
     secret: secret.toString('base64'),
   };
 }
 
-export async function readStamp(api: PowerdnsApi, id: string): Promise<string | undefined> {
-  const found = await api.key(`${powerdns.ownKeys}${id}`);
+/** Returns the name of the key with the stamp of a name server. */
+export function stampName(id: string): string {
+  return `${powerdns.ownKeys}${id}`;
+}
+
+/** Returns the stamp in the secret of the key `stampName`, which a server may lack. */
+export function stampIn(found: ServerKey | undefined): string | undefined {
   return found && Buffer.from(found.secret, 'base64').subarray(STAMP_OCTETS).toString('hex');
 }
 

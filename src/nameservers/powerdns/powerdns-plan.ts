@@ -5,7 +5,7 @@ import {
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
 import type { Difference } from '../driver.ts';
-import { withUpdateKeys, type Grants } from './powerdns-grants.ts';
+import { isEqual, withUpdateKeys, type Grants } from './powerdns-grants.ts';
 import { isSameKey, type ServerKey } from './powerdns-keys.ts';
 
 /** The keys and grants of a server, as last read or written. */
@@ -47,7 +47,23 @@ export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted
   return withUpdateKeys({ ...grants, transfer: keep('transfer') }, keep('update'), false);
 }
 
-/** Returns the grants with the desired grants added. */
+/**
+ * Returns the key that will sign NOTIFY for a zone: the first one of the present list that stays,
+ * or else the oldest desired key.
+ */
+export function firstOf(
+  present: Grants | undefined,
+  ours: ReadonlySet<string>,
+  wanted: Wanted,
+): string | undefined {
+  const stays = (name: string) => !ours.has(name) || wanted.transfer.includes(name);
+  return present?.transfer.find(stays) ?? wanted.transfer[0];
+}
+
+/**
+ * Returns the grants with the desired grants added. The keys that the list has keep their places,
+ * because the first key that may transfer a zone signs NOTIFY, and the secondary servers accept it.
+ */
 export function grown(grants: Grants, wanted: Wanted): Grants {
   const add = (right: Right) => [...new Set([...grants[right], ...wanted[right]])];
   const needsNetworks = wanted.update.length > 0;
@@ -82,13 +98,21 @@ export function differencesOf({
     if (grants === undefined) continue;
     const target = grown(shrunk(grants, ours, wanted(zone)), wanted(zone));
     for (const right of RIGHTS) {
+      if (isEqual(grants[right], target[right])) continue;
       const [granted, targets] = [new Set(grants[right]), new Set(target[right])];
-      for (const name of new Set([...granted, ...targets])) {
-        if (granted.has(name) === targets.has(name)) continue;
+      const differing = [...new Set([...granted, ...targets])].filter(
+        (name) => granted.has(name) !== targets.has(name),
+      );
+      for (const name of differing) {
         const message = `The right '${right}' of the key in the zone '${zone}' differs from the desired right.`;
         if (desired.has(name)) note('changed', name, message);
         else others.push({ kind: 'other', message });
       }
+      if (differing.length === 0)
+        others.push({
+          kind: 'other',
+          message: `The order of the keys with the right '${right}' in the zone '${zone}' differs.`,
+        });
     }
     // A pass ended between its changes to the keys and to the networks.
     const hasKeys = grants.update.length > 0;

@@ -25,12 +25,15 @@ import {
   isDisabledKey,
   isSameKey,
   randomSecret,
-  readStamp,
+  stampIn,
   stampKey,
+  stampName,
   writeKey,
+  type ServerKey,
 } from './powerdns-keys.ts';
 import {
   differencesOf,
+  firstOf,
   grown,
   shrunk,
   wantedGrants,
@@ -54,31 +57,59 @@ const options = object({
   ),
 });
 
+/** What a call of the driver has read or written, and the stamp that the server then has. */
+interface Memory extends Known {
+  readonly stamp: string | undefined;
+}
+
+/** How long a removed key may sign NOTIFY messages, while the driver removes its grants. */
+const SIGNING_MS = 5000;
+
 /**
  * PowerDNS: keys and grants over the HTTP API. PowerDNS has no grants for all zones, so each zone
  * gets the grants of the keys for all zones. The driver creates keys before their grants, and
  * deletes keys after their grants. A grant without its key would apply to a later key with the same
- * name.
+ * name. PowerDNS signs a NOTIFY with the first key that may transfer the zone.
  */
 export const powerdns = defineDriver({
   options,
   create(given, id): Driver {
     const open = createPowerdnsApi(given);
     const { requests, zoneChanges } = given;
+    /** What the last call read or wrote. Undefined after a failure. */
+    let last: Memory | undefined;
 
-    /** Reads the names of all zones and keys, and the keys of `state`. Does not read the grants. */
+    /** Returns what the last call read or wrote, unless another process has delivered since. */
+    const recall = (carried: ServerKey | undefined): Memory => {
+      const former = last?.stamp === stampIn(carried) ? last : undefined;
+      last = undefined;
+      return former ?? { keys: new Map(), grants: new Map(), stamp: undefined };
+    };
+
+    /**
+     * Reads the names of all zones and keys, and the keys of `state` that `former` lacks. Does not
+     * read the grants.
+     */
     const plan = async (
       api: PowerdnsApi,
       state: DesiredState,
       owned: ReadonlySet<string>,
+      former: Known['keys'],
     ): Promise<Plan> => {
       const known: Known = { keys: new Map(), grants: new Map() };
       const [zones, all] = await Promise.all([api.zones(), api.keys()]);
       const present = all.filter((name) => !isStamp(name));
       const names = new Set(present);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
-      const unread = [...state.keys, ...kept].filter(({ name }) => names.has(name));
-      await mapConcurrently(unread, requests, async ({ name }) => {
+      const same = state.keys.filter((key) => isSameKey(key, former.get(key.name)));
+      for (const { name } of [...same, ...kept]) {
+        const found = former.get(name);
+        if (found !== undefined && names.has(name)) known.keys.set(name, found);
+      }
+      const unread = [...state.keys, ...kept]
+        .map(({ name }) => name)
+        .filter((name) => names.has(name) && !known.keys.has(name));
+      await mapConcurrently(unread, requests, async (name) => {
         const key = await api.key(name);
         if (key !== undefined) known.keys.set(name, key);
       });
@@ -97,50 +128,77 @@ export const powerdns = defineDriver({
       return { known, zones, present: names, keys, taken, ours, wanted: grants };
     };
 
-    return {
-      async apply(state, owned, signal, intend) {
-        const api = await open(signal);
-        const planned = await plan(api, state, owned);
-        const { known, zones, keys, present } = planned;
-        const ours = new Set(planned.ours);
-        let { taken, wanted } = planned;
-        await intend?.(keys);
-        // The stamp comes first: a server with some of the changes does not have the former stamp.
-        const [stamp] = state.stamps ?? [];
-        if (stamp !== undefined) {
-          const key = stampKey(id, stamp);
-          await writeKey(api, key, await api.key(key.name));
-        }
-        const desired = new Set(keys.map(({ name }) => name));
-        const existing = new Set(present);
-        const exists = (name: string) => existing.has(name);
-        const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
-        const fresh = keys.filter(({ name }) => !present.has(name));
-        const changed = keys.filter(
-          (key) => present.has(key.name) && !isSameKey(key, known.keys.get(key.name)),
+    /** Reads the grants of zones into `known`. */
+    const readAllGrants = (api: PowerdnsApi, zones: readonly string[], known: Known['grants']) =>
+      mapConcurrently(zones, requests, async (zone) => {
+        const grants = await readGrants(api, zone);
+        if (grants !== undefined) known.set(zone, grants);
+      });
+
+    const apply: Driver['apply'] = async (state, owned, signal, intend) => {
+      const api = await open(signal);
+      const [stamp] = state.stamps ?? [];
+      const carried = stamp === undefined ? undefined : await api.key(stampName(id));
+      const former = recall(carried);
+      const planned = await plan(api, state, owned, former.keys);
+      const { known, zones, keys, present } = planned;
+      const ours = new Set(planned.ours);
+      let { taken, wanted } = planned;
+      await intend?.(keys);
+      // The stamp comes first: a server with some of the changes does not have the former stamp.
+      if (stamp !== undefined) await writeKey(api, stampKey(id, stamp), carried);
+      const desired = new Set(keys.map(({ name }) => name));
+      const existing = new Set(present);
+      const exists = (name: string) => existing.has(name);
+      const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
+      const fresh = keys.filter(({ name }) => !present.has(name));
+      const changed = keys.filter(
+        (key) => present.has(key.name) && !isSameKey(key, known.keys.get(key.name)),
+      );
+      let changes = fresh.length + changed.length + removed.length;
+      const changeZone = limiter(zoneChanges);
+      const grant = (targetOf: (zone: string, grants: Grants) => Grants) =>
+        mapConcurrently(zones, Math.max(requests, zoneChanges), async (zone) => {
+          const grants = known.grants.get(zone) ?? (await readGrants(api, zone));
+          if (grants === undefined) return;
+          const target = targetOf(zone, grants);
+          const written = await changeZone(() => writeGrants(api, zone, grants, target, exists));
+          if (written !== undefined) changes += 1;
+          known.grants.set(zone, written ?? grants);
+        });
+      const disable = (names: readonly string[]) =>
+        mapConcurrently(names, requests, (name) => disableKey(api, name));
+
+      const seen = new Map(former.grants);
+      if (removed.length + fresh.length > 0)
+        await readAllGrants(
+          api,
+          zones.filter((zone) => !seen.has(zone)),
+          seen,
         );
-        let changes = fresh.length + changed.length + removed.length;
-        const changeZone = limiter(zoneChanges);
-        const grant = (targetOf: (zone: string, grants: Grants) => Grants) =>
-          mapConcurrently(zones, Math.max(requests, zoneChanges), async (zone) => {
-            const grants = known.grants.get(zone) ?? (await readGrants(api, zone));
-            if (grants === undefined) return;
-            const target = targetOf(zone, grants);
-            const written = await changeZone(() => writeGrants(api, zone, grants, target, exists));
-            if (written !== undefined) changes += 1;
-            known.grants.set(zone, written ?? grants);
-          });
-        if (removed.length < zones.length)
-          await mapConcurrently(removed, requests, (name) => disableKey(api, name));
+      // The secondary servers would refuse a NOTIFY that is signed with a random secret.
+      const signers = new Set(zones.map((zone) => seen.get(zone)?.transfer[0]));
+      const signing = removed.filter((name) => signers.has(name));
+      if (removed.length < zones.length)
+        await disable(removed.filter((name) => !signers.has(name)));
+
+      /** Changes the grants and the other keys, and removes the grants of the removed keys. */
+      const change = async () => {
         // A new or changed key would get the grants of a former key with the same name. Remove
         // these grants first, or give a new key a secret that no one knows until the grants are
         // removed. PowerDNS must refuse removed keys before it may refuse a new key.
+        const names = new Set(fresh.map(({ name }) => name));
         const adds = changed.length + fresh.length > 0;
         const isDisabled =
           changed.length === 0 &&
           fresh.length < zones.length &&
-          !(adds && removed.length >= zones.length);
-        if (!isDisabled) await grant((zone, grants) => shrunk(grants, ours, wanted(zone)));
+          !(adds && removed.length >= zones.length) &&
+          !zones.some((zone) => names.has(firstOf(seen.get(zone), ours, wanted(zone)) ?? ''));
+        if (!isDisabled) {
+          const early = new Set(ours);
+          for (const name of signing) early.delete(name);
+          await grant((zone, grants) => shrunk(grants, early, wanted(zone)));
+        }
         const refusals: DriverError[] = [];
         await mapConcurrently([...changed, ...fresh], requests, async (key) => {
           const found = known.keys.get(key.name);
@@ -163,37 +221,49 @@ export const powerdns = defineDriver({
           );
         // Change each zone once, even if some keys are new and other keys are removed.
         await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
+        await mapConcurrently(removed, requests, (name) => api.deleteKey(name));
         if (isDisabled)
           await mapConcurrently(
             fresh.filter(({ name }) => exists(name)),
             requests,
             ({ name, secret }) => api.changeSecret(name, secret),
           );
-        await mapConcurrently(removed, requests, (name) => api.deleteKey(name));
-        const [refusal] = refusals;
-        if (refusal !== undefined) throw refusal;
-        return { changed: changes > 0, problems: taken.map((key) => nameTaken(brand, key)) };
-      },
+        return refusals;
+      };
+      const [refusal] = await within(SIGNING_MS, change, () => disable(signing));
+      if (refusal !== undefined) throw refusal;
+      const isRemembered = former.keys.size > 0;
+      // Another program may have changed a secret that this call has not read.
+      if (changes === 0 && isRemembered) return apply(state, owned, signal, intend);
+      const written = keys.filter(({ name }) => exists(name));
+      last = {
+        keys: new Map(written.map(({ name, algorithm, secret }) => [name, { algorithm, secret }])),
+        grants: known.grants,
+        stamp,
+      };
+      return { changed: changes > 0, problems: taken.map((key) => nameTaken(brand, key)) };
+    };
+
+    return {
+      apply,
 
       async compare(state, owned, signal) {
         const api = await open(signal);
-        const planned = await plan(api, state, owned);
+        const planned = await plan(api, state, owned, new Map());
         const { known, zones } = planned;
-        await mapConcurrently(zones, requests, async (zone) => {
-          const grants = await readGrants(api, zone);
-          if (grants !== undefined) known.grants.set(zone, grants);
-        });
+        await readAllGrants(api, zones, known.grants);
         const [next, ...stamps] = state.stamps ?? [];
-        const carried = next === undefined ? undefined : await readStamp(api, id);
+        const carried = next === undefined ? undefined : stampIn(await api.key(stampName(id)));
         const isStamped = next === carried || stamps.some((stamp) => stamp === carried);
         const message = 'PowerDNS lacks the stamp of the last delivery.';
+        last = { ...known, stamp: carried };
         return [
           ...differencesOf(planned),
           ...(isStamped ? [] : [{ kind: 'other', message } as const]),
         ];
       },
 
-      stamp: async (signal) => readStamp(await open(signal), id),
+      stamp: async (signal) => stampIn(await (await open(signal)).key(stampName(id))),
 
       async unknownKeys(owned, signal) {
         const names = await (await open(signal)).keys();
@@ -221,6 +291,29 @@ async function checkServer(
       });
     });
   });
+}
+
+/**
+ * Runs `work`, and `overdue` if `work` takes longer than `ms` milliseconds or fails. Returns what
+ * `work` returns, and throws only what `work` throws.
+ */
+async function within<T>(
+  ms: number,
+  work: () => Promise<T>,
+  overdue: () => Promise<unknown>,
+): Promise<T> {
+  let late: Promise<unknown> | undefined;
+  const runLate = () => (late ??= overdue().catch(() => undefined));
+  const timer = setTimeout(() => void runLate(), ms);
+  try {
+    return await work();
+  } catch (error) {
+    await runLate();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    await late;
+  }
 }
 
 /** Returns whether a key has the stamp of a name server. */

@@ -4,7 +4,7 @@ import {
   type Answer,
   type Job,
 } from '../../domain/delivery/agent-protocol.ts';
-import { byName, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey, DesiredState } from '../../domain/delivery/desired-state.ts';
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { Difference, Driver, KeyProblem } from '../driver.ts';
@@ -101,7 +101,7 @@ function wholeOf({ state, stamps, withheld }: FullJob): DesiredState {
   const { keys, kept } = withheld ?? { keys: [], kept: [] };
   return {
     ...{ zones: state.zones, stamps, isHeld: false },
-    keys: [...state.keys, ...keys].toSorted(byName),
+    keys: [...state.keys, ...keys],
     kept: [...state.kept, ...kept],
   };
 }
