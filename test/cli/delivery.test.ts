@@ -64,17 +64,6 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     expect((await run('nameserver', 'reconcile', 'ns1', '--confirm')).status).toBe(0);
   });
 
-  test.each(['check', 'reconcile'])(
-    'nameserver %s with an unknown name prints how to list all name servers: exit code 1',
-    async (verb) => {
-      expect(await run('nameserver', verb, 'nosuch')).toEqual({
-        status: 1,
-        out: '',
-        err: "tsigil: No nameserver is named 'nosuch'\nRun 'tsigil nameserver list' to list all nameservers.\n",
-      });
-    },
-  );
-
   test('tsigkey create --wait and set --wait return when BIND accepts the key: exit code 0', async () => {
     const secretOf = async () => {
       const { out } = await run(...words`tsigkey show waits --reveal -f value -c secret`);

@@ -93,13 +93,6 @@ describe('files', () => {
   });
 });
 
-test('exits with 0 and warns about a weak algorithm', async () => {
-  await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('old'), algorithm: 'hmac-md5' });
-  const { status, out, err } = await tsigil('tsigkey', 'export', 'old', '--format', 'knsupdate');
-  expect([status, out]).toEqual([0, `hmac-md5:old:${SECRET}\n`]);
-  expect(err).toBe('hmac-md5 must not be used (RFC 8945 section 6)\n');
-});
-
 test.each([
   [2, ['export', 'Transfer.example.'], '--format'],
   [2, ['export', 'Transfer.example.', '--format', 'yaml'], 'Allowed choices are bind, knot'],

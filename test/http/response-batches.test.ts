@@ -45,21 +45,6 @@ describe('the responses of a turn', () => {
     expect(sent).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
-  test('are sent together 1 ms after the last batch', () => {
-    const { sent, add, advance, endTurn } = setUp();
-    add('first');
-    advance(0.9);
-    add('second');
-    expect(sent).toEqual(['first']);
-    advance(0.1);
-    add('third');
-    expect(sent).toEqual(['first', 'second', 'third']);
-    add('fourth');
-    expect(sent).toEqual(['first', 'second', 'third']);
-    endTurn();
-    expect(sent).toEqual(['first', 'second', 'third', 'fourth']);
-  });
-
   test('are sent even if one of them fails', () => {
     const { sent, add, addBroken, endTurn } = setUp();
     add('first');

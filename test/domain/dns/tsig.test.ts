@@ -146,17 +146,6 @@ describe.each(VECTORS)('$name', (vector) => {
 describe('a TSIG record', () => {
   const key = keyOf(ONE);
 
-  test('is verified regardless of the case and the trailing dot of the key name', () => {
-    for (const name of ['KEY-ONE.EXAMPLE.', 'key-one.example']) {
-      expect(
-        verifyMessage(hex(ONE.request), { ...key, name }, undefined, ONE.requestTime).outcome,
-      ).toBe('good');
-      expect(
-        signMessage(QUERY, { ...key, name }, { timeSigned: ONE.requestTime }).mac.toString('hex'),
-      ).toBe(ONE.requestMac);
-    }
-  });
-
   test('is an error unless it is the last record and the only TSIG record', () => {
     const signed = hex(ONE.request);
     const message = decodeMessage(signed);

@@ -53,16 +53,6 @@ test('visits every item in order, and yields before each item once the slice is 
   expect([seen, turns()]).toEqual([[3, 1, 2], 3]);
 });
 
-test('stops at an item that throws', async () => {
-  const seen: number[] = [];
-  const visit = (item: number) => {
-    if (item === 2) throw new Error('two');
-    seen.push(item);
-  };
-  await expect(eachInSlices(impatient().slicer, [1, 2, 3], visit)).rejects.toThrow('two');
-  expect(seen).toEqual([1]);
-});
-
 test('sorts like Array.prototype.sort without changing the input, and yields between runs', async () => {
   const numbers = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 3000, size: 'max' });
   await fc.assert(
