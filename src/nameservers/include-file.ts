@@ -8,7 +8,10 @@ import { codeOf, describeFault } from '../net/faults.ts';
 import { DriverError, unmet, type Requirement } from './driver.ts';
 
 export const FILE_MEMBERS = {
-  file: described(line(), 'The file that Tsigil writes. The name server must include it.'),
+  file: described(
+    ownPath(),
+    'The file that Tsigil writes, in a folder that has no other files. The name server must include it.',
+  ),
   mode: withDefault(
     described(enumeration(['0640', '0600', '0440', '0400']), 'The mode of the file.'),
     '0640',
@@ -24,6 +27,18 @@ export function line() {
     max: 4096,
     problemOf: (value) =>
       /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
+  });
+}
+
+/** Returns the kind of the path of a file that Tsigil writes. */
+export function ownPath() {
+  return text({
+    min: 1,
+    max: 4096,
+    problemOf: (value) =>
+      /^\/[^\p{Cc}]*[^\p{Cc}/]$/u.test(value)
+        ? undefined
+        : "must be an absolute path without control characters, such as '/etc/bind/tsigil/keys.conf'",
   });
 }
 
@@ -50,10 +65,12 @@ export interface IncludeFile {
   check(): Promise<Requirement>;
 }
 
+const HEADER = '# Tsigil writes this file for the name server ';
+
 export function createIncludeFile(options: FileOptions, id: string): IncludeFile {
   const { file } = options;
   const folder = dirname(file);
-  const prefix = '# Tsigil writes this file for the name server ';
+  const prefix = HEADER;
   const header = `${prefix}${id} and overwrites other changes.`;
   const temporaryPrefix = `.${basename(file)}.tsigil-`;
   const notWritable = (cause: unknown) =>
@@ -64,8 +81,26 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       cause,
     );
 
+  /** Throws `DriverError` if other programs have files in the folder, which Tsigil may replace. */
+  const assertOwnFolder = async () => {
+    const names = await readdir(folder).catch((cause: unknown) => {
+      throw notWritable(cause);
+    });
+    const others = names.filter(
+      (name) => !name.startsWith('.') && !name.startsWith(basename(file)),
+    );
+    for (const name of others)
+      if (!(await isOwn(join(folder, name))))
+        throw new DriverError(
+          'foreign_file',
+          `The folder '${folder}' is not Tsigil's own: it has '${name}'.`,
+          `Set \`file\` to a file in a folder for Tsigil alone, such as '${join(folder, 'tsigil', basename(file))}', and include this file in the configuration of the name server.`,
+        );
+  };
+
   const read = async () => {
     let content: string;
+    await assertOwnFolder();
     try {
       content = await readFile(file, 'utf8');
     } catch (cause) {
@@ -117,6 +152,12 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       }
     },
   };
+}
+
+/** Returns whether a file has the keys of another name server, or the lists for its first keys. */
+async function isOwn(file: string): Promise<boolean> {
+  const start = await readFile(file, 'utf8').catch(() => '');
+  return start.startsWith(HEADER) || (!hasKey(start) && start.includes('tsigil-transfer'));
 }
 
 /** Returns whether the content has a key outside comments. */

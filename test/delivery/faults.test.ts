@@ -87,7 +87,7 @@ const FAULTS: readonly Fault[] = [
     brands: fitsOnSmallDisk,
     codes: ['not_writable'],
     begin: fillDisk,
-    end: (server) => rmSync(join(server.folder, 'memory', 'full')),
+    end: (server) => rmSync(join(server.folder, 'memory', '.full')),
   },
 ];
 

@@ -65,6 +65,7 @@ describe.each(INSTALLED)('a $name server with a faulty configuration', (brand) =
           state: 'failed',
           servers: [{ error: { code } }],
         });
+        expect(await shownServer(service)).toMatchObject({ keys_wanted: count });
         const lines = () => server.output().split('\n').length;
         const before = lines();
         const { attempts } = await shownServer(service);

@@ -27,7 +27,7 @@ export function onSmallDisk(brand: Brand, disks: SmallFileSystem[]): Brand {
 
 /** Fills the small disk of a name server. Returns a function that frees the space again. */
 export function fillDisk({ folder }: { readonly folder: string }): () => void {
-  const file = join(folder, 'memory', 'full');
+  const file = join(folder, 'memory', '.full');
   fillWith(file);
   return () => rmSync(file);
 }

@@ -133,6 +133,30 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     await expectKey(other, true);
   });
 
+  test('the driver refuses a folder with files of others, and check names a folder of its own', async () => {
+    const { server } = session();
+    const before = readdirSync(server.folder);
+    const shared = create({ file: join(server.folder, 'keys.conf') });
+    expect(await codeOf(applyWith(shared, newKey({ rights })))).toBe('foreign_file');
+    expect(readdirSync(server.folder)).toEqual(before);
+    const [unmet] = (await shared.check(soon())).filter(({ ok }) => !ok);
+    expect(unmet?.problem).toContain(`The folder '${server.folder}' is not Tsigil's own`);
+    expect(unmet?.hint).toContain(join(server.folder, 'tsigil', 'keys.conf'));
+    const another = join(dirname(pathOf()), 'another.conf');
+    writeFileSync(another, '# Tsigil writes this file for the name server 1 and overwrites');
+    onTestFinished(() => rmSync(another));
+    await session().apply(newKey({ rights }));
+  });
+
+  test('a file without an absolute path is refused', () => {
+    for (const path of ['keys.conf', './keys.conf', '../etc/keys.conf', '/etc/bind/'])
+      expect(definition.options.parse({ ...recipe.options(session().server), file: path })).toEqual(
+        expect.objectContaining({
+          problems: [expect.objectContaining({ path: ['file'] })],
+        }) as unknown,
+      );
+  });
+
   test('the driver and check report a missing folder', async () => {
     const lost = create({ file: join(session().server.folder, 'lost', 'tsigil.conf') });
     expect(await codeOf(applyWith(lost, newKey({ rights })))).toBe('not_writable');

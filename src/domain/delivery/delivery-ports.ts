@@ -153,6 +153,8 @@ export interface PassRecord {
 /** The record of a failed pass. The outbox rows of the pass remain. */
 export interface PassFailure {
   readonly state: FoundState;
+  /** The number of keys that the name server should have. Absent if not known. */
+  readonly keysWanted?: number | undefined;
   readonly error: Fault;
   readonly refusals: number;
   /**

@@ -14,6 +14,7 @@ export const DELIVERY_STATES = [
   'delivered',
   'removing',
   'pending',
+  'paused',
   'held',
   'undeliverable',
   'failed',

@@ -81,6 +81,13 @@ function shown(
   };
 }
 
+function pausedOn({ name }: NameServer): Fault {
+  return {
+    code: 'paused',
+    message: `delivery to the name server is paused. To continue, run: tsigil nameserver set ${name} --paused false`,
+  };
+}
+
 function keyStateOf(
   { version }: Pick<Tsigkey, 'version'>,
   { server, status, isWanted, delivery }: KeyOnServer,
@@ -90,14 +97,16 @@ function keyStateOf(
       ? null
       : { code: server.error_code, message: server.error ?? server.error_code };
   if (!status.isServed && !server.paused) return ['failed', absent(server)];
-  if (!isWanted || delivery?.state === 'removing') return ['removing', ofServer];
+  if (!isWanted || delivery?.state === 'removing')
+    return server.paused ? ['paused', pausedOn(server)] : ['removing', ofServer];
   if (delivery?.state === 'undeliverable' && delivery.deliveredVersion === version)
     return ['undeliverable', delivery.error];
   if (server.held !== null && delivery?.state === 'held' && delivery.deliveredVersion === version)
     return ['held', ofServer];
+  const isDelivered = delivery?.state === 'delivered' && delivery.deliveredVersion === version;
+  if (server.paused && !isDelivered) return ['paused', pausedOn(server)];
   if (server.state === 'open') return ['failed', ofServer];
-  if (delivery?.state === 'delivered' && delivery.deliveredVersion === version)
-    return ['delivered', null];
+  if (isDelivered) return ['delivered', null];
   if (delivery?.state === 'failed') return ['failed', delivery.error];
   return server.attempts > 0 || server.state === 'blocked' || server.state === 'drifted'
     ? ['failed', ofServer]

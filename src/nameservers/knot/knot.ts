@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { described, object, optional, withDefault } from '../../domain/model/object.ts';
 import { defineDriver, DriverError, unmet, type Driver } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
-import { FILE_MEMBERS, line } from '../include-file.ts';
+import { FILE_MEMBERS, line, ownPath } from '../include-file.ts';
 import { createKnotDatabase } from './knot-database.ts';
 import { knotFile } from './knot-file.ts';
 
@@ -11,7 +11,7 @@ const options = object({
   ...FILE_MEMBERS,
   file: optional(
     described(
-      line(),
+      ownPath(),
       'The file that Tsigil writes, for a text configuration. Knot DNS must include it.',
     ),
   ),

@@ -120,7 +120,7 @@ export function recordError(
 async function recordFailure(
   { store, random }: Pick<RecordDependencies, 'store' | 'random'>,
   pass: Pick<EndedPass, 'server' | 'holder' | 'fence' | 'keepLeaseMs'> & {
-    readonly plan: Pick<PassPlan, 'refusals' | 'fresh'>;
+    readonly plan: Pick<PassPlan, 'refusals' | 'fresh'> & Partial<Pick<PassPlan, 'wanted'>>;
   },
   error: Fault,
   notBegun: readonly string[] = [],
@@ -131,6 +131,7 @@ async function recordFailure(
   const isFresh = new Set(plan.fresh);
   await store.fail(server.id, holder, fence, {
     state: 'failed',
+    keysWanted: plan.wanted,
     error,
     refusals,
     notBegun: notBegun.filter((id) => isFresh.has(id)),
@@ -138,7 +139,8 @@ async function recordFailure(
     stamp: keepLeaseMs > 0 ? stamp : undefined,
     keepLeaseMs,
   });
-  return { ...nothing(server), outcome: 'failed', state: 'failed', error };
+  const { wanted: keysWanted = server.keys_wanted } = plan;
+  return { ...nothing(server), outcome: 'failed', state: 'failed', error, keysWanted };
 }
 
 /** Holds the delivery, after another or a newer database delivered the keys last. */

@@ -100,7 +100,16 @@ export async function recordFailure(
   sql: Sql,
   now: string,
   lease: readonly SqlValue[],
-  { state, error, refusals, notBegun = [], retryMs, stamp, keepLeaseMs = 0 }: PassFailure,
+  {
+    state,
+    error,
+    keysWanted,
+    refusals,
+    notBegun = [],
+    retryMs,
+    stamp,
+    keepLeaseMs = 0,
+  }: PassFailure,
   clock: Clock,
 ): Promise<number> {
   const row = await sql.one(
@@ -120,11 +129,11 @@ export async function recordFailure(
   const next = timestampOf(millisecondsOf(clock()) + wait);
   await sql.run(
     `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
-      attempts = ?, next_attempt_at = ?, refusals = ?, retry_at = ${now} + ?, check_at = ${now} + ?,
+      keys_wanted = coalesce(?, keys_wanted), attempts = ?, next_attempt_at = ?, refusals = ?, retry_at = ${now} + ?, check_at = ${now} + ?,
       failed_at = ${now}, failed_rows = ${OUTBOX_ROWS}
       WHERE id = ? AND holder = ? AND fence = ?`,
     [
-      ...[state, error.code, error.message.slice(0, 1000), attempts],
+      ...[state, error.code, error.message.slice(0, 1000), keysWanted ?? null, attempts],
       ...[next, refusals, wait, wait],
       ...lease,
     ],
