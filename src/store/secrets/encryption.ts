@@ -9,18 +9,11 @@ import { runJob } from '../../domain/scheduling/job.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { messageOf } from '../../net/faults.ts';
 import { insertRecord } from '../sql/audit-records.ts';
-import { insertDataKey, readDataKeys } from '../sql/data-keys.ts';
+import { createDataKey, isSecretsKey, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { checkCredentials } from './check-credentials.ts';
 import { lostSecrets } from './reset.ts';
-import {
-  countUnder,
-  isReadable,
-  keyNumbersOf,
-  reEncrypt,
-  SECRET_PLACES,
-  secretsUnder,
-} from './re-encrypt.ts';
+import { allSecrets, countUnder, reEncrypt } from './re-encrypt.ts';
 
 const INTERVAL_MS = 10_000;
 
@@ -60,7 +53,7 @@ export function runEncryption({
   const tick = async (): Promise<void> => {
     const all = await readDataKeys(database.reads);
     const missing = keyring.load(all);
-    const keys = all.filter(isSecretKey);
+    const keys = all.filter(isSecretsKey);
     const newest = keys.at(-1);
     if (newest === undefined) return;
     if (missing.length > 0) assertMasterKeys(all);
@@ -97,7 +90,7 @@ export function runEncryption({
   const status = async (): Promise<EncryptionStatus> => {
     const dataKeys = [];
     for (const { number, wrappedBy, createdAt } of (await readDataKeys(database.reads)).filter(
-      isSecretKey,
+      isSecretsKey,
     )) {
       const secrets = await countUnder(database.reads, number);
       dataKeys.push({ number, master_key: wrappedBy, created_at: createdAt, secrets });
@@ -123,8 +116,7 @@ export function runEncryption({
         const keys = await readDataKeys(sql);
         keyring.readMasterKeys(keys);
         await assertNoRotation(sql, keys);
-        const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
-        await insertDataKey(sql, keyring.newDataKey(number, 'secrets', now()));
+        const number = await createDataKey(sql, keyring, 'secrets', now());
         await insertRecord(sql, { ...entry, detail: { data_key: number } });
       });
       job.wake();
@@ -156,12 +148,8 @@ export function runEncryption({
   };
 }
 
-function isSecretKey({ purpose }: WrappedKey): boolean {
-  return purpose === 'secrets';
-}
-
 async function assertNoRotation(sql: Sql, keys: readonly WrappedKey[]): Promise<void> {
-  const [former, newest] = keys.filter(isSecretKey);
+  const [former, newest] = keys.filter(isSecretsKey);
   if (former === undefined || newest === undefined) return;
   const count = await countUnder(sql, former.number);
   throw new ServiceError(
@@ -180,16 +168,11 @@ export async function verifySecrets(
 ): Promise<SecretVerification> {
   const unreadable: { collection: string; id: string }[] = [];
   let [checked, count] = [0, 0];
-  for (const place of SECRET_PLACES) {
-    const { table: collection, column } = place;
-    const cipher = keyring.cipherOf(collection, column);
-    for (const keyNumber of await keyNumbersOf(database.reads, place))
-      for await (const { id, secret } of secretsUnder(database.reads, place, keyNumber)) {
-        checked += 1;
-        if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber }))) continue;
-        count += 1;
-        if (unreadable.length < MAX_LISTED) unreadable.push({ collection, id });
-      }
+  for await (const { place, id, isReadable } of allSecrets(database.reads, keyring)) {
+    checked += 1;
+    if (isReadable) continue;
+    count += 1;
+    if (unreadable.length < MAX_LISTED) unreadable.push({ collection: place.table, id });
   }
   const credentials = await checkCredentials(database, keyring);
   return {

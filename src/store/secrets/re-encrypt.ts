@@ -65,33 +65,44 @@ export async function reEncrypt(
   return count;
 }
 
+/** A stored secret, and whether it can be decrypted. */
+export interface StoredSecret {
+  readonly place: SecretPlace;
+  readonly id: string;
+  /** The number of its data key, or null for a secret in clear text. */
+  readonly keyNumber: number | null;
+  readonly isReadable: boolean;
+}
+
+/** Yields all secrets of a database, and decrypts each. Other work runs between the batches. */
+export async function* allSecrets(sql: Sql, keyring: Keyring): AsyncGenerator<StoredSecret> {
+  for (const place of SECRET_PLACES) {
+    const cipher = keyring.cipherOf(place.table, place.column);
+    for (const keyNumber of await keyNumbersOf(sql, place)) {
+      const batches = pages(
+        BATCH,
+        (after) => rowsAfter(sql, place, keyNumber, after),
+        (row) => row.id,
+      );
+      for await (const rows of batches)
+        for (const { id, secret } of rows) {
+          const isReadable = canDecrypt(() => cipher.decrypt(id, { text: secret, keyNumber }));
+          yield { place, id, keyNumber, isReadable };
+        }
+    }
+  }
+}
+
 /**
  * Returns the numbers of the data keys that encrypt secrets, and null for secrets in clear text.
  * Another program may have deleted a data key that encrypts secrets.
  */
-export async function keyNumbersOf(
+async function keyNumbersOf(
   sql: Sql,
   { table, keyColumn }: SecretPlace,
 ): Promise<(number | null)[]> {
   const rows = await sql.all(`SELECT DISTINCT ${keyColumn} AS number FROM ${table}`, []);
   return rows.map(({ number }) => (number === null ? null : Number(number)));
-}
-
-/**
- * Yields the secrets under a data key, or the secrets that are not encrypted, in the order of their
- * ids. Other work of the process runs between the batches.
- */
-export async function* secretsUnder(
-  sql: Sql,
-  place: SecretPlace,
-  keyNumber: number | null,
-): AsyncGenerator<SecretRow> {
-  const all = pages(
-    BATCH,
-    (after) => rowsAfter(sql, place, keyNumber, after),
-    ({ id }) => id,
-  );
-  for await (const rows of all) yield* rows;
 }
 
 /** Reads the next `BATCH` rows under a data key, in the order of their ids. */
@@ -170,7 +181,7 @@ export async function namesInClearText(sql: Sql): Promise<string[]> {
   return names;
 }
 
-export function isReadable(decrypt: () => unknown): boolean {
+function canDecrypt(decrypt: () => unknown): boolean {
   try {
     decrypt();
     return true;

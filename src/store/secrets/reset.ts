@@ -1,14 +1,8 @@
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
-import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import { createSecretsKey, isSecretsKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
-import {
-  isReadable,
-  keyNumbersOf,
-  SECRET_PLACES,
-  secretsUnder,
-  type SecretPlace,
-} from './re-encrypt.ts';
+import { allSecrets, SECRET_PLACES, type SecretPlace } from './re-encrypt.ts';
 
 export interface ResetDependencies {
   readonly database: Database;
@@ -37,16 +31,10 @@ export interface Reset {
 export async function findReset(sql: Sql, keyring: Keyring): Promise<Reset> {
   const dataKeys = await loadDataKeys(sql, keyring);
   const secrets: UnreadableSecret[] = [];
-  for (const place of SECRET_PLACES) {
-    const cipher = keyring.cipherOf(place.table, place.column);
-    for (const number of await keyNumbersOf(sql, place)) {
-      if (number === null) continue;
-      for await (const { id, secret } of secretsUnder(sql, place, number)) {
-        if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
-        const row = await sql.one(`SELECT name FROM ${place.table} WHERE id = ?`, [id]);
-        if (row !== undefined) secrets.push({ place, id, name: String(row.name) });
-      }
-    }
+  for await (const { place, id, keyNumber, isReadable } of allSecrets(sql, keyring)) {
+    if (isReadable || keyNumber === null) continue;
+    const row = await sql.one(`SELECT name FROM ${place.table} WHERE id = ?`, [id]);
+    if (row !== undefined) secrets.push({ place, id, name: String(row.name) });
   }
   return { secrets, dataKeys };
 }
@@ -92,13 +80,8 @@ async function ensureActiveKey(
 ): Promise<void> {
   const keys = await readDataKeys(sql);
   const lost = new Set(keyring.load(keys).map(({ number }) => number));
-  if (keys.some(({ number, purpose }) => purpose === 'secrets' && !lost.has(number))) return;
-  // The file is on disk before the transaction commits, so that no data key exists without its
-  // master key.
-  const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
-  if (created !== undefined) keyring.useMasterKeys([created]);
-  const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
-  await insertDataKey(sql, keyring.newDataKey(number, 'secrets', now));
+  if (keys.some((key) => isSecretsKey(key) && !lost.has(key.number))) return;
+  await createSecretsKey(sql, keyring, createMasterKey, now);
   await loadDataKeys(sql, keyring);
 }
 

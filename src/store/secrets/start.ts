@@ -4,7 +4,13 @@ import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import { token } from '../../domain/resources/token.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { adoptKey } from '../audit/head.ts';
-import { insertDataKey, loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import {
+  createDataKey,
+  createSecretsKey,
+  isSecretsKey,
+  loadDataKeys,
+  readDataKeys,
+} from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { countUnsigned } from './check-credentials.ts';
 import { countUnder } from './re-encrypt.ts';
@@ -64,7 +70,7 @@ export async function assertMasterKey(
   const wrapped = keyring.load(keys);
   const needed = keys.length === 0 ? '' : `${encryptedWith(keys)} `;
   if (problem !== undefined) throw new ServiceError('unavailable', `${needed}${problem}`);
-  if (keys.length > 0 && !keys.some(({ purpose }) => purpose === 'secrets'))
+  if (keys.length > 0 && !keys.some(isSecretsKey))
     throw new ServiceError('unavailable', NO_SECRETS_KEY);
   if (wrapped.length === 0) return;
   const own = keyring.masterKeys.map(({ id }) => id);
@@ -126,11 +132,7 @@ async function createFirstKey(
   now: string,
 ): Promise<MasterKey | undefined> {
   if ((await readDataKeys(sql)).length > 0) return undefined;
-  // The file is on disk before the transaction commits, so that no data key exists without its
-  // master key.
-  const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
-  if (created !== undefined) keyring.useMasterKeys([created]);
-  await insertDataKey(sql, keyring.newDataKey(1, 'secrets', now));
+  const created = await createSecretsKey(sql, keyring, createMasterKey, now);
   await ensureMacKey(sql, keyring, now, true);
   return created;
 }
@@ -149,10 +151,8 @@ async function ensureMacKey(
   now: string,
   isFirst: boolean,
 ): Promise<void> {
-  const keys = await readDataKeys(sql);
-  const isNew = !keys.some(isMacKey);
-  const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
-  if (isNew) await insertDataKey(sql, keyring.newDataKey(number, 'mac', now));
+  const isNew = !(await readDataKeys(sql)).some(isMacKey);
+  if (isNew) await createDataKey(sql, keyring, 'mac', now);
   await loadDataKeys(sql, keyring);
   const key = keyring.auditKey();
   if (isNew && key !== undefined) await adoptKey(sql, key, isFirst, now);

@@ -1,4 +1,5 @@
-import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import type { KeyPurpose, Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import type { Sql } from './sql.ts';
 
 /** Returns all data keys, in the order of their numbers. */
@@ -19,6 +20,40 @@ export async function insertDataKey(sql: Sql, key: WrappedKey): Promise<void> {
     'INSERT INTO data_keys (number, purpose, wrapped, wrapped_by, created_at) VALUES (?, ?, ?, ?, ?)',
     [key.number, key.purpose, key.wrapped, key.wrappedBy, key.createdAt],
   );
+}
+
+/** Creates a data key with the next number. Returns the number. */
+export async function createDataKey(
+  sql: Sql,
+  keyring: Keyring,
+  purpose: KeyPurpose,
+  now: string,
+): Promise<number> {
+  const numbers = (await readDataKeys(sql)).map(({ number }) => number);
+  const number = Math.max(0, ...numbers) + 1;
+  await insertDataKey(sql, keyring.newDataKey(number, purpose, now));
+  return number;
+}
+
+/**
+ * Creates the data key of secrets, and before it a master key if there is none: its file is on disk
+ * before the transaction commits, so that no data key exists without its master key. Returns the
+ * master key that the function created.
+ */
+export async function createSecretsKey(
+  sql: Sql,
+  keyring: Keyring,
+  createMasterKey: (() => MasterKey) | undefined,
+  now: string,
+): Promise<MasterKey | undefined> {
+  const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
+  if (created !== undefined) keyring.useMasterKeys([created]);
+  await createDataKey(sql, keyring, 'secrets', now);
+  return created;
+}
+
+export function isSecretsKey({ purpose }: WrappedKey): boolean {
+  return purpose === 'secrets';
 }
 
 /** Loads the data keys of a database. Returns the data keys that no master key unwraps. */
