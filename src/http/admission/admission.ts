@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asError, ServiceError } from '../../domain/model/errors.ts';
 import { createFairQueue, type FairQueue } from '../../domain/scheduling/fair-queue.ts';
 import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
+import { isConnected } from '../connection/connections.ts';
 import { isShed } from '../connection/pipelining.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { signedIn } from '../request/guard.ts';
@@ -143,20 +144,6 @@ export function createAdmission(
       reply.raw.once('close', unsent.add(owner, bytes));
     },
   };
-}
-
-/** The handle of a socket. Node.js caches what the documented properties return. */
-interface Handle {
-  getpeername(into: object): number;
-}
-
-/**
- * Returns whether a response can reach the peer. Node.js notices that a peer has reset a connection
- * only once it has read all earlier input, so a flood would still be served after its end.
- */
-function isConnected(socket: Socket): boolean {
-  const { _handle: handle }: Socket & { readonly _handle?: Handle | null } = socket;
-  return !socket.destroyed && handle?.getpeername({}) === 0;
 }
 
 function disconnected(when: string): ServiceError {

@@ -85,16 +85,30 @@ export function limitConnections(
   };
 }
 
-/** The handle of a socket. Node.js documents no way to read how much of one write was sent. */
+/** What Node.js knows about a socket, but documents no way to read. */
 interface Handle {
   readonly bytesWritten: number;
   readonly writeQueueSize: number;
+  /** Asks the operating system. Returns 0 if the socket has a peer. */
+  getpeername(into: object): number;
+}
+
+function handleOf(socket: Socket & { readonly _handle?: Handle | null }): Handle | undefined {
+  return socket._handle ?? undefined;
+}
+
+/**
+ * Returns whether a response can reach the peer. Node.js notices that a peer has reset a connection
+ * only once it has read all earlier input, so a flood would still be served after its end.
+ */
+export function isConnected(socket: Socket): boolean {
+  return !socket.destroyed && handleOf(socket)?.getpeername({}) === 0;
 }
 
 /** Returns whether a connection has data to send but sent none in the last `MAX_STALLS` checks. */
 function isStalled(socket: Socket, progress: Progress): boolean {
-  const { _handle: handle }: Socket & { readonly _handle?: Handle | null } = socket;
-  if (!handle || handle.writeQueueSize === 0) {
+  const handle = handleOf(socket);
+  if (handle === undefined || handle.writeQueueSize === 0) {
     progress.stalls = 0;
     return false;
   }

@@ -45,9 +45,10 @@ export type Refuse = (socket: Socket, refusal: string) => void;
  * parses all requests from one read in the same turn. If they also ran in this turn, they would
  * block all other connections, and their responses would fill memory. If more than `MAX_WAITING`
  * requests wait, the service closes the connection after their responses. The client repeats its
- * other requests (RFC 9112 section 9.3.2). If as many wait on all connections, also the request that
- * has not begun is refused: the service notices that a peer is gone only after its first response. `countExcess` counts the connections that are closed for
- * this reason. Call `runInOrder` before the server listens.
+ * other requests (RFC 9112 section 9.3.2). If `MAX_WAITING.total` wait on all connections, the
+ * request that has not begun is refused too, because a peer whose input is unread can seem alive
+ * until its first response. `countExcess` counts the connections that are closed for these reasons.
+ * Call `runInOrder` before the server listens.
  */
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
   const order: Order = { server, run, countExcess, waiting: 0 };
