@@ -59,6 +59,7 @@ export async function bundle(checkout, target, entries = ENTRIES) {
         { name: 'client', test: /\/src\/commands\.ts$/ },
       ],
     },
+    charset: 'ascii', // Node.js reads a file with other characters into twice the memory
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await build.close();
