@@ -1,21 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { problemsOf } from '../config/cases.ts';
 import { formatYaml } from '../../src/cli/output/yaml.ts';
-import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
+import { describeConfig, readConfig } from '../../src/config/config.ts';
 
 const KEYSTONE = {
   TSIGIL_AUTH_METHOD: 'keystone',
   TSIGIL_AUTH_KEYSTONE_URL: 'https://keystone.example:5000/v3',
 };
-
-function problemsOf(variables: Record<string, string>): readonly string[] {
-  try {
-    readConfig(undefined, variables);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
 
 describe('auth.method', () => {
   const url = { TSIGIL_AUTH_KEYSTONE_URL: 'http://keystone.example' };

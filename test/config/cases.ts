@@ -1,3 +1,5 @@
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+
 /** The settings. Each has its variable, a value that is not the default, and an invalid value. */
 export const CASES: Readonly<
   Record<string, readonly [variable: string, good: unknown, bad: unknown]>
@@ -126,3 +128,18 @@ export const COMPANIONS: Readonly<Record<string, Readonly<Record<string, string>
   ...Object.fromEntries(Object.keys(USER).map((key) => [key, USER])),
   ...Object.fromEntries(Object.keys(CREDENTIAL).map((key) => [key, CREDENTIAL])),
 };
+
+/** Returns all problems of an environment, of a file, and those that `further` finds. */
+export function problemsOf(
+  environment: NodeJS.ProcessEnv,
+  path?: string,
+  further?: Parameters<typeof readConfig>[2],
+): readonly string[] {
+  try {
+    readConfig(path, environment, further);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}

@@ -6,9 +6,9 @@ import { parse, stringify } from 'yaml';
 import { formatYaml } from '../../src/cli/output/yaml.ts';
 import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
 import { variableOf } from '../../src/config/option.ts';
-import { OPTIONS, type Config } from '../../src/config/options.ts';
+import { OPTIONS, valueAt, type Config } from '../../src/config/options.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { CASES, COMPANIONS } from './cases.ts';
+import { CASES, COMPANIONS, problemsOf as problemsIn } from './cases.ts';
 
 const folder = temporaryFolder();
 const printed = (config: Config) => formatYaml(describeConfig(config));
@@ -19,25 +19,9 @@ function fileWith(text: string): string {
   return path;
 }
 
-/** Returns all problems of a configuration. */
-function problemsOf(
-  text: string | undefined,
-  environment: NodeJS.ProcessEnv = {},
-): readonly string[] {
-  try {
-    readConfig(text === undefined ? undefined : fileWith(text), environment);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
-
-function valueOf(config: object, key: string): unknown {
-  return key
-    .split('.')
-    .reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
-}
+/** Returns all problems of a file with this text and of an environment. */
+const problemsOf = (text: string | undefined, environment: NodeJS.ProcessEnv = {}) =>
+  problemsIn(environment, text === undefined ? undefined : fileWith(text));
 
 /** Returns the text of a file that sets `key` and the settings that it requires. */
 function textOf(key: string, value: unknown): string {
@@ -56,12 +40,12 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
 
   test('has a test case, and its default if it is not set', () => {
     expect(variableOf(option)).toBe(variable);
-    expect(valueOf(readConfig(undefined, {}), key)).toEqual(option.default);
+    expect(valueAt(readConfig(undefined, {}), key)).toEqual(option.default);
     expect(good).not.toEqual(option.default);
   });
 
   test('is read from the file', () => {
-    expect(valueOf(readConfig(fileWith(textOf(key, good)), {}), key)).toEqual(good);
+    expect(valueAt(readConfig(fileWith(textOf(key, good)), {}), key)).toEqual(good);
   });
 
   test('is read from its variable, and the variable overrides the file', () => {
@@ -69,15 +53,15 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
       ([companion, value]) => [CASES[companion]?.[0] ?? '', value] as const,
     );
     const environment = { ...Object.fromEntries(companions), [variable]: text(good) };
-    expect(valueOf(readConfig(undefined, environment), key)).toEqual(good);
-    expect(valueOf(readConfig(fileWith(textOf(key, option.default)), environment), key)).toEqual(
+    expect(valueAt(readConfig(undefined, environment), key)).toEqual(good);
+    expect(valueAt(readConfig(fileWith(textOf(key, option.default)), environment), key)).toEqual(
       good,
     );
   });
 
   test('has its default if the variable is empty and the value in the file is null', () => {
     expect(
-      valueOf(readConfig(fileWith(stringify({ [key]: null })), { [variable]: '' }), key),
+      valueAt(readConfig(fileWith(stringify({ [key]: null })), { [variable]: '' }), key),
     ).toEqual(option.default);
   });
 
@@ -323,7 +307,7 @@ describe('variables', () => {
     ['TSIGIL_TSIGKEYS_STRICT', 'tsigkeys.strict', 'true', true],
     ['TSIGIL_API_DEFAULT_LIMIT', 'api.defaultLimit', ' 20 ', 20],
   ])('%s is read as YAML', (variable, key, text, expected) => {
-    expect(valueOf(readConfig(undefined, { [variable]: text }), key)).toEqual(expected);
+    expect(valueAt(readConfig(undefined, { [variable]: text }), key)).toEqual(expected);
   });
 
   test('text is used unchanged, even if YAML would parse it', () => {

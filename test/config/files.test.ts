@@ -2,30 +2,22 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fileProblems } from '../../src/config/checks.ts';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { PATH_FORMAT } from '../../src/config/kinds.ts';
 import { variableOf } from '../../src/config/option.ts';
 import { OPTIONS } from '../../src/config/options.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { CASES, COMPANIONS } from './cases.ts';
+import { CASES, COMPANIONS, problemsOf as problemsIn } from './cases.ts';
 
 const folder = temporaryFolder();
 const TEXT = join(folder, 'no-certificate.pem');
 writeFileSync(TEXT, 'no certificate\n');
 mkdirSync(join(folder, 'folder'));
 
-/** Returns all problems of an environment and of the files that it names. */
-function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    readConfig(undefined, environment, fileProblems);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
+const problemsOf = (environment: NodeJS.ProcessEnv) =>
+  problemsIn(environment, undefined, fileProblems);
 
 const PATHS = OPTIONS.filter(({ kind }) => kind.schema.format === PATH_FORMAT).map((option) => ({
   key: option.key,

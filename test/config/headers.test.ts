@@ -1,21 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { formatYaml } from '../../src/cli/output/yaml.ts';
-import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
+import { describeConfig, readConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/options.ts';
+import { problemsOf as problemsIn } from './cases.ts';
 
 const printed = (config: Config) => formatYaml(describeConfig(config));
 
-/** Returns all problems of the value of one variable. */
-function problemsOf(variable: string, value: string): readonly string[] {
-  try {
-    readConfig(undefined, { [variable]: value });
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
+const problemsOf = (variable: string, value: string) => problemsIn({ [variable]: value });
 
 describe('a URL in headers or responses', () => {
   test.each([

@@ -2,35 +2,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { fileVariableOf, variableOf } from '../../src/config/option.ts';
-import { OPTIONS } from '../../src/config/options.ts';
+import { OPTIONS, valueAt } from '../../src/config/options.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { CASES, COMPANIONS } from './cases.ts';
+import { CASES, COMPANIONS, problemsOf } from './cases.ts';
 
 const folder = temporaryFolder();
-
-function valueOf(config: object, key: string): unknown {
-  return key
-    .split('.')
-    .reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
-}
 
 function secretFile(content: string | Buffer): string {
   const path = join(folder, 'secret');
   writeFileSync(path, content);
   return path;
-}
-
-/** Returns all problems of an environment. */
-function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    readConfig(undefined, environment);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
 }
 
 const SECRETS = OPTIONS.flatMap((option) => {
@@ -73,7 +56,7 @@ describe.each(SECRETS)('$key from a file', ({ option, key, variable }) => {
   const refusal = (file: string) => problemsOf({ ...others, [variable]: file });
 
   test.each(['', '\n', '\r\n'])('is the content without the final newline: %j', (end) => {
-    expect(valueOf(read(secretFile(good + end)), key)).toBe(good);
+    expect(valueAt(read(secretFile(good + end)), key)).toBe(good);
   });
 
   test('is refused if both variables are set', () => {
@@ -86,8 +69,8 @@ describe.each(SECRETS)('$key from a file', ({ option, key, variable }) => {
   test('overrides the configuration file, and is ignored if the variable is empty', () => {
     const path = join(folder, 'tsigil.yaml');
     writeFileSync(path, stringify({ [key]: `${good}-of-the-file` }));
-    expect(valueOf(readConfig(path, { ...others, [variable]: secretFile(good) }), key)).toBe(good);
-    expect(valueOf(readConfig(path, { ...others, [variable]: '' }), key)).toBe(
+    expect(valueAt(readConfig(path, { ...others, [variable]: secretFile(good) }), key)).toBe(good);
+    expect(valueAt(readConfig(path, { ...others, [variable]: '' }), key)).toBe(
       `${good}-of-the-file`,
     );
   });
