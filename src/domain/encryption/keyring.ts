@@ -109,6 +109,15 @@ export interface Keyring {
   rewrap(key: WrappedKey): WrappedKey;
   /** Makes all ciphers refuse secrets that are not encrypted. */
   requireEncryption(): void;
-  /** Returns the number of unrepaired rows whose secret this process could not decrypt. */
-  unreadable(): number;
+  /** Returns the rows whose secret this process could not decrypt, up to 10,000. */
+  unreadable(): readonly SecretRow[];
+  /** Forgets that the secret of a row, which is gone, could not be decrypted. */
+  forget(row: SecretRow): void;
+}
+
+/** A row with a secret in a column of a table. */
+export interface SecretRow {
+  readonly table: string;
+  readonly column: string;
+  readonly id: string;
 }

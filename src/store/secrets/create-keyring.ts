@@ -5,6 +5,7 @@ import type {
   KeyPurpose,
   Keyring,
   SecretCipher,
+  SecretRow,
   WrappedKey,
 } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
@@ -39,7 +40,7 @@ export function createKeyring(
   let active: OpenKey | undefined;
   let mac: OpenKey | undefined;
   let acceptsClearText = true;
-  const unreadable = new Set<string>();
+  const unreadable = new Map<string, SecretRow>();
 
   const unwrap = (key: WrappedKey, using = masterKeys): OpenKey | undefined => {
     const masterKey = using.find(({ id }) => id === key.wrappedBy);
@@ -68,7 +69,7 @@ export function createKeyring(
 
   const createCipher = (table: string, column: string): SecretCipher => {
     const cache = createSecretCache(CACHED_SECRETS);
-    const contextFor = (id: string) => `tsigil/1/${table}/${column}/${id}`;
+    const contextFor = (id: string) => secretContext({ table, column, id });
     const decrypt = (id: string, keyNumber: number | null, text: string): string => {
       if (keyNumber === null) {
         if (acceptsClearText || text === '') return text; // a lost secret is empty
@@ -100,7 +101,7 @@ export function createKeyring(
           if (unreadable.size > 0) unreadable.delete(contextFor(id));
           return secret;
         } catch (cause) {
-          if (unreadable.size < COUNTED_ROWS) unreadable.add(contextFor(id));
+          if (unreadable.size < COUNTED_ROWS) unreadable.set(contextFor(id), { table, column, id });
           throw new Error(
             `The ${column} of ${table} '${id}' cannot be decrypted with data key ${keyNumber}: ${messageOf(cause)}`,
             { cause },
@@ -157,7 +158,8 @@ export function createKeyring(
     requireEncryption() {
       acceptsClearText = false;
     },
-    unreadable: () => unreadable.size,
+    unreadable: () => [...unreadable.values()],
+    forget: (row) => void unreadable.delete(secretContext(row)),
   };
 }
 
@@ -200,6 +202,10 @@ function derive(key: Buffer, use: string): Buffer {
 /** Returns the key that wraps data keys. The master key itself encrypts nothing. */
 function wrappingKey({ key }: MasterKey): Buffer {
   return derive(key, WRAP_LABEL);
+}
+
+function secretContext({ table, column, id }: SecretRow): string {
+  return `tsigil/1/${table}/${column}/${id}`;
 }
 
 function contextOf({ number, purpose }: { number: number; purpose: KeyPurpose }): string {

@@ -100,7 +100,7 @@ export function runEncryption({
       master_keys: keyring.masterKeys.map(({ id }) => id),
       data_keys: dataKeys,
       clear_text: await countUnder(database.reads, null),
-      unreadable: keyring.unreadable(),
+      unreadable: await countUnreadable(database.reads, keyring),
       lost_count: lost.length,
       mac_key: keyring.auditKey()?.number ?? null,
       lost: lost.slice(0, MAX_LISTED),
@@ -156,6 +156,25 @@ async function assertNoRotation(sql: Sql, keys: readonly WrappedKey[]): Promise<
     'rotation_in_progress',
     `The service is still replacing data key ${former.number}, which encrypts ${count} secrets. Repeat the request when 'tsigil encryption status' shows one data key`,
   );
+}
+
+/** Returns how many of the rows whose secret this process could not decrypt are still unreadable. */
+async function countUnreadable(sql: Sql, keyring: Keyring): Promise<number> {
+  for (const row of keyring.unreadable()) {
+    const { table, column, id } = row;
+    const keyColumn = SECRET_PLACES.find((place) => place.table === table)?.keyColumn;
+    const stored = await sql.one(
+      `SELECT ${column} AS secret, ${keyColumn} AS number FROM ${table} WHERE id = ?`,
+      [id],
+    );
+    if (stored === undefined) keyring.forget(row);
+    else {
+      const keyNumber = stored.number === null ? null : Number(stored.number);
+      const text = String(stored.secret);
+      isReadable(() => keyring.cipherOf(table, column).decrypt(id, { text, keyNumber }));
+    }
+  }
+  return keyring.unreadable().length;
 }
 
 /**
