@@ -5,6 +5,7 @@ import { openAuthentication } from './auth/methods.ts';
 import { createClock, systemTime } from './clock.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
+import { warnAboutKey } from './config/reload.ts';
 import type { ActionDependencies } from './domain/actions/action.ts';
 import type { ServiceError } from './domain/model/errors.ts';
 import type { Clock } from './domain/model/ports.ts';
@@ -233,6 +234,7 @@ export async function startService(
         'Listening at a non-loopback address without TLS: secrets and tokens cross the network in clear text. Set tls.cert and tls.key.',
       );
     }
+    warnAboutKey(config.tls, log);
     logSecrets(process.stdout.isTTY ? { ...log, info: () => undefined } : log, secrets, report);
     await delivery.start(settings.dependencies);
     await beginDeliveryCounters();

@@ -337,6 +337,15 @@ describe('Containerfile', () => {
       runCheck(args.map((arg) => arg.replace('127.0.0.1:9001', host)));
     expect(await check(new URL(service.url).host)).toBe(0);
     expect(await check('127.0.0.1:1')).toBe(1);
+    if (!openssl) return;
+    const cert = createAuthority(folder, 'dns.example'); // not the name of loopback
+    const secure = await startTestService({
+      TSIGIL_TLS_CERT: cert,
+      TSIGIL_TLS_KEY: join(folder, 'dns.example.key'),
+    });
+    expect(await check(new URL(secure.url).host)).toBe(0);
+    await secure.close();
+    expect(await check(new URL(secure.url).host)).toBe(1);
   });
 });
 

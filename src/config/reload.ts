@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { describeFault } from '../net/faults.ts';
 import { readWholeFile } from '../net/files.ts';
@@ -15,6 +17,8 @@ export interface Change {
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
 }
 
+type Log = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
+
 /**
  * Reads the configuration again, passes the changes that need no restart to `apply`, and returns
  * the effective configuration. Logs the keys of the applied settings, and of the settings that need
@@ -24,12 +28,17 @@ export function reload(
   current: Config,
   readConfig: () => Config,
   apply: (change: Change) => void,
-  log: Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>,
+  log: Log,
 ): Config {
   try {
     const { config, applied, needsRestart } = planChange(current, readConfig());
-    apply({ config, certificate: readCertificate(config.tls) });
-    log.info({ applied }, 'SIGHUP received: reloaded the configuration');
+    const certificate = readCertificate(config.tls);
+    apply({ config, certificate });
+    log.info(
+      { applied, ...(certificate && { certificate: describeCertificate(certificate.cert) }) },
+      'SIGHUP received: reloaded the configuration',
+    );
+    warnAboutKey(config.tls, log);
     if (needsRestart.length > 0)
       log.warn({ settings: needsRestart }, 'Changed settings need a restart of the service');
     return config;
@@ -55,6 +64,27 @@ function readCertificate({ cert, key }: Config['tls']): Change['certificate'] {
   };
   createSecureContext(certificate);
   return certificate;
+}
+
+/** Returns the fields by which operators recognise the first certificate of a chain. */
+function describeCertificate(cert: string): Readonly<Record<string, string>> {
+  const { subject, fingerprint256, validTo } = new X509Certificate(cert);
+  return {
+    subject: subject.replaceAll('\n', ', '),
+    fingerprint: `SHA256:${fingerprint256.replaceAll(':', '').toLowerCase()}`,
+    expires: new Date(validTo).toISOString(),
+  };
+}
+
+const READABLE_BY_ALL = 0o004;
+
+/** Warns if every user of the machine can read the private key of the certificate. */
+export function warnAboutKey({ key }: Config['tls'], log: Pick<Log, 'warn'>): void {
+  if (key === undefined || (statSync(key).mode & READABLE_BY_ALL) === 0) return;
+  log.warn(
+    { file: key },
+    'Every user of this machine can read the key of the certificate. Run: chmod o= FILE',
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { request as startRequest } from 'node:http';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
@@ -161,8 +161,15 @@ describe('SIGHUP applies', () => {
       const before = await open();
       const serial = (socket: TLSSocket) => socket.getPeerCertificate().serialNumber;
       renew();
-      await reload(service, settings);
+      const lines = await reload(service, settings);
       const after = await open();
+      const { fingerprint256, valid_to: end } = after.getPeerCertificate();
+      const logged = JSON.parse(lines.split('\n').find((line) => line.includes('SIGHUP')) ?? '');
+      expect(logged.certificate).toEqual({
+        subject: 'CN=server',
+        fingerprint: `SHA256:${fingerprint256.replaceAll(':', '').toLowerCase()}`,
+        expires: new Date(end).toISOString(),
+      });
       expect(serial(after)).not.toBe(serial(before));
       before.write('GET /healthcheck HTTP/1.1\r\nhost: x\r\n\r\n');
       const [data] = (await once(before, 'data')) as [Buffer];
@@ -171,6 +178,25 @@ describe('SIGHUP applies', () => {
       write('key.pem', 'no key');
       expect(await reload(service, settings)).toContain("'tls.cert' and 'tls.key': cannot use");
       expect(serial(await open())).toBe(serial(after));
+    },
+  );
+
+  test.runIf(hasProgram('openssl', 'openssl'))(
+    'a warning, like the start, if every user can read the key of the certificate',
+    async () => {
+      createAuthority(folder, 'authority');
+      const { key, cert } = createCertificate(folder, 'authority');
+      write('cert.pem', cert);
+      writeFileSync(join(folder, 'key.pem'), key, { mode: 0o600 });
+      const settings = 'tls: {cert: cert.pem, key: key.pem}\n';
+      const warning = 'Every user of this machine can read the key of the certificate';
+      const quiet = await start(settings);
+      expect(quiet.output()).not.toContain(warning);
+      chmodSync(join(folder, 'key.pem'), 0o644);
+      await reload(quiet, settings);
+      await expect.poll(() => quiet.output()).toContain(warning);
+      await quiet.stop('SIGTERM');
+      expect((await start(settings)).output()).toContain(warning);
     },
   );
 });
