@@ -13,7 +13,7 @@ import { createDataKey, isSecretsKey, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { checkCredentials } from './check-credentials.ts';
 import { lostSecrets } from './reset.ts';
-import { allSecrets, countUnder, reEncrypt } from './re-encrypt.ts';
+import { allSecrets, countUnder, reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
 
 const INTERVAL_MS = 10_000;
 
@@ -167,11 +167,13 @@ async function countUnreadable(sql: Sql, keyring: Keyring): Promise<number> {
       `SELECT ${column} AS secret, ${keyColumn} AS number FROM ${table} WHERE id = ?`,
       [id],
     );
-    if (stored === undefined) keyring.forget(row);
-    else {
-      const keyNumber = stored.number === null ? null : Number(stored.number);
-      const text = String(stored.secret);
-      isReadable(() => keyring.cipherOf(table, column).decrypt(id, { text, keyNumber }));
+    const keyNumber = stored?.number == null ? null : Number(stored.number);
+    try {
+      if (stored !== undefined)
+        keyring.cipherOf(table, column).decrypt(id, { text: String(stored.secret), keyNumber });
+      keyring.forget(row);
+    } catch {
+      continue; // still unreadable
     }
   }
   return keyring.unreadable().length;
