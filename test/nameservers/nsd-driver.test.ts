@@ -9,7 +9,28 @@ import { describeDriver, newKey } from './driver-contract.ts';
 import { describeIncludeFile } from './include-file-contract.ts';
 import { nsd } from '../harness/brands/nsd.ts';
 
-describeDriver(nsd, (session) => describeIncludeFile(session, nsd));
+describeDriver(nsd, (session) => {
+  describeIncludeFile(session, nsd);
+
+  test.each([
+    'algorithm: hmac-sha256\n  secret: QUJD QUOTED',
+    "algorithm: hmac-sha256\n  it's-QUOTED",
+    'algorithm: QUOTED\n  secret: QUJD',
+  ])('a refusal contains the line, but no text of the file: %j', async (rest) => {
+    const { server, apply } = session();
+    const main = join(server.folder, 'nsd.conf');
+    const text = readFileSync(main, 'utf8');
+    writeFileSync(main, `${text}\nkey:\n  name: other\n  ${rest}\n`);
+    onTestFinished(async () => {
+      writeFileSync(main, text);
+      await apply(newKey({ rights: ['transfer'] }));
+    });
+    const refused = await apply(newKey({ rights: ['transfer'] })).catch((error: unknown) => error);
+    const message = refused instanceof Error ? refused.message : '';
+    expect(message).toMatch(/^NSD refused the new configuration: .*nsd\.conf:\d+: error: /);
+    expect(message).not.toContain('QUOTED');
+  });
+});
 
 /** Starts NSD with TLS certificates and the statements of `interfaces` for the control channel. */
 async function startWithControl(interfaces: (folder: string, port: number) => string) {

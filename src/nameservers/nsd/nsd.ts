@@ -142,9 +142,16 @@ async function readTls(given: {
 }
 
 function refused(text: string): DriverError {
+  // NSD quotes the word where it stopped, and unknown algorithms. Both can be a secret.
+  const reason = text
+    .replaceAll(/ at '.*':(?= error)/g, '')
+    .replaceAll(/(?<=\balgorithm ).+/g, "'...'")
+    .trim()
+    .split('\n')
+    .join('; ');
   return new DriverError(
     'refused_by_server',
-    `NSD refused the new configuration: ${text.trim().split('\n').join('; ')}.`,
+    `NSD refused the new configuration: ${reason}.`,
     "Run 'nsd-checkconf' on the server, and read the log of NSD.",
   );
 }
