@@ -303,6 +303,35 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     await pass();
   });
 
+  test('comparisons read 200 keys each, and find each changed secret', async () => {
+    const { pass, driver, recorder } = await startDriver();
+    const keys = Array.from({ length: 250 }, () => newKey({ rights: ['transfer'], zones: [] }));
+    await pass(...keys);
+    const owned = new Set(keys.map(({ name }) => name));
+    const compare = async () => {
+      recorder.requests.length = 0;
+      const state = { zones: ZONES, keys };
+      const differences = await driver?.compare(state, owned, AbortSignal.timeout(10_000));
+      const names = recorder.requests.filter((request) => request.startsWith('GET /tsigkeys/'));
+      return { differences, names };
+    };
+    const read = [await compare(), await compare()].flatMap(({ names }) => names);
+    expect(read).toHaveLength(400);
+    expect(new Set(read).size).toBe(250);
+    const changed = new Set<string | undefined>();
+    const [first, last] = [keys[0], keys.at(-1)];
+    for (const key of [first, last])
+      await api('PUT', `/tsigkeys/${key?.name}.`, { key: newKey({ rights: [] }).secret });
+    for (let round = 0; round < 2; round += 1)
+      for (const { key } of (await compare()).differences ?? []) changed.add(key);
+    expect(changed).toEqual(new Set([first?.name, last?.name]));
+    // A pass after a difference reads all keys.
+    await pass(...keys);
+    expect((await compare()).differences).toEqual([]);
+    expect((await compare()).differences).toEqual([]);
+    await pass();
+  });
+
   test('a pass reads all keys again after another process has delivered', async () => {
     const [one, other] = [await startDriver(), await startDriver()];
     const keys = Array.from({ length: 3 }, () => newKey({ rights: ['transfer'] }));

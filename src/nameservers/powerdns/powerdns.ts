@@ -57,10 +57,19 @@ const options = object({
   ),
 });
 
-/** What a call of the driver has read or written, and the stamp that the server then has. */
+/**
+ * What a call of the driver has read or written, and the stamp that the server then has. The keys
+ * that were not read for the longest time are first.
+ */
 interface Memory extends Known {
   readonly stamp: string | undefined;
 }
+
+/**
+ * The number of keys that a comparison reads although the last call read or wrote them, beginning
+ * with those that were not read for the longest time. PowerDNS needs one request for each key.
+ */
+const READ_AGAIN = 200;
 
 /** How long a removed key may sign NOTIFY messages, while the driver removes its grants. */
 const SIGNING_MS = 5000;
@@ -102,10 +111,9 @@ export const powerdns = defineDriver({
       const names = new Set(present);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
       const same = state.keys.filter((key) => isSameKey(key, former.get(key.name)));
-      for (const { name } of [...same, ...kept]) {
-        const found = former.get(name);
-        if (found !== undefined && names.has(name)) known.keys.set(name, found);
-      }
+      const remembered = new Set([...same, ...kept].map(({ name }) => name));
+      for (const [name, found] of former)
+        if (remembered.has(name) && names.has(name)) known.keys.set(name, found);
       const unread = [...state.keys, ...kept]
         .map(({ name }) => name)
         .filter((name) => names.has(name) && !known.keys.has(name));
@@ -236,8 +244,10 @@ export const powerdns = defineDriver({
       // Another program may have changed a secret that this call has not read.
       if (changes === 0 && isRemembered) return apply(state, owned, signal, intend);
       const written = keys.filter(({ name }) => exists(name));
+      for (const { name, algorithm, secret } of written)
+        known.keys.set(name, { algorithm, secret });
       last = {
-        keys: new Map(written.map(({ name, algorithm, secret }) => [name, { algorithm, secret }])),
+        keys: known.keys,
         grants: known.grants,
         stamp,
       };
@@ -249,18 +259,21 @@ export const powerdns = defineDriver({
 
       async compare(state, owned, signal) {
         const api = await open(signal);
-        const planned = await plan(api, state, owned, new Map());
+        const [next, ...stamps] = state.stamps ?? [];
+        const found = next === undefined ? undefined : await api.key(stampName(id));
+        const former = [...recall(found).keys];
+        const planned = await plan(api, state, owned, new Map(former.slice(READ_AGAIN)));
         const { known, zones } = planned;
         await readAllGrants(api, zones, known.grants);
-        const [next, ...stamps] = state.stamps ?? [];
-        const carried = next === undefined ? undefined : stampIn(await api.key(stampName(id)));
+        const carried = stampIn(found);
         const isStamped = next === carried || stamps.some((stamp) => stamp === carried);
         const message = 'PowerDNS lacks the stamp of the last delivery.';
-        last = { ...known, stamp: carried };
-        return [
+        const differences = [
           ...differencesOf(planned),
           ...(isStamped ? [] : [{ kind: 'other', message } as const]),
         ];
+        if (differences.length === 0) last = { ...known, stamp: carried };
+        return differences;
       },
 
       stamp: async (signal) => stampIn(await (await open(signal)).key(stampName(id))),
