@@ -11,7 +11,6 @@ import { keyed } from '../../src/domain/model/query.ts';
 const TOKEN = 'tsigil_cached';
 const ID = '00000000-0000-4000-8000-000000000001';
 const NOW = '2026-01-01T00:00:00.000000';
-const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
 
 let folder: string;
 let store: Store;
@@ -19,7 +18,7 @@ let queries: number;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
+  const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
   queries = 0;
   store = {
     ...opened,

@@ -15,14 +15,12 @@ import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts'
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
-const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
-
 let folder: string;
 let dependencies: Dependencies;
 let disk: SmallFileSystem | undefined;
 beforeEach(async () => {
   folder = temporaryFolder();
-  const store = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
+  const store = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
   dependencies = dependenciesOn(store, {
     settings: { ...SETTINGS, otherAdministrators: false },
     clock: () => '2026-01-01T00:00:00.000000',

@@ -12,7 +12,6 @@ import { dependenciesOn, openStore, SETTINGS } from '../harness/dependencies.ts'
 import { temporaryFolder } from '../harness/service.ts';
 
 const CONTEXT = { caller: CONFIGURED_ADMIN };
-const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
 const NOW = '2026-01-01T00:00:00.000000';
 const FULL = new ServiceError('unavailable', 'The database cannot be used: its disk is full', {
   retryAfterSeconds: 5,
@@ -24,7 +23,7 @@ let refused: Set<string>;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
+  opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
   refused = new Set();
 });
 afterEach(() => opened.close());

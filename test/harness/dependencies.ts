@@ -24,8 +24,14 @@ export const SETTINGS: Settings = {
   maxPageBytes: 1_048_576,
 };
 
+const POOL: DatabaseSettings = {
+  maxConnections: 1,
+  connectTimeoutSeconds: 1,
+  statementTimeoutSeconds: 1,
+};
+
 /** Opens the database with this URL, and updates its schema. Its secrets are in clear text. */
-export async function openStore(setting: string, pool: DatabaseSettings): Promise<Store> {
+export async function openStore(setting: string, pool = POOL): Promise<Store> {
   return (await openDatabase(setting, pool, createClock())).store;
 }
 

@@ -50,7 +50,7 @@ async function start(exclusive: boolean): Promise<Counted> {
     TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
     TSIGIL_AUTH_KEYSTONE_CACHE_SECONDS: '0',
   });
-  const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, config.databasePool);
+  const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
   await insertExpired(opened);
   const store: Store = {
     ...opened,

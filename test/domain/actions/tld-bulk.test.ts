@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createClock } from '../../../src/clock.ts';
 import type { Dependencies } from '../../../src/domain/operations/change.ts';
 import {
   createResource,
@@ -13,10 +12,7 @@ import { tld } from '../../../src/domain/resources/tld.ts';
 import { readActionBody } from '../../../src/domain/actions/action.ts';
 import { BULK_BODY } from '../../../src/domain/actions/bulk-request.ts';
 import { changeTlds } from '../../../src/domain/actions/tld-bulk.ts';
-import { migrate } from '../../../src/store/migrate.ts';
-import { openSqlite } from '../../../src/store/sqlite/open.ts';
-import { createStore } from '../../../src/store/store.ts';
-import { CALLER, dependenciesOn } from '../../harness/dependencies.ts';
+import { CALLER, dependenciesOn, openStore } from '../../harness/dependencies.ts';
 import { temporaryFolder } from '../../harness/service.ts';
 
 const CONTEXT = { caller: CALLER };
@@ -26,11 +22,8 @@ let store: Store;
 let dependencies: Dependencies;
 beforeEach(async () => {
   folder = temporaryFolder();
-  const database = await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined });
-  const clock = createClock();
-  await migrate(database, clock());
-  store = createStore(database);
-  dependencies = dependenciesOn(store, { clock });
+  store = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
+  dependencies = dependenciesOn(store);
 });
 afterEach(() => store.close());
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createClock } from '../../../src/clock.ts';
 import type { Dependencies, Warning } from '../../../src/domain/operations/change.ts';
 import {
   createResource,
@@ -19,10 +18,7 @@ import { BULK_BODY } from '../../../src/domain/actions/bulk-request.ts';
 import { changeTlds } from '../../../src/domain/actions/tld-bulk.ts';
 import { readActionBody } from '../../../src/domain/actions/action.ts';
 import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
-import { migrate } from '../../../src/store/migrate.ts';
-import { openSqlite } from '../../../src/store/sqlite/open.ts';
-import { createStore } from '../../../src/store/store.ts';
-import { CALLER, dependenciesOn } from '../../harness/dependencies.ts';
+import { CALLER, dependenciesOn, openStore } from '../../harness/dependencies.ts';
 import { temporaryFolder } from '../../harness/service.ts';
 
 const CONTEXT = { caller: CALLER, requestId: 'req-1' };
@@ -33,12 +29,9 @@ let dependencies: Dependencies;
 let warnings: Warning[];
 beforeEach(async () => {
   folder = temporaryFolder();
-  const database = await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined });
-  const clock = createClock();
-  await migrate(database, clock());
-  store = createStore(database);
+  store = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
   warnings = [];
-  dependencies = dependenciesOn(store, { clock, warn: (warning) => warnings.push(warning) });
+  dependencies = dependenciesOn(store, { warn: (warning) => warnings.push(warning) });
 });
 afterEach(() => store.close());
 
