@@ -109,7 +109,7 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     );
     expect([created.status, created.out]).toEqual([1, 'late\n']);
     expect(created.err).toMatch(
-      /^tsigil: The key does not work on 1 of 1 name servers\nns1: failed \(\w+: .+\)\nRun 'tsigil nameserver check ns1' to find the cause\.\n$/,
+      /^tsigil: The key does not work on 1 of 1 name servers\nns1: failed \(\w+: .+\)\nRun 'tsigil nameserver check ns1' to find the cause, or 'tsigil agent --config FILE --check' on the host of its agent\.\n$/,
     );
     await run('nameserver', 'reconcile', 'ns1');
     expect((await run('tsigkey', 'status', 'late', '--wait')).status).toBe(0);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { tsigil } from '../cli/run.ts';
 import type { Client } from '../harness/client.ts';
 import {
   createKey,
@@ -75,6 +76,12 @@ test('after the restore of an older backup, an agent keeps newer keys and adds n
     held: { added_keys: ['revoked'], removed_keys: ['newer'], changed_keys: [] },
   });
   expect((await deliveries(service, revoked.id)).state).toBe('held');
+  const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  const status = await tsigil(folder, variables, 'tsigkey', 'status', 'revoked');
+  expect([status.status, status.err]).toEqual([
+    1,
+    expect.stringMatching(/Run 'tsigil delivery resume' to .*\.\n$/),
+  ]);
   const since = await createKey(service, 'since');
   await expectDelivered(service, since.id);
   await service.delete(`/v2/tsigkeys/${stays.id}`);

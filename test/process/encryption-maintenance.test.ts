@@ -136,6 +136,7 @@ describe('encryption accept', () => {
     await service.stop('SIGTERM');
     const refused = run('accept');
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('Use --yes')]);
+    expect(refused.stderr).toContain(`Token ci-job (${id}): roles reader`);
     const { status, stdout, stderr } = run('accept', '--yes');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain(

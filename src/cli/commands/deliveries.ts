@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Option } from 'commander';
-import { DELIVERIES, REMOVING } from '../../domain/delivery/responses.ts';
+import { DELIVERIES, REMOVING, type DeliveryState } from '../../domain/delivery/responses.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
@@ -18,6 +18,9 @@ const WAIT_SECONDS = 10;
 
 const MAX_WAIT_MS = 60_000;
 
+/** How long an agent that was just started may take to report. */
+const AGENT_START_MS = 5000;
+
 /**
  * The minimum time between two requests, in milliseconds. A service with too many waiting requests
  * responds at once.
@@ -29,6 +32,8 @@ export interface Deliveries {
   readonly isDelivered: boolean;
   /** Whether any delivery is pending, even if another delivery has failed. */
   readonly isPending: boolean;
+  /** Whether the agent of a name server is not reporting. It may have just been started. */
+  readonly isWithoutAgent: boolean;
   /** The error to throw if a name server does not have the key. */
   readonly failure: CommandError;
 }
@@ -44,6 +49,7 @@ export async function readDeliveries(
 ): Promise<Deliveries> {
   const target = `${path}/deliveries?wait=${waitSeconds}`;
   const { state, servers } = await callFor(DELIVERIES, connection, 'GET', target);
+  const isWithoutAgent = servers.some(({ error }) => error?.code === 'no_agent');
   const rows = servers.map(({ error, ...others }) => ({
     ...others,
     error: error === null ? null : `${error.code}: ${error.message}`,
@@ -53,6 +59,7 @@ export async function readDeliveries(
     rows,
     isDelivered: state === 'delivered' || state === 'none',
     isPending: rows.some(({ state: each }) => each === 'pending' || each === 'removing'),
+    isWithoutAgent,
     failure: new CommandError(
       EXIT.refused,
       `The key does not work on ${lacking.length} of ${rows.length} name servers`,
@@ -60,22 +67,49 @@ export async function readDeliveries(
         .map(
           (row) => `${row.name_server}: ${row.state}${row.error === null ? '' : ` (${row.error})`}`,
         )
-        .concat(`Run 'tsigil nameserver check ${lacking[0]?.name_server}' to find the cause.`)
+        .concat(hintFor(lacking))
         .join('\n'),
     ),
   };
 }
 
-/** Waits up to 60 s until no delivery is pending. Throws `CommandError`. */
+interface Lacking {
+  readonly name_server: string;
+  readonly state: DeliveryState;
+  readonly error: string | null;
+}
+
+/** Returns what to run next. The errors of paused and unserved name servers state it themselves. */
+function hintFor(lacking: readonly Lacking[]): string[] {
+  if (lacking.some(({ state }) => state === 'held'))
+    return ["Run 'tsigil delivery resume' to deliver the keys that are held."];
+  const faulty = lacking.find(
+    ({ state, error }) =>
+      ['pending', 'failed', 'removing'].includes(state) &&
+      !/^no_(?:agent|process)\b/.test(error ?? ''),
+  );
+  return faulty === undefined
+    ? []
+    : [
+        `Run 'tsigil nameserver check ${faulty.name_server}' to find the cause, or 'tsigil agent --config FILE --check' on the host of its agent.`,
+      ];
+}
+
+/**
+ * Waits up to 60 s until no delivery is pending, and up to 5 s for an agent that is not reporting.
+ * Throws `CommandError`.
+ */
 export async function waitForDelivery(
   connection: Connection,
   path: string,
   { now, err }: Pick<Terminal, 'now' | 'err'>,
 ): Promise<Deliveries> {
-  const until = now() + MAX_WAIT_MS;
   let began = now();
+  const [until, agentUntil] = [began + MAX_WAIT_MS, began + AGENT_START_MS];
   let shown = await readDeliveries(connection, path, WAIT_SECONDS);
-  while (shown.isPending && now() < until) {
+  const isUnfinished = () =>
+    shown.isPending ? now() < until : shown.isWithoutAgent && now() < agentUntil;
+  while (isUnfinished()) {
     await pause(Math.max(0, began + INTERVAL_MS - now()));
     began = now();
     const seconds = Math.min(WAIT_SECONDS, Math.max(0, Math.ceil((until - began) / 1000)));

@@ -128,7 +128,13 @@ function addMaintenance(
     .addOption(new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG'));
   const confirm = declareDestructive(command, condition);
   command.action(async (flags: ConfirmationFlags & { readonly config?: string }) => {
-    const ask = (question: string) => confirm(plainLines(question), flags, terminal);
+    // The list before a question is printed even if nobody can answer it.
+    const ask = (text: string) => {
+      const question = text.slice(text.lastIndexOf('\n') + 1);
+      if (flags.yes !== true)
+        terminal.err.write(plainLines(text.slice(0, text.length - question.length)));
+      return confirm(plainText(question), flags, terminal);
+    };
     terminal.out.write(plainLines(await run(flags.config, ask)));
   });
   addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
