@@ -164,6 +164,31 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
   });
 });
 
+describe.each(['tsigil.service', 'tsigil@.service', 'tsigil-agent.service'])(
+  'the sandbox of deploy/%s',
+  (unit) => {
+    test.runIf(hasProgram('systemd-analyze', 'systemd'))(
+      'hides /proc, leaves no IPC objects and may not change resources, at an exposure below 2',
+      () => {
+        writeFileSync(join(folder, unit), read(`deploy/${unit}`));
+        const { output } = run('systemd-analyze', [
+          'security',
+          '--offline=yes',
+          join(folder, unit),
+        ]);
+        const granted = output.split('\n').filter((line) => line.startsWith('✓'));
+        for (const name of ['RemoveIPC=', 'ProcSubset=', 'SystemCallFilter=~@resources'])
+          expect(granted.filter((line) => line.startsWith(`✓ ${name} `))).toHaveLength(1);
+        expect(Number(/Overall exposure level for .*: ([\d.]+)/.exec(output)?.[1])).toBeLessThan(2);
+      },
+    );
+
+    test('makes refused system calls fail instead of ending the process', () => {
+      expect(read(`deploy/${unit}`)).toMatch(/^SystemCallErrorNumber=EPERM$/m);
+    });
+  },
+);
+
 describe('deploy/tsigil-agent.service', () => {
   const unit = 'tsigil-agent.service';
 
@@ -299,6 +324,18 @@ describe('deploy/kubernetes.yaml', () => {
     const containerfile = read('Containerfile');
     expect(containerfile).toContain(`EXPOSE ${container.ports[0].containerPort}\n`);
     expect(containerfile).toContain(`USER ${pod.spec.securityContext.runAsUser}\n`);
+  });
+
+  test('runs as its own service account, and no token of it is mounted', () => {
+    const account = kind('ServiceAccount');
+    expect(account).toMatchObject({
+      metadata: { namespace: kind('Deployment').metadata.namespace },
+      automountServiceAccountToken: false,
+    });
+    expect(pod.spec).toMatchObject({
+      serviceAccountName: account.metadata.name,
+      automountServiceAccountToken: false,
+    });
   });
 
   test('has selectors that match the labels of the pods', () => {
