@@ -36,6 +36,8 @@ test.each(BRAND_NAMES)(
     expect((await tsigil(folder, variables, ...command, '-f', 'value')).out).toMatch(/^tsigil_/);
     expect(out).toContain('systemctl enable --now tsigil-agent');
     expect(out).toContain('tsigil zone create example.net.');
+    // A configuration file with a secret must not be readable for every user of the host.
+    expect(out.includes('install -m 0640 -g')).toBe(out.includes('api-key='));
     const set = /^tsigil (nameserver set .*)$/m.exec(out)?.[1]?.split(' ') ?? [];
     expect(set).toContain('--probe-zone');
     expect((await tsigil(folder, variables, ...set)).status).toBe(0);

@@ -2,6 +2,7 @@ import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
 import type { Brand } from './brand.ts';
 
 const API_KEY_FILE = '/etc/tsigil-agent/powerdns-api-key';
+const CONFIGURATION_FILE = '/etc/powerdns/pdns.d/tsigil.conf';
 
 export const powerdns = {
   title: 'PowerDNS',
@@ -36,8 +37,10 @@ export const powerdns = {
   recipe: {
     group: 'pdns',
     files: () => `install -m 0600 -o tsigil-agent /dev/null ${API_KEY_FILE}
-openssl rand -hex 32 > ${API_KEY_FILE}`,
-    configuration: '/etc/powerdns/pdns.d/tsigil.conf',
+openssl rand -hex 32 > ${API_KEY_FILE}
+# The next step writes the key to this file too:
+install -m 0640 -g pdns /dev/null ${CONFIGURATION_FILE}`,
+    configuration: CONFIGURATION_FILE,
     lines: () => `api=yes
 # Replace API-KEY with the content of ${API_KEY_FILE}:
 api-key=API-KEY
