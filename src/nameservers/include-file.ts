@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { enumeration, text } from '../domain/model/field.ts';
 import { described, optional, withDefault } from '../domain/model/object.ts';
@@ -66,6 +66,9 @@ export interface IncludeFile {
 }
 
 const HEADER = '# Tsigil writes this file for the name server ';
+
+/** How much of another file shows whether Tsigil wrote it. */
+const START_BYTES = 64 * 1024;
 
 export function createIncludeFile(options: FileOptions, id: string): IncludeFile {
   const { file } = options;
@@ -156,8 +159,20 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
 
 /** Returns whether a file has the keys of another name server, or the lists for its first keys. */
 async function isOwn(file: string): Promise<boolean> {
-  const start = await readFile(file, 'utf8').catch(() => '');
+  const start = await startOf(file).catch(() => '');
   return start.startsWith(HEADER) || (!hasKey(start) && start.includes('tsigil-transfer'));
+}
+
+/** Returns the start of a file of any length. Reads no named pipe or device, which can take for ever. */
+async function startOf(file: string): Promise<string> {
+  if (!(await stat(file)).isFile()) return '';
+  const handle = await open(file, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(START_BYTES) });
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Returns whether the content has a key outside comments. */

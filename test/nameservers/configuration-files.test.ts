@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stateOfFiles } from '../../src/nameservers/configuration-files.ts';
+import { createIncludeFile } from '../../src/nameservers/include-file.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 /** Returns a folder with a configuration that includes `path` of this folder. */
@@ -44,4 +45,11 @@ describe('the state of configuration files', () => {
     const { main } = including('/proc/self/environ');
     expect(await stateOfFiles(main, '/own')).toContain('/proc/self/environ');
   });
+});
+
+test('a folder with a named pipe is not one of Tsigil alone, and is refused at once', async () => {
+  const folder = temporaryFolder();
+  execFileSync('mkfifo', [join(folder, 'log')]);
+  const file = createIncludeFile({ file: join(folder, 'keys.conf'), mode: '0640' }, 'id');
+  await expect(file.read()).rejects.toThrow("it has 'log'");
 });
