@@ -62,7 +62,7 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   const id = await reach.until(() => link.nameServerId(signal));
   if (id === undefined) return;
   const driver = dependencies.createDriver(id);
-  const memory = new Map<string, DesiredKey>();
+  const served: Served = { id, driver, memory: new Map() };
   let last: FullJob | undefined;
   let repairAt = Infinity;
 
@@ -79,7 +79,7 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
     if (state === undefined) return;
     last = { ...job, state };
     const started = performance.now();
-    const changed = await makePass(dependencies, { id, driver, memory }, last);
+    const changed = await makePass(dependencies, served, last);
     const interval = changed ? minimumIntervalOf(dependencies.driver) : 0;
     const left = interval - (performance.now() - started);
     if (left > 0) await pause(left, undefined, { signal });
@@ -117,14 +117,17 @@ interface Served {
   readonly id: string;
   readonly driver: Driver;
   readonly memory: Map<string, DesiredKey>;
+  /** The message of the last pass if it failed. */
+  problem?: string | undefined;
 }
 
 /** Makes one pass, and sends the answer. Returns whether it changed the name server. */
 async function makePass(
   { link, agent, nameServer, log, signal, verify, onDrift }: AgentDependencies,
-  { id, driver, memory }: Served,
+  served: Served,
   job: FullJob,
 ): Promise<boolean> {
+  const { id, driver, memory } = served;
   const { fence } = job;
   const began = performance.now();
   let heldAt = began;
@@ -163,8 +166,11 @@ async function makePass(
   const { changed, error } = result;
   if (lease.isLost()) return changed;
   const fields = { name_server: nameServer, fence };
-  if (error !== null) log.warn({ ...fields, error }, 'A pass failed');
+  // Log each reason only once, not at every attempt.
+  if (error !== null && error.message !== served.problem)
+    log.warn({ ...fields, error }, 'A pass failed');
   else if (changed) log.info(fields, 'Delivered keys to a name server');
+  served.problem = error?.message;
   const ms = Math.round(performance.now() - began);
   await link.observed(id, { ...ofLimitedSize(result), agent, fence, duration_ms: ms });
   return changed;
