@@ -56,7 +56,8 @@ export async function bundle(checkout, target, entries = ENTRIES) {
     codeSplitting: {
       groups: [
         { name: 'version', test: /\/src\/version\.ts$/, priority: 1 },
-        { name: 'client', test: /\/src\/commands\.ts$/ },
+        { name: 'start', test: /\/src\/commands\.ts$/, priority: 1 },
+        { name: 'client', test: /\/src\/cli\/commands\/resource-commands\.ts$/ },
       ],
     },
     charset: 'ascii', // Node.js reads a file with other characters into twice the memory

@@ -2,8 +2,6 @@ import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { placedFault } from '../net/faults.ts';
 import { addLocalCommands, type LoadLocalCommands } from './commands/local-commands.ts';
-import { addResourceVerb } from './commands/resource-commands.ts';
-import { acceptConnectionFlagsFirst } from './flags/flags.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
 import { plainLines } from './output/plain-text.ts';
@@ -76,8 +74,8 @@ async function addOneVerb(
   const isCompletion = argv[0] === 'complete';
   const words = isCompletion ? (argv.at(-1)?.split(/\s+/).slice(1, -1) ?? []) : argv;
   if (words[1]?.startsWith('-') ?? true) return false;
+  const { addResourceVerb } = await import('./commands/resource-commands.ts');
   if (!addResourceVerb(program, words, terminal)) return false;
-  acceptConnectionFlagsFirst(program);
   if (isCompletion) {
     const { addCompletion } = await import('./completion.ts');
     addCompletion(program, terminal);

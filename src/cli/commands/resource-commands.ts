@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { checkColumns, connect, readLimit } from '../flags/flags.ts';
+import { acceptConnectionFlagsFirst, checkColumns, connect, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { plainCell, printList } from '../output/output.ts';
 import { hasReferences, readReferences } from '../flags/references.ts';
@@ -80,6 +80,7 @@ export function addResourceVerb(
   const verb = findVerb(word);
   if (verb === undefined || resource?.examples[verb] === undefined) return false;
   ADD[verb](program.command(resource.type.noun), resource, terminal);
+  acceptConnectionFlagsFirst(program);
   return true;
 }
 
