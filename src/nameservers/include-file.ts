@@ -73,8 +73,7 @@ const START_BYTES = 64 * 1024;
 export function createIncludeFile(options: FileOptions, id: string): IncludeFile {
   const { file } = options;
   const folder = dirname(file);
-  const prefix = HEADER;
-  const header = `${prefix}${id} and overwrites other changes.`;
+  const header = `${HEADER}${id} and overwrites other changes.`;
   const temporaryPrefix = `.${basename(file)}.tsigil-`;
   const notWritable = (cause: unknown) =>
     new DriverError(
@@ -110,15 +109,15 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       if (codeOf(cause) === 'ENOENT') return undefined;
       throw notWritable(cause);
     }
-    if (content.startsWith(prefix) && !content.startsWith(`${prefix}${id} `)) {
-      const other = content.slice(prefix.length).split(/\s/, 1)[0]?.slice(0, 36) ?? '';
+    if (content.startsWith(HEADER) && !content.startsWith(`${HEADER}${id} `)) {
+      const other = content.slice(HEADER.length).split(/\s/, 1)[0]?.slice(0, 36) ?? '';
       throw new DriverError(
         'foreign_file',
         `The file '${file}' belongs to the name server with the id '${other}'.`,
         `If that name server was deleted, replace that id with '${id}' in the first line of the file. Otherwise, set another file for this name server.`,
       );
     }
-    if (!content.startsWith(prefix) && hasKey(content))
+    if (!content.startsWith(HEADER) && hasKey(content))
       throw new DriverError(
         'foreign_file',
         `The file '${file}' has keys that Tsigil did not write for this name server.`,

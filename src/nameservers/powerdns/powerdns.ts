@@ -238,7 +238,7 @@ export const powerdns = defineDriver({
           );
         return refusals;
       };
-      const [refusal] = await within(SIGNING_MS, change, () => disable(signing));
+      const [refusal] = await withFallback(SIGNING_MS, change, () => disable(signing));
       if (refusal !== undefined) throw refusal;
       const isRemembered = former.keys.size > 0;
       // Another program may have changed a secret that this call has not read.
@@ -246,11 +246,7 @@ export const powerdns = defineDriver({
       const written = keys.filter(({ name }) => exists(name));
       for (const { name, algorithm, secret } of written)
         known.keys.set(name, { algorithm, secret });
-      last = {
-        keys: known.keys,
-        grants: known.grants,
-        stamp,
-      };
+      last = { ...known, stamp };
       return { changed: changes > 0, problems: taken.map((key) => nameTaken(brand, key)) };
     };
 
@@ -307,16 +303,16 @@ async function checkServer(
 }
 
 /**
- * Runs `work`, and `overdue` if `work` takes longer than `ms` milliseconds or fails. Returns what
+ * Runs `work`, and `fallback` if `work` takes longer than `ms` milliseconds or fails. Returns what
  * `work` returns, and throws only what `work` throws.
  */
-async function within<T>(
+async function withFallback<T>(
   ms: number,
   work: () => Promise<T>,
-  overdue: () => Promise<unknown>,
+  fallback: () => Promise<unknown>,
 ): Promise<T> {
   let late: Promise<unknown> | undefined;
-  const runLate = () => (late ??= overdue().catch(() => undefined));
+  const runLate = () => (late ??= fallback().catch(() => undefined));
   const timer = setTimeout(() => void runLate(), ms);
   try {
     return await work();

@@ -26,9 +26,7 @@ export const PROBES_PER_SECOND = 20;
 /** How long a scheduled verification waits after a change has interrupted it. */
 export const RESUME_MS = 1000;
 
-/**
- * Returns how many of `count` keys to verify in a pass.
- */
+/** Returns how many of `count` keys to verify in a pass. */
 export function dueProbes(count: number): number {
   return Math.min(MAX_DUE, Math.ceil((count * CHECK_INTERVAL_MS) / VERIFY_ALL_MS));
 }
