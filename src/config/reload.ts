@@ -83,7 +83,7 @@ export function warnAboutKey({ key }: Config['tls'], log: Pick<Log, 'warn'>): vo
   if (key === undefined || (statSync(key).mode & READABLE_BY_ALL) === 0) return;
   log.warn(
     { file: key },
-    'Every user of this machine can read the key of the certificate. Run: chmod o= FILE',
+    `Every user of this machine can read the key of the certificate. Run: chmod o= '${key}'`,
   );
 }
 

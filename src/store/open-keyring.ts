@@ -179,7 +179,10 @@ export function logSecrets(
       'Secrets are stored in clear text, because no master key is configured. Set encryption.masterKeyFile.',
     );
   if (isReadable)
-    log.warn({ file }, 'Every user of this machine can read the master key. Run: chmod o= FILE');
+    log.warn(
+      { file },
+      `Every user of this machine can read the master key. Run: chmod o= '${file}'`,
+    );
   if (otherOwner !== undefined)
     log.warn(
       { file, owner: otherOwner },

@@ -128,8 +128,8 @@ test.each([
 });
 
 test('404 without a reason for any other path, and 401 without a token', async () => {
-  const path = '/v2/constructor';
-  expect(expectError(await service.get(path), 404, 'not_found')).toBe('This path does not exist');
+  for (const path of ['/v2/constructor', '/v2/tlds/x/quotas', '/v2/tlds/x/tasks/y'])
+    expect(expectError(await service.get(path), 404, 'not_found')).toBe('This path does not exist');
   expectError(await service.with('wrong').get('/v2/recordsets'), 401, 'unauthorized');
 });
 

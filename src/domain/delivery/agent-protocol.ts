@@ -122,7 +122,7 @@ export const JOB = responseObject({
     'The removed keys that the name server must refuse.',
   ),
   taken: described(items(PROBLEM), 'The keys that the driver left out in the last pass.'),
-  is_slow: described(boolean(), 'Whether to verify at most 20 keys per second.'),
+  is_slow: described(boolean(), 'Whether to send at most 20 queries per second.'),
   is_refused: withDefault(
     described(
       boolean(),

@@ -82,7 +82,7 @@ export const PASS_RESULTS = ['unchanged', 'changed', 'drifted', 'failed', 'lost'
 export const FAILURE_CODES = [
   ...['unreachable', 'timeout', 'not_permitted', 'not_writable', 'foreign_file', 'clock_skew'],
   ...['refused_by_server', 'not_included', 'not_verified', 'open', 'drift'],
-  ...['held', 'blocked_removal'],
+  ...['held', 'blocked_removal', 'agent_mismatch', 'internal'],
 ] as const;
 
 export interface CountedMetric {

@@ -24,8 +24,10 @@ const LACKING: ReadonlyMap<string, string> = new Map([
  */
 export function lackingAt(url: string): string | undefined {
   const [path = ''] = url.split('?');
-  return path
-    .split('/')
+  const segments = path.split('/');
+  const [collection = '', ...others] = segments.slice(segments.indexOf('v2') + 1);
+  if (collection !== 'zones' && !LACKING.has(collection)) return undefined;
+  return [collection, ...others]
     .map((segment) => LACKING.get(segment))
     .findLast((what) => what !== undefined);
 }
