@@ -114,11 +114,11 @@ describe('worker processes', () => {
     );
     for (let count = 0; count < 30; count += 1)
       expect((await service.get('/v2/pools')).status).toBe(200);
-    const counted =
-      /http_request_duration_seconds_count\{method="GET",route="\/v2\/pools",status="200"\} (\d+)/.exec(
-        (await service.get('/metrics')).text,
-      );
-    expect(Number(counted?.[1])).toBe(30);
+    const counter =
+      /http_request_duration_seconds_count\{method="GET",route="\/v2\/pools",status="200"\} (\d+)/;
+    // A scrape fails if a process does not respond within 5 s.
+    const counted = async () => Number(counter.exec((await service.get('/metrics')).text)?.[1]);
+    await expect.poll(counted, { timeout: 20_000 }).toBe(30);
     const scrapes = await Promise.all(Array.from({ length: 10 }, () => service.get('/metrics')));
     for (const { text } of scrapes)
       expect(text).toContain('tsigil_resources{collection="pools"} 1\n');

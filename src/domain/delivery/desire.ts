@@ -65,8 +65,8 @@ export async function desire(
 
 /** Compares keys by their age, which a copy of a database keeps: the oldest first. */
 function byAge({ key: one }: Candidate, { key: other }: Candidate): number {
-  const [first, second] = [one.created_at + one.id, other.created_at + other.id];
-  return first < second ? -1 : 1;
+  if (one.created_at === other.created_at) return one.id < other.id ? -1 : 1;
+  return one.created_at < other.created_at ? -1 : 1;
 }
 
 const LOST = 'the secret was lost with its master key. Set a new secret';
