@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Store } from '../../src/domain/model/ports.ts';
+import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { candidatesOf } from '../../src/store/delivery/candidates.ts';
 import { reduceOutboxes } from '../../src/store/delivery/claims.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
@@ -52,6 +55,27 @@ test('changes of a zone and of its keys add rows for the name servers of the poo
   await opened.update('zones', zone, { ttl: 60 }); // delivery does not depend on the TTL
   await opened.remove('zones', zone);
   expect(await rows(one)).toBe(before + 3);
+});
+
+test('a key that moves while its pool is read is read with its new zone', async () => {
+  const [one, two] = await Promise.all(
+    ['a.test.', 'b.test.'].map((name) => opened.create('zones', { name, email: 'a@a.test' })),
+  );
+  const key = await opened.create('tsigkeys', {
+    ...opened.key('k'),
+    scope: 'ZONE',
+    resource_id: one,
+  });
+  const moving: Pick<Store, 'find'> = {
+    async find(type, field, values) {
+      if ((await opened.version(key)) === 1)
+        await opened.update('tsigkeys', key, { resource_id: two });
+      return opened.store.find(type, field, values);
+    },
+  };
+  const slicer = createSlicer(() => performance.now());
+  const candidates = await candidatesOf(opened.database, moving, POOL, slicer);
+  expect(candidates).toMatchObject([{ key: { version: 2 }, zones: ['b.test.'] }]);
 });
 
 test('a change that is rolled back adds no row', async () => {

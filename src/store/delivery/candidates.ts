@@ -12,34 +12,39 @@ const ZONES_PER_PAGE = 2000;
 
 /**
  * Returns the keys of a pool and of its zones, each with the zones that it applies to. Reads the
- * ids first, and then the keys in slices, so that other requests can run in between.
+ * ids first, and then the keys in slices, so that other requests can run in between. Reads them
+ * again if a key has another resource by then: its version would stand for the former zones.
  */
 export async function candidatesOf(
-  { reads, dialect }: Pick<Database, 'reads' | 'dialect'>,
+  database: Pick<Database, 'reads' | 'dialect'>,
   store: Pick<Store, 'find'>,
   poolId: string,
   slicer: Slicer,
 ): Promise<Candidate[]> {
-  const zones = new Map<string, 'all' | string[]>();
+  const { reads, dialect } = database;
+  const found = new Map<string, { readonly resource: string; readonly zones: 'all' | string[] }>();
   const ofPool = await reads.all(
     `SELECT id FROM tsigkeys WHERE resource_id = ? AND scope = 'POOL'`,
     [poolId],
   );
-  for (const { id } of ofPool) zones.set(String(id), 'all');
+  for (const { id } of ofPool) found.set(String(id), { resource: poolId, zones: 'all' });
   await nextIfOver(slicer);
   // Join from the keys to their zones, because a pool may have far more zones than keys.
   const ofZones = await reads.all(
-    `SELECT tsigkeys.id AS id, zones.name AS zone FROM tsigkeys
+    `SELECT tsigkeys.id AS id, zones.id AS zone_id, zones.name AS zone FROM tsigkeys
       JOIN zones ON zones.id = ${dialect.aside('tsigkeys.resource_id')}
       WHERE tsigkeys.scope = 'ZONE' AND ${dialect.aside('zones.pool_id')} = ?`,
     [poolId],
   );
-  for (const { id, zone } of ofZones) zones.set(String(id), [String(zone)]);
-  const ids = [...zones.keys()];
+  for (const { id, zone_id: zoneId, zone } of ofZones)
+    found.set(String(id), { resource: String(zoneId), zones: [String(zone)] });
   const candidates: Candidate[] = [];
-  for await (const some of partsInSlices(ids, slicer, KEYS_PER_PAGE)) {
-    for (const key of await store.find(tsigkey, 'id', some))
-      candidates.push({ key, zones: zones.get(key.id) ?? [] });
+  for await (const some of partsInSlices([...found.keys()], slicer, KEYS_PER_PAGE)) {
+    for (const key of await store.find(tsigkey, 'id', some)) {
+      const { resource, zones = [] } = found.get(key.id) ?? {};
+      if (key.resource_id !== resource) return candidatesOf(database, store, poolId, slicer);
+      candidates.push({ key, zones });
+    }
   }
   return candidates;
 }
