@@ -13,7 +13,7 @@ import { createDataKey, isSecretsKey, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { checkCredentials } from './check-credentials.ts';
 import { lostSecrets } from './reset.ts';
-import { allSecrets, countUnder, reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
+import { allSecrets, canDecrypt, countUnder, reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
 
 const INTERVAL_MS = 10_000;
 
@@ -168,13 +168,9 @@ async function countUnreadable(sql: Sql, keyring: Keyring): Promise<number> {
       [id],
     );
     const keyNumber = stored?.number == null ? null : Number(stored.number);
-    try {
-      if (stored !== undefined)
-        keyring.cipherOf(table, column).decrypt(id, { text: String(stored.secret), keyNumber });
-      keyring.forget(row);
-    } catch {
-      continue; // still unreadable
-    }
+    const decrypt = () =>
+      keyring.cipherOf(table, column).decrypt(id, { text: String(stored?.secret), keyNumber });
+    if (stored === undefined || canDecrypt(decrypt)) keyring.forget(row);
   }
   return keyring.unreadable().length;
 }

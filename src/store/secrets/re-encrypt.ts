@@ -181,7 +181,7 @@ export async function namesInClearText(sql: Sql): Promise<string[]> {
   return names;
 }
 
-function canDecrypt(decrypt: () => unknown): boolean {
+export function canDecrypt(decrypt: () => unknown): boolean {
   try {
     decrypt();
     return true;
