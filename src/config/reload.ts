@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { describeFault } from '../net/faults.ts';
-import { readWholeFile } from '../net/files.ts';
+import { READABLE_BY_ALL, readWholeFile } from '../net/files.ts';
 import { ConfigError, freeze } from './config.ts';
 import { valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
@@ -75,8 +75,6 @@ function describeCertificate(cert: string): Readonly<Record<string, string>> {
     expires: new Date(validTo).toISOString(),
   };
 }
-
-const READABLE_BY_ALL = 0o004;
 
 /** Warns if every user of the machine can read the private key of the certificate. */
 export function warnAboutKey({ key }: Config['tls'], log: Pick<Log, 'warn'>): void {

@@ -9,6 +9,9 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
+/** The mode bit that lets every user of the machine read a file. */
+export const READABLE_BY_ALL = 0o004;
+
 /** The paths of this process's own open files, such as the pipe of a process substitution. */
 const OWN_FILE = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 

@@ -16,6 +16,7 @@ import {
   type MasterKey,
 } from '../../domain/encryption/master-key.ts';
 import { faultOf } from '../../net/faults.ts';
+import { READABLE_BY_ALL } from '../../net/files.ts';
 import { writeSyncedFile } from '../../net/synced-file.ts';
 
 export interface MasterKeySettings {
@@ -46,7 +47,6 @@ const USE_A_FILE = 'Use the path of the master key file';
 
 /** The mode bits that let other users replace a key in a file. */
 const WRITABLE_BY_OTHERS = 0o022;
-const READABLE_BY_ALL = 0o004;
 
 /**
  * The sources of master keys, in order of precedence. The service uses the first source that is
