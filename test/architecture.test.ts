@@ -79,6 +79,7 @@ const ROOMS: Record<string, (string | string[])[]> = {
     'dns',
     'key-formats',
     'brands',
+    'access',
     'export-formats',
     'resources',
     'delivery',

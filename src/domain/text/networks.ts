@@ -76,7 +76,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /** Returns an IP address as a number. */
-function numberOf(address: string): bigint {
+export function numberOf(address: string): bigint {
   if (!isIPv6(address))
     return address.split('.').reduce((sum, part) => (sum << 8n) + BigInt(part), 0n);
   const [head = [], tail = []] = shortest(address)
@@ -87,7 +87,7 @@ function numberOf(address: string): bigint {
 }
 
 /** Returns a number as an IP address with `size` bits. */
-function textOf(number: bigint, size: number): string {
+export function textOf(number: bigint, size: number): string {
   const [count, bits] = size === 32 ? [4, 8n] : [8, 16n];
   const parts = Array.from(
     { length: count },
