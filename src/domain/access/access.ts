@@ -77,8 +77,8 @@ export interface AccessList {
   readonly keysBeforeEveryone?: readonly string[];
   readonly place: string;
   permits(requester: Requester): boolean;
-  /** Why no grant can say the same, although the list may permit a key from every address. */
-  readonly inexpressible?: string;
+  /** By key: why no grant can say the same, although the list may permit it everywhere. */
+  readonly inexpressible?: ReadonlyMap<string, string>;
 }
 
 /** A notable fact about a configuration that needs a person. The text contains no secret. */
@@ -195,9 +195,8 @@ function verdictOf(
   signed: readonly boolean[],
   unsigned: readonly boolean[],
 ): typeof GRANT | string | undefined {
-  const naming = lists.flatMap((list) => (list?.keys.includes(key) ? [list] : []));
-  const limited = naming.find(({ inexpressible }) => inexpressible !== undefined);
-  if (limited !== undefined) return limited.inexpressible;
+  const [limit] = lists.flatMap((list) => list?.inexpressible?.get(key) ?? []);
+  if (limit !== undefined) return limit;
   if (signed.some((yes, index) => !yes && unsigned[index] === true))
     return 'the list refuses this key where it permits requests without a key';
   const all = !signed.includes(false);

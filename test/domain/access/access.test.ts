@@ -104,7 +104,7 @@ test.each([
   ],
   [
     'a list that no grant can express',
-    listOf(signed, { inexpressible: 'only over TLS' }),
+    listOf(signed, { inexpressible: new Map([['k', 'only over TLS']]) }),
     { kept: kept('only over TLS', true) },
   ],
 ])('a list that permits %s becomes its grant, or stays in the configuration', (_, list, wanted) => {
