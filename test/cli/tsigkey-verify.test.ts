@@ -205,6 +205,37 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
     ]);
   });
 
+  test('--all lists only the failures and ends with the number of good checks; --long lists all', async () => {
+    const header = 'name\tserver\tcheck\tverdict\treason\n';
+    const failed = 'missing\tns2\tquery\tunknown key\tthe server does not know the key (BADKEY)\n';
+    const short = await run('--all');
+    expect([short.status, short.out]).toEqual([
+      1,
+      `${header}${failed}3 keys on 2 servers: 2 good\n`,
+    ]);
+    const { out } = await run('--all', '--long');
+    expect(out.split('\n').map((line) => line.split('\t')[0])).toEqual([
+      ...['name', 'allowed', 'missing', 'of-zone'],
+      ...['3 keys on 2 servers: 2 good', ''],
+    ]);
+    expect(await run('--pool', 'one')).toEqual({ status: 0, out: '1 good\n', err: '' });
+  });
+
+  test('marks results in colour on a terminal, without colour if NO_COLOR is set', async () => {
+    const onTerminal = async (more: Record<string, string>, ...argv: string[]) => {
+      const variables = { TSIGIL_URL: registry.url, TSIGIL_TOKEN: registry.token, ...more };
+      const options = { variables, columns: 100 };
+      return (await runInside(options, 'tsigkey', 'verify', ...argv)).out;
+    };
+    const coloured = await onTerminal({}, '--all');
+    expect(coloured).toMatch(/\x1b\[31m✗ unknown key *\x1b\[39m/);
+    expect(coloured).toMatch(/\n\x1b\[32m✓ 3 keys on 2 servers: 2 good\x1b\[39m\n$/);
+    const plain = await onTerminal({ NO_COLOR: '1' }, '--pool', 'one', '--long');
+    expect(plain).toMatch(/\| ✓ good *\|/);
+    expect(plain).toMatch(/\n✓ 1 good\n$/);
+    expect(plain).not.toContain('\x1b');
+  });
+
   test('exits with 0 for one key that its name server accepts', async () => {
     const { status, out } = await run('of-zone', '-f', 'value', '-c', 'server', '-c', 'verdict');
     expect([status, out]).toEqual([0, 'ns2 good\n']);

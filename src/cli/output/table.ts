@@ -1,4 +1,4 @@
-import { bold, type TextStyle } from './terminal.ts';
+import { bold, coloured, type TextStyle } from './terminal.ts';
 
 const MIN_COLUMN_WIDTH = 8;
 /** An id of this service or of Keystone. Ids are never wrapped, so that they can be copied. */
@@ -40,7 +40,7 @@ function ruleOf(widths: readonly number[]): string {
   return `+${widths.map((width) => '-'.repeat(width + 2)).join('+')}+\n`;
 }
 
-/** Draws the cells of one row, wrapped to `widths`. */
+/** Draws the cells of one row, wrapped to `widths`. A cell that begins with a mark has its colour. */
 function drawRow(
   row: Row,
   widths: readonly number[],
@@ -49,10 +49,14 @@ function drawRow(
 ): string {
   const cells = row.map((cell, index) => wrap(cell, widths[index] ?? 0));
   const height = Math.max(...cells.map((lines) => lines.length));
-  const style = (text: string) => (isBold ? bold(text, textStyle) : text);
+  const style = (text: string, cell: string) =>
+    isBold ? bold(text, textStyle) : coloured(text, cell, textStyle);
   const line = (number: number) =>
     cells
-      .map((lines, index) => ` ${style(pad(lines[number] ?? '', widths[index] ?? 0))} `)
+      .map((lines, index) => {
+        const text = pad(lines[number] ?? '', widths[index] ?? 0);
+        return ` ${style(text, row[index] ?? '')} `;
+      })
       .join('|');
   return Array.from({ length: height }, (_, number) => `|${line(number)}|\n`).join('');
 }

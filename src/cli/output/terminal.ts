@@ -60,6 +60,30 @@ export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): stri
   return colours ? `\x1b[31m${text}\x1b[39m` : text;
 }
 
+/** The marks of results on a terminal, with their colours. */
+const MARKS = { good: ['✓', 32], bad: ['✗', 31] } as const;
+
+/**
+ * Returns `text` after a mark, if the style is that of a terminal. `coloured` colours the result.
+ */
+export function marked(
+  text: string,
+  result: keyof typeof MARKS,
+  { decorated }: Pick<TextStyle, 'decorated'>,
+): string {
+  return decorated ? `${MARKS[result][0]} ${text}` : text;
+}
+
+/** Returns `text` in the colour of the mark that `first` begins with, if the style has colours. */
+export function coloured(
+  text: string,
+  first: string,
+  { colours }: Pick<TextStyle, 'colours'>,
+): string {
+  const [, colour] = Object.values(MARKS).find(([mark]) => first.startsWith(`${mark} `)) ?? [];
+  return colours && colour !== undefined ? `\x1b[${colour}m${text}\x1b[39m` : text;
+}
+
 /**
  * Returns a signal that the next Ctrl-C aborts. The command then stops cleanly and reports its
  * progress. Only a second Ctrl-C ends the program. After `release`, the next Ctrl-C ends it.

@@ -11,7 +11,7 @@ import { assertOneSelection, selectKeys, type KeySelection } from '../../service
 import { collectServer, readZone, type Server } from '../../flags/name-servers.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { printList, type OutputFlags } from '../../output/output.ts';
-import type { Terminal } from '../../output/terminal.ts';
+import { coloured, marked, textStyleOf, type Terminal } from '../../output/terminal.ts';
 import { findTargets, type Target } from './verify-targets.ts';
 
 const CONCURRENCY = 8;
@@ -21,6 +21,7 @@ interface VerifyFlags extends ConnectionFlags, OutputFlags, KeySelection {
   readonly zone?: string;
   readonly transfer?: boolean;
   readonly update?: boolean;
+  readonly long?: boolean;
 }
 
 const NO_ZONE = 'the service has no zone in which to test the key';
@@ -77,6 +78,9 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
         'request an update that changes nothing instead of sending a query',
       ).conflicts('transfer'),
     )
+    .addOption(
+      new Option('--long', 'with --all or --pool, also list the checks that found no fault'),
+    )
     .action(async (idsOrNames: string[], flags: VerifyFlags) => {
       assertOneSelection(idsOrNames, flags);
       checkColumns(flags, COLUMNS);
@@ -97,7 +101,7 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
       );
       const isSingle = idsOrNames.length === 1 && flags.server?.length === 1;
       if (isSingle && !flags.format && !flags.column) await verifyOne(target, flags, terminal);
-      else await verifyAll(targets, flags, terminal);
+      else await verifyAll(targets, flags, idsOrNames.length > 0, terminal);
     });
   addExamples(withConnectionFlags(withOutputFlags(command)), [
     'tsigil tsigkey verify transfer-key --server ns1.example.org --zone example.org',
@@ -112,8 +116,9 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
       purpose: 'verify each key of a pool against each server',
     },
     {
-      command: 'tsigil tsigkey verify --all -f json',
-      purpose: 'verify all keys against the name servers that should have them',
+      command: 'tsigil tsigkey verify --all',
+      purpose:
+        'verify all keys against the name servers that should have them, and list only the failures',
     },
   ]);
 }
@@ -146,12 +151,14 @@ async function verifyOne(target: Target, flags: VerifyFlags, terminal: Terminal)
 }
 
 /**
- * Verifies keys against servers, and prints a row for each check. Throws `CommandError` if a check
- * fails.
+ * Verifies keys against servers. Prints a row for each check, or with `isNamed` false and without
+ * `--long`, a table of the checks that failed; a table ends with the number of good checks. Throws
+ * `CommandError` if a check fails.
  */
 async function verifyAll(
   targets: readonly Target[],
   flags: VerifyFlags,
+  isNamed: boolean,
   terminal: Terminal,
 ): Promise<void> {
   const check = checkOf(flags);
@@ -161,11 +168,27 @@ async function verifyAll(
     const tested = { name: key.name, server: server.text, zone, check };
     return { ...tested, verdict, reason, hint: hint ?? null };
   });
+  const failed = rows.filter(({ verdict }) => verdict !== 'good');
   const isTable = flags.format === undefined || flags.format === 'table';
-  const shown = rows.map((row) => ({ ...row }));
-  printList(terminal, shown, isTable ? SHORT_COLUMNS : COLUMNS, flags);
-  const failed = rows.filter(({ verdict }) => verdict !== 'good').length;
-  if (failed > 0) throw new CommandError(EXIT.refused, `${failed} of ${rows.length} checks failed`);
+  const style = textStyleOf(terminal.out, terminal.environment);
+  const listed = !isTable || isNamed || flags.long === true ? rows : failed;
+  const shown = listed.map((row) =>
+    isTable
+      ? { ...row, verdict: marked(row.verdict, row.verdict === 'good' ? 'good' : 'bad', style) }
+      : { ...row },
+  );
+  if (!isTable || shown.length > 0)
+    printList(terminal, shown, isTable ? SHORT_COLUMNS : COLUMNS, flags);
+  if (isTable) {
+    const [keys, servers] = [targets.map(({ key }) => key), rows.map(({ server }) => server)].map(
+      (each) => new Set<unknown>(each).size,
+    );
+    const scope = servers === 1 ? '' : `${keys} keys on ${servers} servers: `;
+    const line = marked(`${scope}${rows.length - failed.length} good`, 'good', style);
+    terminal.out.write(`${coloured(line, line, style)}\n`);
+  }
+  if (failed.length > 0)
+    throw new CommandError(EXIT.refused, `${failed.length} of ${rows.length} checks failed`);
 }
 
 /** Returns the result of a check. Returns a verdict for an invalid key or a missing zone too. */
