@@ -94,6 +94,28 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     }
   });
 
+  test('a server that lacks a key is never live: the state is failed with name_taken, and check names the key', async () => {
+    const { keys_wanted: before, id } = await shownServer(service);
+    const taken = await createKey(service, brand.foreign);
+    expect((await deliveries(service, taken.id)).state).toBe('undeliverable');
+    const other = await createKey(service, 'beside-taken');
+    expect((await deliveries(service, other.id)).state).toBe('delivered');
+    const lacking = await shownServer(service);
+    expect(lacking).toMatchObject({ state: 'failed', error_code: 'name_taken', attempts: 0 });
+    expect(lacking.error).toContain(`'${brand.foreign}'`);
+    expect([lacking.keys_wanted - before, lacking.keys_live]).toEqual([2, lacking.keys_wanted - 1]);
+    const { body } = await service.get(`/v2/nameservers/${id}/check`);
+    expect(body).toMatchObject({
+      requirements: expect.arrayContaining([
+        expect.objectContaining({ ok: false, problem: expect.stringContaining(brand.foreign) }),
+      ]),
+    });
+    for (const key of [taken, other]) await service.delete(`/v2/tsigkeys/${key.id}`);
+    await expect
+      .poll(() => shownServer(service), { timeout: 20_000 })
+      .toMatchObject({ state: 'live', error_code: null, keys_wanted: before });
+  });
+
   test('the server gets the usable keys only, and refuses unsigned requests after the last key is deleted', async () => {
     const bad = [
       await createKey(service, 'no-base64', { secret: 'no base64!' }),
@@ -104,6 +126,7 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     expect((await deliveries(service, good.id)).state).toBe('delivered');
     await expectKey(good, true);
     for (const { id } of bad) expect((await deliveries(service, id)).state).toBe('undeliverable');
+    expect(await shownServer(service)).toMatchObject({ state: 'failed', attempts: 0 });
     for (const { id } of [...bad, good]) await service.delete(`/v2/tsigkeys/${id}`);
     const { body } = await service.get('/v2/tsigkeys');
     for (const { id } of (body as { tsigkeys: CreatedKey[] }).tsigkeys)

@@ -119,10 +119,15 @@ describe('a pass', () => {
       'undeliverable',
       'delivered',
     ]);
+    expect(await shownServer()).toMatchObject({
+      ...{ state: 'failed', error_code: 'undeliverable_key', keys_wanted: 2, keys_live: 1 },
+      ...{ attempts: 0, verified_at: null },
+    });
     await opened.update('tsigkeys', bad, { secret: 'c2VjcmV0' });
     expect(await stateOf(bad)).toBe('pending');
     await pass();
     expect(await stateOf(bad)).toBe('delivered');
+    expect(await shownServer()).toMatchObject({ state: 'live', keys_wanted: 2, keys_live: 2 });
   });
 
   test('does not remove a key whose secret cannot be decrypted, and delivers the other keys', async () => {
@@ -155,7 +160,10 @@ describe('a pass', () => {
     expect((await dependencies().store.deliveries(server)).map(({ error }) => error?.code)).toEqual(
       expect.arrayContaining(['unreadable_secret']),
     );
-    expect((await shownServer()).state).toBe('live');
+    // The server has its copy of one key, and lacks the other one.
+    expect(await shownServer()).toMatchObject({
+      ...{ state: 'failed', error_code: 'unreadable_secret', keys_wanted: 2, keys_live: 1 },
+    });
     // From here on, the secret is readable.
     await opened.database.write(async (sql) => {
       await sql.run('UPDATE tsigkeys SET secret_key = NULL WHERE id = ?', [unknown]);
@@ -163,6 +171,7 @@ describe('a pass', () => {
     await dependencies().store.checkNow([server]);
     await pass();
     expect([await stateOf(kept), await stateOf(unknown)]).toEqual(['undeliverable', 'delivered']);
+    expect(await shownServer()).toMatchObject({ state: 'live', keys_wanted: 2, keys_live: 2 });
     await opened.remove('tsigkeys', kept);
     expect(await pass()).toMatchObject({ removed: ['kept'] });
     expect(Object.keys(folder.keys()).sort()).toEqual(['good', 'unknown']);

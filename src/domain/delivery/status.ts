@@ -92,8 +92,10 @@ function keyStateOf(
   { version }: Pick<Tsigkey, 'version'>,
   { server, status, isWanted, delivery }: KeyOnServer,
 ): [DeliveryState, Fault | null] {
+  // A name server that only lacks other keys delivers this one.
+  const isOfOthers = server.state === 'failed' && server.attempts === 0;
   const ofServer: Fault | null =
-    server.error_code === null
+    server.error_code === null || isOfOthers
       ? null
       : { code: server.error_code, message: server.error ?? server.error_code };
   if (!status.isServed && !server.paused) return ['failed', absent(server)];

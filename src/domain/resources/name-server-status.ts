@@ -18,24 +18,22 @@ export const SERVER_STATES = [
 export type ServerState = (typeof SERVER_STATES)[number];
 
 /** The states that a pass finds. */
-export const FOUND_STATES = ['live', 'drifted', 'failed', 'blocked', 'held', 'open'] as const;
+export type FoundState = Exclude<ServerState, 'paused'>;
 
 const NAMES = list(anyText(), 0, 1000);
-
-export type FoundState = (typeof FOUND_STATES)[number];
 
 /** The members of a name server that show the state of delivery. */
 export const statusFields = defineFields({
   state: serviceField(
     enumeration(SERVER_STATES),
     'pending',
-    '`live`: every key was verified. `pending`: changes are not delivered yet. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed. `blocked`: an operator must confirm a change of the name server that removes more than 10 keys, or their rights, and more than half of all of these. Keys that callers delete, move or change meanwhile are delivered. `held`: another or a newer database delivered the keys last, for example before a backup was restored, so only new changes are delivered until an operator resumes delivery. `open`: the name server accepted an unsigned transfer or update.',
+    '`live`: every key was verified. `pending`: changes are not delivered yet. `paused`: delivery is paused. `drifted`: another program changed the name server, and `delivery.onDrift` is `report`. `failed`: the last attempt failed, or the name server lacks keys that cannot be delivered to it. `blocked`: an operator must confirm a change of the name server that removes more than 10 keys, or their rights, and more than half of all of these. Keys that callers delete, move or change meanwhile are delivered. `held`: another or a newer database delivered the keys last, for example before a backup was restored, so only new changes are delivered until an operator resumes delivery. `open`: the name server accepted an unsigned transfer or update.',
     'live',
   ),
   keys_wanted: serviceField(
     integer(0),
     0,
-    'The number of keys that the name server should have.',
+    'The number of keys that the name server should have, including those that cannot be delivered to it.',
     12,
   ),
   keys_live: serviceField(integer(0), 0, 'The number of keys that were verified.', 12),
@@ -78,13 +76,13 @@ export const statusFields = defineFields({
   error_code: serviceField(
     nullable(text({ min: 1, max: 64 })),
     null,
-    'The reason for the last failure, such as `unreachable` or `refused_by_server`.',
+    'The reason for the state, such as `unreachable`, `refused_by_server` or `name_taken`.',
     'unreachable',
   ),
   error: serviceField(
     nullable(text({ min: 1, max: 1000 })),
     null,
-    'The last failure in a sentence, without secrets.',
+    'The reason in a sentence, without secrets.',
     'connection refused',
   ),
 });

@@ -13,6 +13,7 @@ import type { Dependencies } from '../../domain/operations/change.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { Driver, Requirement } from '../driver.ts';
+import { isOnServer } from './prepare.ts';
 import type { PassResult } from './record.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
@@ -74,6 +75,9 @@ const CHECK_MS = 20_000;
 
 /** The maximum number of names of unknown keys in the result of a check. */
 const MAX_UNKNOWN = 100;
+
+/** The maximum number of keys in the result of a check that the name server lacks. */
+const MAX_LACKING = 20;
 
 /** The maximum number of requests that wait for a change of a delivery. */
 const MAX_WAITING = 200;
@@ -145,7 +149,8 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       async check(id) {
         const server = served.find((each) => each.id === id);
         const stored = await store.get(nameServer, id);
-        if (stored?.delivery === 'agent') return [BY_AGENT];
+        const lacking = await checkLacking(deliveries, id);
+        if (stored?.delivery === 'agent') return [BY_AGENT, ...lacking];
         if (server === undefined) return [NOT_SERVED];
         const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS));
         const zones = stored === undefined ? [] : (await deliveries.desired(stored)).state.zones;
@@ -154,13 +159,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         const isDown = unsigned?.responds === false && requirements.some(({ ok }) => !ok);
         const unknown = isDown ? [] : await checkUnknown(deliveries, stored, server.driver);
         const further = unsigned === undefined || isDown ? [] : [unsigned];
-        const all = [...requirements, ...further, ...unknown];
-        return all.map(({ requirement, ok, problem = null, hint = null }): ShownRequirement => ({
-          requirement,
-          ok,
-          problem,
-          hint,
-        }));
+        return [...[...requirements, ...further, ...unknown].map(shown), ...lacking];
       },
     },
     agents,
@@ -210,6 +209,25 @@ async function agentServers(store: Store, served: readonly ServedNameServer[]) {
   const ids = served.map(({ id }) => id);
   return (await store.find(nameServer, 'id', ids)).filter(({ delivery }) => delivery === 'agent');
 }
+
+function shown({ requirement, ok, problem, hint }: Requirement): ShownRequirement {
+  return { requirement, ok, problem: problem ?? null, hint: hint ?? null };
+}
+
+/** Lists the keys that the last pass could not deliver to a name server. */
+async function checkLacking(
+  deliveries: DeliveryStore,
+  id: string,
+): Promise<readonly ShownRequirement[]> {
+  const lacking = (await deliveries.deliveries(id)).filter((row) => !isOnServer(row));
+  const reasons = lacking.map(({ keyName, error }) => `'${keyName}': ${error?.message ?? ''}`);
+  const more = reasons.length > MAX_LACKING ? ` And ${reasons.length - MAX_LACKING} more.` : '';
+  const problem = `It lacks ${reasons.slice(0, MAX_LACKING).join(' ')}${more}`;
+  const hint = 'Rename, correct or delete these keys.';
+  return lacking.length === 0 ? [] : [{ requirement: HAS_KEYS, ok: false, problem, hint }];
+}
+
+const HAS_KEYS = 'The name server has all keys.';
 
 /** Lists the keys on a name server that the database lacks. They may be the operator's own. */
 async function checkUnknown(

@@ -28,7 +28,7 @@ export function describeResult(log: DeliveryLog, result: PassResult): void {
   }
   if (state === 'open') log.error(fields, 'A name server accepts unsigned requests');
   else if (error !== null) log.warn(fields, 'Keys cannot be delivered to a name server');
-  else log.info(fields, 'A name server has all its keys');
+  else if (state === 'live') log.info(fields, 'A name server has all its keys');
 }
 
 function shorten(names: readonly string[]): readonly string[] {

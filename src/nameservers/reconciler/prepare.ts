@@ -78,6 +78,13 @@ export async function preparePass(
     ...all.map(({ id }) => id),
     ...desired.undeliverable.map(({ key }) => key.id),
   ]);
+  const isLacking = (id: string) => {
+    const row = rows.get(id);
+    return row !== undefined && !isOnServer(row);
+  };
+  const lacking = desired.undeliverable.filter(
+    ({ key, code }) => code !== UNREADABLE || !rows.has(key.id) || isLacking(key.id),
+  );
   const wanted = new Set(keys.map(({ id }) => id));
   const withheld = isWhole ? [] : all.filter(({ id }) => !wanted.has(id));
   await nextIfOver(slicer);
@@ -126,8 +133,8 @@ export async function preparePass(
       outbox,
       probes: probes === 'all' ? 'all' : isSlow ? 'due' : 'none',
       refusals: claim.refusals,
-      wanted: all.length,
-      withheld: withheld.length,
+      wanted: all.length + lacking.length,
+      withheld: withheld.filter(({ id }) => !isLacking(id)).length,
       accepted: accepted.map(({ id, name, version }) => ({ id, name, version })),
       fresh: fresh.filter(({ id }) => !rows.has(id)).map(({ id }) => id),
       gone: gone.map(({ keyId }) => keyId),
@@ -140,7 +147,7 @@ export async function preparePass(
 }
 
 /** Returns whether a name server may have a key. */
-function isOnServer({ state, appliedAt }: Delivery): boolean {
+export function isOnServer({ state, appliedAt }: Delivery): boolean {
   return state !== 'undeliverable' || appliedAt !== null;
 }
 

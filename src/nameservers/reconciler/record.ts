@@ -14,7 +14,7 @@ import { newSlicer } from '../slices.ts';
 import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold } from './hold.ts';
 import type { Result } from './perform.ts';
-import { undeliverableRow, UNREADABLE } from './prepare.ts';
+import { isOnServer, undeliverableRow, UNREADABLE } from './prepare.ts';
 import { CONFIGURATION_FAULTS } from './refusals.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 
@@ -256,6 +256,9 @@ async function settle(
     const given = undeliverableRow({ id, name, version }, { code, message }, row, now);
     if (given !== undefined) changed.push(given);
   }
+  const dropped = new Set([...removed.map(({ keyId }) => keyId), ...plan.left]);
+  for (const row of [...changed, ...plan.undeliverable]) rows.set(row.keyId, row);
+  const lacking = [...rows.values()].filter((row) => !isOnServer(row) && !dropped.has(row.keyId));
   const [failure = null] = failures;
   const error = result.open ?? failure;
   const interval = checkInterval(server, now, random);
@@ -269,24 +272,26 @@ async function settle(
           ? ['blocked', plan.blocked]
           : held !== null
             ? ['held', holdReason(held, server.name)]
-            : ['live', null];
+            : plan.withheld > 0
+              ? ['pending', null] // nothing differs any more: the next pass delivers the held keys
+              : (stateOfLacking(lacking) ?? ['live', null]);
   const isFailed = error !== null || state === 'blocked';
-  const keysLive = Math.max(0, plan.wanted - plan.withheld - problems.size - keysFailed);
+  const keysLive = Math.max(0, plan.wanted - plan.withheld - lacking.length - keysFailed);
   const lagSeconds = await record(dependencies, pass, result, {
     state,
     error: shown,
     held,
     keysLive,
     changed: [...changed, ...plan.undeliverable],
-    removed: [...removed.map(({ keyId }) => keyId), ...plan.left],
-    failed: isFailed,
+    removed: [...dropped],
+    failed: isFailed, // keys that the name server lacks delay no other key
     appliedAt: result.changed ? now : undefined,
     appliedRights: plan.hash === null ? undefined : plan.rights,
-    verifiedAt: isFailed ? undefined : now,
+    verifiedAt: isFailed || lacking.length > 0 ? undefined : now,
     nextCheckMs: isFailed
       ? retryMs(server.attempts + 1, shown?.code, random)
       : server.held !== null && held === null
-        ? 0 // nothing differs any more: deliver the keys that were held
+        ? 0
         : plan.undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE)
           ? UNREADABLE_RETRY_MS
           : interval,
@@ -316,4 +321,13 @@ async function settle(
     keysLive,
     held,
   };
+}
+
+/** Returns the state of a name server that lacks keys, or undefined if it lacks none. */
+function stateOfLacking([first, ...others]: readonly Delivery[]): [FoundState, Fault] | undefined {
+  if (first?.error == null) return undefined;
+  const { code, message } = first.error;
+  const text = `the name server lacks '${first.keyName}': ${message}`;
+  const more = `${others.length} more ${others.length === 1 ? 'key is' : 'keys are'} missing`;
+  return ['failed', { code, message: others.length === 0 ? text : `${text} (${more})` }];
 }

@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { FAILURE_CODES } from '../../src/http/metrics/metric-table.ts';
+
+test('docs/delivery.md explains every error code that a delivery can have', () => {
+  const sources = ['src/nameservers', 'src/domain/delivery']
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => readFileSync(join(folder, file), 'utf8')),
+    )
+    .join('\n');
+  const [, ofDrivers = ''] = /type DriverErrorCode =([^;]*);/.exec(sources) ?? [];
+  const found = [...ofDrivers.matchAll(/\| '(\w+)'/g), ...sources.matchAll(/\bcode: '(\w+)'/g)];
+  const codes = new Set<string | undefined>([...FAILURE_CODES, ...found.map(([, code]) => code)]);
+  const page = readFileSync('docs/delivery.md', 'utf8');
+  const table = page.slice(page.indexOf('| Code | Reason |'), page.indexOf('\n## What happens'));
+  const rows = [...table.matchAll(/^\|([^|]*)\|/gm)].map(([, first]) => first).join(' ');
+  const explained = [...rows.matchAll(/`(\w+)`/g)].map(([, code]) => code);
+  expect(explained.toSorted()).toEqual([...codes].toSorted());
+});
