@@ -7,14 +7,16 @@ import { numberOf, textOf } from '../text/networks.ts';
 const BITS = { 4: 32, 6: 128 } as const;
 const FAMILIES = [4, 6] as const;
 
+export type Family = (typeof FAMILIES)[number];
+
 export interface Address {
-  readonly family: 4 | 6;
+  readonly family: Family;
   readonly value: bigint;
 }
 
 /** Addresses of one family, from the first to the last. */
 export interface Range {
-  readonly family: 4 | 6;
+  readonly family: Family;
   readonly first: bigint;
   readonly last: bigint;
 }
@@ -92,6 +94,8 @@ export interface Finding {
 export interface ServerConfiguration {
   readonly keys: readonly DefinedKey[];
   readonly zones: readonly ZoneAccess[];
+  /** The families of the addresses on which the server listens, if known. */
+  readonly families?: readonly Family[];
   readonly references: readonly Reference[];
   /** The files that could not be read. They may contain refusals, so no grants follow. */
   readonly unread: readonly string[];
@@ -147,14 +151,14 @@ export function contains({ family, first, last }: Range, address: Address): bool
  * permits exactly the same requests with the key.
  */
 export function matrixOf(configuration: ServerConfiguration): Matrix {
-  const { zones, unread } = configuration;
+  const { zones, unread, families = FAMILIES } = configuration;
   const rows: Row[] = [];
   const kept: KeptRow[] = [];
   const open: OpenRow[] = [];
   const keys = definitionsOf(configuration);
   for (const right of RIGHTS) {
     for (const { lists, names } of groupsOf(zones, right)) {
-      const witnesses = witnessesOf(lists);
+      const witnesses = witnessesOf(lists, families);
       const permitted = (key?: string) => witnesses.map((each) => permits(lists, each, key));
       const unsigned = permitted();
       if (unsigned.includes(true))
@@ -163,7 +167,7 @@ export function matrixOf(configuration: ServerConfiguration): Matrix {
         const definition = keys.get(key);
         if (definition === undefined) continue;
         const signed = permitted(key);
-        const verdict = verdictOf(lists, key, signed, unsigned);
+        const verdict = verdictOf(lists, key, witnesses, signed, unsigned);
         const reason =
           (verdict === undefined ? undefined : definition.leftOut) ??
           (verdict === GRANT && unread.length > 0 ? unreadReason(unread) : verdict);
@@ -192,6 +196,7 @@ const GRANT = Symbol('grant');
 function verdictOf(
   lists: Lists,
   key: string,
+  witnesses: readonly Witness[],
   signed: readonly boolean[],
   unsigned: readonly boolean[],
 ): typeof GRANT | string | undefined {
@@ -203,14 +208,13 @@ function verdictOf(
   const gains = signed.some((yes, index) => yes && unsigned[index] !== true);
   const first = lists.every((list) => list?.keysBeforeEveryone?.includes(key) === true);
   if (!gains && !(all && first)) return undefined;
-  if (lists.length > 1 && !isSameInAll(lists, key))
+  if (lists.length > 1 && !isSameInAll(lists, key, witnesses))
     return 'the zone is in several views, which do not agree on this key';
   return all ? GRANT : 'the list permits this key only from certain addresses';
 }
 
 /** Returns whether each view of a zone permits the key some requests. */
-function isSameInAll(lists: Lists, key: string): boolean {
-  const witnesses = witnessesOf(lists);
+function isSameInAll(lists: Lists, key: string, witnesses: readonly Witness[]): boolean {
   return lists.every((list) => witnesses.some((each) => permits([list], each, key)));
 }
 
@@ -274,12 +278,12 @@ interface Witness {
  * Returns a witness for every set of addresses that the lists cannot tell apart. Every prefix and
  * range begins or ends such a set, and which addresses the server itself has is unknown.
  */
-function witnessesOf(lists: Lists): Witness[] {
+function witnessesOf(lists: Lists, families: readonly Family[]): Witness[] {
   const ranges = lists.flatMap((list) => list?.ranges ?? []);
   const locals = lists.some((list) => list?.namesLocal)
     ? ([undefined, 'localnets', 'localhost'] as const)
     : [undefined];
-  return FAMILIES.flatMap((family) => {
+  return families.flatMap((family) => {
     const end = 1n << BigInt(BITS[family]);
     const own = ranges.filter((range) => range.family === family);
     const starts = new Set([0n, end, ...own.flatMap(({ first, last }) => [first, last + 1n])]);

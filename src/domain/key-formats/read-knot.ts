@@ -34,66 +34,98 @@ export const knotSections: KeyReader = {
   recognises: (text) =>
     (/^key:/m.test(text) && /^[ \t]*-[ \t]*id[ \t]*:/m.test(text)) ||
     (/^include[ \t]*:/m.test(text) && DISTINCTIVE.test(text)),
-  read: (text, include = () => []) => readFile(text, undefined, include),
+  read: (text, include) => knotEntries(text, ['key'], include).map(keyEntryOf),
 };
 
+/** An entry of a section: its first item is its id. The section `server` has one entry without id. */
+export interface KnotEntry extends Origin {
+  readonly section: string;
+  /** The values of each item, in order. A repeated item adds to the values. */
+  readonly items: Map<string, { readonly values: string[]; readonly origin: Origin }>;
+}
+
 /**
- * Returns the entries of a file and of the files that it includes. A section ends at the end of its
- * file.
+ * Returns the entries of some sections, in a file and in the files that it includes. A section ends
+ * at the end of its file. Throws `KeyFileError`.
  */
-function readFile(text: string, file: IncludedFile | undefined, include: ReadIncluded): Entry[] {
-  const entries: Entry[] = [];
-  let current: { origin: Origin; parts: Parts } | undefined;
-  const finish = () => {
-    if (current !== undefined) entries.push(entryOf(current.origin, current.parts));
-    current = undefined;
-  };
-  let inside = false;
+export function knotEntries(
+  text: string,
+  sections: readonly string[],
+  include: ReadIncluded = () => [],
+  file?: IncludedFile,
+): KnotEntry[] {
+  const entries: KnotEntry[] = [];
+  let section = '';
+  let current: KnotEntry | undefined;
   for (const [index, content] of linesOf(text).entries()) {
     const origin = { line: index + 1, file };
     if (/^\s*(?:#|$|---)/.test(content)) continue;
     const [, indentation = '', dash, item = '', value = ''] =
       /^(\s*)(-\s*)?([a-z0-9-]+)\s*:(.*)$/i.exec(content) ?? [];
-    const isSection = item !== '' && indentation === '' && dash === undefined;
-    if (isSection) {
-      finish();
-      inside = item === 'key';
+    if (item !== '' && indentation === '' && dash === undefined) {
+      section = item;
+      current = undefined;
       if (item !== 'include') continue;
-      for (const pattern of readPatterns(value, origin))
+      for (const pattern of readValues(value, origin).filter((each) => each !== ''))
         for (const included of include({ ...origin, pattern, directories: [] }))
-          for (const entry of readFile(included.text, included, include)) entries.push(entry);
+          for (const entry of knotEntries(included.text, sections, include, included))
+            entries.push(entry);
+    } else if (sections.includes(section)) {
+      if (item === '')
+        throw new KeyFileError(
+          origin,
+          `the ${section} section may contain only lines such as \`${EXAMPLES[section] ?? 'acl: transfer'}\``,
+        );
+      if (dash !== undefined || (current === undefined && section === 'server')) {
+        current = { ...origin, section, items: new Map() };
+        entries.push(current);
+      }
+      if (current === undefined)
+        throw new KeyFileError(
+          origin,
+          section === 'key'
+            ? 'the first line of a key must be `- id:` and the name of the key'
+            : `the first line of an entry in the ${section} section must begin with \`-\``,
+        );
+      const earlier = current.items.get(item);
+      const values = readValues(value, origin);
+      if (earlier === undefined) current.items.set(item, { values, origin });
+      else earlier.values.push(...values);
     }
-    if (!inside || isSection) continue;
-    if (item === '')
-      throw new KeyFileError(
-        origin,
-        'the key section may contain only lines such as `algorithm: hmac-sha256`',
-      );
-    if (dash !== undefined) {
-      finish();
-      current = { origin, parts: {} };
-    }
-    const part = Object.hasOwn(ITEMS, item) ? ITEMS[item] : undefined;
-    if (current === undefined)
-      throw new KeyFileError(
-        origin,
-        'the first line of a key must be `- id:` and the name of the key',
-      );
-    if (part !== undefined) current.parts[part] = readValue(value, origin);
   }
-  finish();
   return entries;
 }
 
+const EXAMPLES: Readonly<Record<string, string>> = { key: 'algorithm: hmac-sha256' };
+
+/** Returns an entry of the section `key` as the entry of a key file. */
+export function keyEntryOf({ line, file, items }: KnotEntry): Entry {
+  const parts = Object.entries(ITEMS).flatMap(([item, part]) => {
+    const value = items.get(item)?.values.at(-1);
+    return value === undefined ? [] : [[part, value] as const];
+  });
+  return entryOf({ line, file }, Object.fromEntries(parts));
+}
+
+/** One value of a list, and the comma or bracket after it. */
+const VALUE = /\s*(?:"((?:[^"\\]|\\.)*)"\s*|'([^']*)'\s*|([^\s,\]"'][^,\]]*))?([,\]])/y;
+
 /**
- * Returns the patterns of an include statement: one pattern, or a list in brackets. Throws
- * `KeyFileError`.
+ * Returns the values of an item: one value, or a list in brackets. Throws `KeyFileError`.
  */
-function readPatterns(text: string, origin: Origin): string[] {
-  const list = /^\s*\[([^\]]*)\]/.exec(text)?.[1];
-  return (list?.split(',') ?? [text])
-    .map((pattern) => readValue(pattern, origin))
-    .filter((pattern) => pattern !== '');
+function readValues(text: string, origin: Origin): string[] {
+  const start = /^\s*\[/.exec(text)?.[0].length;
+  if (start === undefined) return [readValue(text, origin)];
+  const values: string[] = [];
+  VALUE.lastIndex = start;
+  for (;;) {
+    const found = VALUE.exec(text);
+    if (found === null) throw new KeyFileError(origin, 'the list is not closed');
+    const [, double, single, plain, end] = found;
+    const value = double?.replaceAll(/\\(.)/g, '$1') ?? single ?? plain?.trim();
+    if (value !== undefined) values.push(value);
+    if (end === ']') return values;
+  }
 }
 
 /**
@@ -103,7 +135,7 @@ function readPatterns(text: string, origin: Origin): string[] {
 function readValue(text: string, origin: Origin): string {
   const value = text.trim();
   const quote = value[0];
-  if (quote !== '"' && quote !== "'") return value.replace(/\s#.*$/, '').trim();
+  if (quote !== '"' && quote !== "'") return value.replace(/(?:^|\s)#.*$/, '').trim();
   const end = value.indexOf(quote, 1);
   if (end < 0) throw new KeyFileError(origin, 'the quotation mark is not closed');
   return value.slice(1, end);

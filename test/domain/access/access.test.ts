@@ -107,8 +107,19 @@ test.each([
     listOf(signed, { inexpressible: new Map([['k', 'only over TLS']]) }),
     { kept: kept('only over TLS', true) },
   ],
+  [
+    'another key that no grant can express',
+    listOf(signed, { inexpressible: new Map([['other', 'only some names']]) }),
+    { rows: GRANT },
+  ],
 ])('a list that permits %s becomes its grant, or stays in the configuration', (_, list, wanted) => {
   expect(matrixOf(configuration([list]))).toEqual({ rows: [], kept: [], open: [], ...wanted });
+});
+
+test('every IPv4 address of a server that listens on no other is everywhere', () => {
+  const list = listOf(({ key, address }) => key === 'k' && address.family === 4);
+  const { rows } = matrixOf(configuration([list], { families: [4] }));
+  expect(rows).toEqual(GRANT);
 });
 
 const VIEWS = 'the zone is in several views, which do not agree on this key';

@@ -1,0 +1,249 @@
+import type { Right } from '../brands/brand.ts';
+import { keyEntryOf, knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
+import { KeyFileError, placeOf, type ReadIncluded } from '../key-formats/reader.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import {
+  contains,
+  type AccessList,
+  type Finding,
+  type Range,
+  type Reference,
+  type Requester,
+  type ServerConfiguration,
+  type ZoneAccess,
+} from './access.ts';
+import { familiesOf, readRange } from './ranges.ts';
+
+const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template', 'zone'];
+
+/** The items of a rule that limit neither requests nor updates, besides those of `Rule`. */
+const UNLIMITED = ['id', 'comment', 'address', 'key', 'remote', 'action', 'deny'];
+
+/** What a request must match. */
+interface Match {
+  /** Undefined for all addresses. */
+  readonly ranges: readonly Range[] | undefined;
+  /** The names of keys in comparison form. Without keys, only unsigned requests match. */
+  readonly keys: readonly string[];
+}
+
+interface Remote extends Match {
+  readonly isAutomatic: boolean;
+}
+
+interface Rule {
+  readonly matches: readonly Match[];
+  /** Undefined for a rule without actions, which refuses what it matches. */
+  readonly actions: readonly string[] | undefined;
+  readonly denies: boolean;
+  /** The items that limit what the rule permits. */
+  readonly limits: readonly string[];
+}
+
+/**
+ * Returns the access configuration in a file of Knot DNS, or in the output of `knotc conf-export`.
+ * `unread` are the included files that `include` could not read. Throws `KeyFileError`.
+ */
+export function readKnotAccess(
+  text: string,
+  include?: ReadIncluded,
+  unread: readonly string[] = [],
+): ServerConfiguration {
+  return knotAccess(knotEntries(text, SECTIONS, include), unread);
+}
+
+/** Returns the access configuration in the entries of the configuration. Throws `KeyFileError`. */
+export function knotAccess(
+  entries: readonly KnotEntry[],
+  unread: readonly string[] = [],
+): ServerConfiguration {
+  const findings: Finding[] = [];
+  const sectionOf = (section: string) => entries.filter((each) => each.section === section);
+  const byId = (section: string) =>
+    new Map(sectionOf(section).map((entry) => [valueOf(entry, 'id'), entry]));
+
+  const keys = sectionOf('key').flatMap((entry) => {
+    const read = keyEntryOf(entry);
+    return 'key' in read ? [{ key: read.key, place: placeOf(entry) }] : [];
+  });
+  const references = [
+    ...sectionOf('remote').flatMap((entry) => referencesOf(entry, 'requester')),
+    ...sectionOf('acl').flatMap((entry) => ruleReferences(entry)),
+  ];
+  const defined = new Set(sectionOf('key').map((entry) => comparisonForm(valueOf(entry, 'id'))));
+  for (const entry of [...sectionOf('remote'), ...sectionOf('acl')])
+    for (const key of keysOf(entry))
+      if (!defined.has(key))
+        findings.push({
+          kind: 'undefined key',
+          place: placeOf(entry),
+          text: `the key '${key}' is defined nowhere`,
+        });
+
+  const groups = new Map(
+    sectionOf('remotes').map((entry) => [valueOf(entry, 'id'), valuesOf(entry, 'remote')]),
+  );
+  const entriesOfRemotes = byId('remote');
+  const remotes = new Map([...entriesOfRemotes].map(([id, entry]) => [id, remoteOf(entry)]));
+  const remotesOf = (ids: readonly string[]) =>
+    ids.flatMap((id) => groups.get(id) ?? [id]).flatMap((id) => remotes.get(id) ?? []);
+  const rules = new Map([...byId('acl')].map(([id, entry]) => [id, ruleOf(entry, remotesOf)]));
+
+  const isAutomatic = sectionOf('server').some((entry) => isOn(valueOf(entry, 'automatic-acl')));
+  const templates = byId('template');
+  const lists = new Map<string, AccessList>();
+  const zones = sectionOf('zone').map((entry): ZoneAccess => {
+    const name = comparisonForm(valueOf(entry, 'domain'));
+    const place = placeOf(entry);
+    const template = templates.get(valueOf(entry, 'template') || 'default');
+    const itemOf = (item: string) => entry.items.get(item) ?? template?.items.get(item);
+    const acl = itemOf('acl');
+    const notified = isAutomatic ? (itemOf('notify')?.values ?? []) : [];
+    for (const id of acl?.values ?? [])
+      if (!rules.has(id))
+        findings.push({
+          kind: 'undefined rule',
+          place,
+          text: `the rule '${id}' is defined nowhere`,
+        });
+    if (itemOf('catalog-role')?.values.includes('interpret') === true)
+      findings.push({
+        kind: 'catalog zone',
+        place,
+        text: `the members of the catalog zone '${name}' are not in the configuration, so their access lists were not read`,
+      });
+    const listOf = (right: Right) => {
+      const automatic = right === 'transfer' ? notified : [];
+      if (acl === undefined && automatic.length === 0) return undefined;
+      const id = JSON.stringify([right, acl?.values ?? [], automatic]);
+      const known = lists.get(id);
+      if (known !== undefined) return known;
+      const list = accessList(
+        right,
+        (acl?.values ?? []).flatMap((each) => rules.get(each) ?? []),
+        remotesOf(automatic).filter((remote) => remote.isAutomatic),
+        placeOf((acl ?? itemOf('notify'))?.origin ?? entry),
+      );
+      lists.set(id, list);
+      return list;
+    };
+    return { name, place, lists: { transfer: listOf('transfer'), update: listOf('update') } };
+  });
+
+  const listens = sectionOf('server').flatMap((entry) => valuesOf(entry, 'listen'));
+  const families = familiesOf(listens.map((each) => each.replace(/@.*$/, '')));
+  return {
+    keys,
+    zones,
+    ...(families === undefined ? {} : { families }),
+    references,
+    unread,
+    findings,
+  };
+}
+
+/** Returns the list of a zone: automatic rules first, then the rules in their order. */
+function accessList(
+  right: Right,
+  rules: readonly Rule[],
+  automatic: readonly Remote[],
+  place: string,
+): AccessList {
+  const matches = [...automatic, ...rules.flatMap((rule) => rule.matches)];
+  const keys = [...new Set(matches.flatMap((match) => match.keys))];
+  return {
+    ranges: matches.flatMap(({ ranges = [] }) => ranges),
+    keys,
+    // A rule without keys matches no signed request, so only its own name permits a key.
+    keysBeforeEveryone: keys,
+    place,
+    permits(requester) {
+      if (automatic.some((remote) => isMatch(remote, requester, false))) return true;
+      for (const { matches: wanted, actions, denies } of rules) {
+        if (!wanted.some((match) => isMatch(match, requester, denies))) continue;
+        if (actions === undefined) return false;
+        if (actions.includes(right)) return !denies;
+      }
+      return false;
+    },
+    inexpressible: limitsOf(right, rules, keys),
+  };
+}
+
+/** A rule with `deny` and without keys also matches signed requests. */
+function isMatch({ ranges, keys }: Match, { address, key }: Requester, denies: boolean): boolean {
+  if (ranges?.some((range) => contains(range, address)) === false) return false;
+  return key === undefined ? keys.length === 0 : keys.length === 0 ? denies : keys.includes(key);
+}
+
+/** Returns why no grant can express what rules permit to some of the keys. */
+function limitsOf(
+  right: Right,
+  rules: readonly Rule[],
+  keys: readonly string[],
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const { matches, actions, denies, limits } of rules) {
+    const limit = limits.find((each) => right === 'update' || !each.startsWith('update-'));
+    if (limit === undefined || actions?.includes(right) === false) continue;
+    const named = matches.flatMap((match) => match.keys);
+    for (const key of named.length === 0 && denies ? keys : named)
+      found.set(key, `a rule for this key has '${limit}'`);
+  }
+  return found;
+}
+
+function remoteOf(entry: KnotEntry): Remote {
+  // A request from the path of a socket has no address.
+  const addresses = valuesOf(entry, 'address').filter((each) => !each.startsWith('/'));
+  return {
+    ranges: addresses.map((each) => rangeOf(each.replace(/@\d+$/, ''), entry, 'address')),
+    keys: keysOf(entry),
+    isAutomatic: !isOff(valueOf(entry, 'automatic-acl')),
+  };
+}
+
+function ruleOf(entry: KnotEntry, remotesOf: (ids: readonly string[]) => readonly Match[]): Rule {
+  const remotes = valuesOf(entry, 'remote');
+  const own = {
+    ranges: entry.items.get('address')?.values.map((each) => rangeOf(each, entry, 'address')),
+    keys: keysOf(entry),
+  };
+  const actions = entry.items.get('action')?.values.map((each) => each.toLowerCase());
+  return {
+    matches: remotes.length > 0 ? remotesOf(remotes) : [own],
+    actions,
+    denies: isOn(valueOf(entry, 'deny')),
+    limits: [...entry.items.keys()].filter((item) => !UNLIMITED.includes(item)),
+  };
+}
+
+/** Returns the references of a rule that gives no right, or permits NOTIFY too. */
+function ruleReferences(entry: KnotEntry): Reference[] {
+  const actions = valuesOf(entry, 'action');
+  return [
+    ...(actions.length === 0 || actions.includes('query') ? referencesOf(entry, 'query') : []),
+    ...(actions.includes('notify') ? referencesOf(entry, 'notify') : []),
+  ];
+}
+
+function referencesOf(entry: KnotEntry, role: Reference['role']): Reference[] {
+  const place = placeOf(entry.items.get('key')?.origin ?? entry);
+  const text = `${entry.section} '${valueOf(entry, 'id')}'`;
+  return keysOf(entry).map((key) => ({ key, role, place, text: `${text}: key: ${key}` }));
+}
+
+function rangeOf(text: string, entry: KnotEntry, item: string): Range {
+  const range = readRange(text);
+  if (range !== undefined) return range;
+  throw new KeyFileError(
+    entry.items.get(item)?.origin ?? entry,
+    `the ${item} is neither an address, a network nor a range`,
+  );
+}
+
+const valuesOf = (entry: KnotEntry, item: string) => entry.items.get(item)?.values ?? [];
+const valueOf = (entry: KnotEntry, item: string) => valuesOf(entry, item).at(-1) ?? '';
+const keysOf = (entry: KnotEntry) => valuesOf(entry, 'key').map(comparisonForm);
+const isOn = (value: string) => /^(?:on|true)$/i.test(value);
+const isOff = (value: string) => /^(?:off|false)$/i.test(value);

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { matrixOf } from '../../../src/domain/access/access.ts';
+import { readKnotAccess } from '../../../src/domain/access/knot.ts';
+import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
+
+const SECRET = 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U=';
+const KEYS = `key:
+  - id: K1
+    algorithm: hmac-sha256
+    secret: ${SECRET}
+  - id: "k2."
+    algorithm: hmac-sha256
+    secret: ${SECRET}
+`;
+
+/** Returns the lines of a matrix: grants, what is left in the configuration, and what is open. */
+function linesOf(text: string, unread: readonly string[] = []): string[] {
+  const configuration = readKnotAccess(KEYS + text, undefined, unread);
+  const { rows, kept, open } = matrixOf(configuration);
+  return [
+    ...rows.map(({ key, right, zones }) => `${key} ${right} ${zones.join()}`),
+    ...kept.map(
+      ({ key, right, zones, reason, place }) =>
+        `left: ${key} ${right} ${zones.join()} (${reason}; ${place})`,
+    ),
+    ...open.map(
+      ({ right, zones, addresses }) => `open: ${right} ${zones.join()} ${String(addresses)}`,
+    ),
+    ...configuration.findings.map(({ kind, place, text: said }) => `${kind} (${place}): ${said}`),
+  ];
+}
+
+const ZONE = 'zone:\n  - domain: Example.ORG\n    acl: [a, b]\n';
+const rules = (a: string, b = 'deny: on') =>
+  `acl:\n  - id: a\n    ${a.replaceAll('; ', '\n    ')}\n  - id: b\n    ${b.replaceAll('; ', '\n    ')}\n${ZONE}`;
+const ADDRESS = 'the list permits this key only from certain addresses';
+const left = (right: string, reason = ADDRESS, line = 15, key = 'k1') =>
+  `left: ${key} ${right} example.org (${reason}; line ${line})`;
+
+describe('the rules of a zone', () => {
+  test.each([
+    ['key: k1; action: transfer', undefined, ['k1 transfer example.org']],
+    [
+      'key: [K1., "k2"]; action: [transfer, update]',
+      undefined,
+      ['k1', 'k2']
+        .map((key) => `${key} transfer example.org`)
+        .concat(['k1', 'k2'].map((key) => `${key} update example.org`)),
+    ],
+    [
+      'key: k1; address: 192.0.2.0/24; action: transfer',
+      undefined,
+      [left('transfer', ADDRESS, 17)],
+    ],
+    [
+      'key: k1; address: [0.0.0.0/0, "::/0"]; action: transfer',
+      undefined,
+      ['k1 transfer example.org'],
+    ],
+    ['key: k1; address: 0.0.0.0/0; action: transfer', undefined, [left('transfer', ADDRESS, 17)]],
+    // A rule without actions refuses what it matches, even if a later rule permits it.
+    ['key: k1', 'key: k1; action: transfer', []],
+    ['key: k1; deny: on', 'key: k1; action: transfer', []],
+    ['key: k1; deny: on; action: update', 'key: k1; action: transfer', ['k1 transfer example.org']],
+    // A rule with only `deny` refuses signed requests too.
+    ['deny: on', 'key: k1; action: transfer', []],
+    [
+      'address: 192.0.2.1-192.0.2.2; deny: on',
+      'key: k1; action: transfer',
+      [left('transfer', ADDRESS, 18)],
+    ],
+    [
+      'address: 192.0.2.0/25; action: transfer',
+      'key: k1; action: transfer',
+      ['k1 transfer example.org', 'open: transfer example.org 192.0.2.0/25'],
+    ],
+    ['action: transfer', undefined, ['open: transfer example.org everyone']],
+    [
+      'key: k1; action: [transfer, update]; update-type: [TXT]',
+      'key: k2; action: update',
+      [
+        'k1 transfer example.org',
+        'k2 update example.org',
+        left('update', "a rule for this key has 'update-type'", 18),
+      ],
+    ],
+    [
+      'key: k1; action: transfer; protocol: tls',
+      undefined,
+      [left('transfer', "a rule for this key has 'protocol'", 17)],
+    ],
+    [
+      'key: k3; action: transfer',
+      undefined,
+      ["undefined key (line 9): the key 'k3' is defined nowhere"],
+    ],
+  ])('%s, then %s', (a, b, expected) => {
+    expect(linesOf(rules(a, b))).toEqual(expected);
+  });
+});
+
+const REMOTE = `remote:
+  - id: r
+    address: [ 192.0.2.1@53, 2001:db8::1 ]
+    key: k1
+`;
+const RULE = 'acl:\n  - id: a\n    key: k1\n    action: transfer\n';
+
+test.each([
+  [
+    'automatic-acl: on',
+    `server:\n    automatic-acl: on\n${REMOTE}zone:\n  - domain: x\n    notify: r\n`,
+    [`left: k1 transfer x (${ADDRESS}; line 16)`],
+  ],
+  ['automatic-acl: off', `${REMOTE}zone:\n  - domain: x\n    notify: r\n`, []],
+  [
+    'automatic-acl: off in the remote',
+    `server:\n    automatic-acl: on\n${REMOTE}    automatic-acl: off\nzone:\n  - domain: x\n    notify: r\n`,
+    [],
+  ],
+  [
+    'a rule with a group of remotes',
+    `${REMOTE}remotes:\n  - id: all\n    remote: [r]\nacl:\n  - id: a\n    remote: all\n    action: update\nzone:\n  - domain: x\n    acl: a\n`,
+    [`left: k1 update x (${ADDRESS}; line 21)`],
+  ],
+  [
+    'the default template, for a zone without a template',
+    `${RULE}template:\n  - id: default\n    acl: a\n  - id: other\n    storage: /x\nzone:\n  - domain: x\n  - domain: y\n    template: other\n`,
+    ['k1 transfer x'],
+  ],
+  [
+    'a list of the zone, which replaces that of its template',
+    `${RULE}  - id: none\n    deny: on\ntemplate:\n  - id: t\n    acl: a\nzone:\n  - domain: x\n    template: t\n  - domain: y\n    template: t\n    acl: none\n`,
+    ['k1 transfer x'],
+  ],
+  [
+    'every IPv4 address, if the server listens only on IPv4 addresses',
+    `server:\n    listen: 0.0.0.0@53\nacl:\n  - id: a\n    address: 0.0.0.0/0\n    key: k1\n    action: transfer\nzone:\n  - domain: x\n    acl: a\n`,
+    ['k1 transfer x'],
+  ],
+  [
+    'a catalog zone',
+    `${RULE}zone:\n  - domain: x\n    acl: a\n    catalog-role: interpret\n`,
+    [
+      'k1 transfer x',
+      "catalog zone (line 13): the members of the catalog zone 'x' are not in the configuration, so their access lists were not read",
+    ],
+  ],
+  [
+    'a rule that is defined nowhere',
+    'zone:\n  - domain: x\n    acl: a\n',
+    ["undefined rule (line 9): the rule 'a' is defined nowhere"],
+  ],
+])('%s', (_, text, expected) => {
+  expect(linesOf(text)).toEqual(expected);
+});
+
+test('no grant follows if an included file could not be read', () => {
+  expect(linesOf(rules('key: k1; action: transfer'), ["'/x'"])).toEqual([
+    left('transfer', "'/x' could not be read, and may refuse this key", 16),
+  ]);
+});
+
+test('names the requesters, and the rules for queries and NOTIFY', () => {
+  const text = `${KEYS}${REMOTE}acl:
+  - id: a
+    key: k2
+    action: notify
+  - id: "b c"
+    key: [k1, k2]
+zone:
+  - domain: x
+    master: r
+    acl: a
+`;
+  expect(readKnotAccess(text).references).toEqual([
+    { key: 'k1', role: 'requester', place: 'line 11', text: "remote 'r': key: k1" },
+    { key: 'k2', role: 'notify', place: 'line 14', text: "acl 'a': key: k2" },
+    { key: 'k1', role: 'query', place: 'line 17', text: "acl 'b c': key: k1" },
+    { key: 'k2', role: 'query', place: 'line 17', text: "acl 'b c': key: k2" },
+  ]);
+});
+
+test('reads sections in included files, and names their places', () => {
+  const included = { path: '/etc/knot/acl.conf', text: RULE };
+  const { zones, keys } = readKnotAccess(
+    `${KEYS}include: acl.conf\nzone:\n  - domain: x\n    acl: a\n`,
+    () => [included],
+  );
+  expect(keys.map(({ key, place }) => [key.name, place])).toEqual([
+    ['K1', 'line 2'],
+    ['k2.', 'line 5'],
+  ]);
+  expect(zones[0]?.lists.transfer?.keys).toEqual(['k1']);
+});
+
+test('zones with the same rules share their lists', () => {
+  const zones = Array.from({ length: 3 }, (_, index) => `  - domain: z${index}\n    acl: a\n`);
+  const { zones: read } = readKnotAccess(`${KEYS}${RULE}zone:\n${zones.join('')}`);
+  expect(new Set(read.map(({ lists }) => lists.transfer)).size).toBe(1);
+});
+
+test.each(['address: 192.0.2.300', 'address: [192.0.2.1', 'key: "k1'])(
+  'refuses `%s` without quoting it',
+  (item) => {
+    const read = () => readKnotAccess(`${KEYS}acl:\n  - id: a\n    ${item}\n`);
+    expect(read).toThrow(KeyFileError);
+    expect(read).toThrow(/^line 10: (?!.*(?:192|k1))/);
+  },
+);

@@ -1,0 +1,189 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { addressOf, matrixOf, type ServerConfiguration } from '../../src/domain/access/access.ts';
+import { readKnotAccess } from '../../src/domain/access/knot.ts';
+import { RIGHTS } from '../../src/domain/brands/brand.ts';
+import { knotKey } from '../../src/domain/brands/knot.ts';
+import type { Key } from '../../src/domain/key-formats/key.ts';
+import { isPermitted } from '../harness/access.ts';
+import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
+import { knot } from '../harness/brands/knot.ts';
+import type { Brand } from '../harness/brands/brand.ts';
+import { SECRET } from '../harness/samples.ts';
+import { sized } from '../harness/sizes.ts';
+
+const NAMES = ['k1', 'k2.example', 'k3.example'];
+const KEYS: readonly Key[] = NAMES.map((name) => ({
+  name,
+  algorithm: 'hmac-sha256',
+  secret: SECRET,
+}));
+const SOURCES = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'];
+
+/** Up to `maxLength` of the values, without a bias to few. */
+const some = <T>(values: readonly T[], maxLength = values.length, minLength = 0) =>
+  fc
+    .integer({ min: minLength, max: maxLength })
+    .chain((length) => fc.shuffledSubarray([...values], { minLength: length, maxLength: length }));
+const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+const list = (values: readonly string[]) => `[${values.join(', ')}]`;
+const item = (name: string, values: readonly string[]) =>
+  values.length === 0 ? '' : `    ${name}: ${list(values)}\n`;
+
+/** A brand with random access lists. */
+interface Search {
+  readonly brand: Brand;
+  /** Returns the configuration of a server with these zones, and writes what else it needs. */
+  configure(seed: number, zones: readonly string[], folder: string, port: number): string;
+  /** The name of the configuration file. */
+  readonly file: string;
+  read(text: string, server: DrivenServer): Promise<ServerConfiguration> | ServerConfiguration;
+}
+
+const KNOT_ADDRESSES = [
+  ...['127.0.0.1', '127.0.0.2/31', '127.0.0.1-127.0.0.3', '127.0.0.3-127.0.0.9', '127.0.0.0/8'],
+  ...['0.0.0.0/0', '10.0.0.0/8', '::1', '::/0'],
+];
+const KNOT_RULES = Array.from({ length: 16 }, (_, index) => `rule-${index + 1}`);
+const KNOT_REMOTES = ['remote-1', 'remote-2', 'remote-3', 'remote-4'];
+
+const knotRemote = fc.record({
+  addresses: fc.uniqueArray(oneOf('127.0.0.1@1', '127.0.0.2', '127.0.0.3@1', '::1'), {
+    minLength: 1,
+    maxLength: 2,
+  }),
+  key: oneOf(undefined, ...NAMES),
+  off: fc.boolean(),
+});
+const knotRule = fc.record({
+  remotes: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: some([...KNOT_REMOTES, 'group'], 2) },
+  ),
+  addresses: fc.oneof(fc.constant([]), some(KNOT_ADDRESSES, 2)),
+  keys: some(NAMES, 2),
+  actions: fc.oneof(
+    fc.constant(['transfer', 'update']),
+    some(['transfer', 'update', 'notify', 'query']),
+  ),
+  deny: oneOf('', '', '    deny: on\n', '    deny: off\n'),
+  limit: oneOf('', '', '', '', '', '    update-type: [TXT]\n', '    update-owner: key\n'),
+});
+const knotZone = fc.record({
+  rules: some(KNOT_RULES, 4),
+  notify: some([...KNOT_REMOTES, 'group'], 1),
+  template: oneOf('', '', '    template: other\n'),
+});
+const knotConfiguration = (zones: number) =>
+  fc.record({
+    remotes: fc.tuple(...KNOT_REMOTES.map(() => knotRemote)),
+    rules: fc.tuple(...KNOT_RULES.map(() => knotRule)),
+    templates: fc.tuple(knotZone, knotZone),
+    zones: fc.array(knotZone, { minLength: zones, maxLength: zones }),
+    automatic: oneOf('on', 'off'),
+  });
+
+const knotSearch: Search = {
+  brand: knot,
+  file: 'knot.conf',
+  configure(seed, zones, folder, port) {
+    const [random] = fc.sample(knotConfiguration(zones.length), { seed, numRuns: 1 });
+    if (random === undefined) throw new Error('no sample');
+    const accessOf = ({ rules, notify }: { rules: string[]; notify: string[] }) =>
+      item('acl', rules) + item('notify', notify);
+    const sections = [
+      `server:\n    rundir: "${folder}"\n    listen: 127.0.0.1@${port}\n    automatic-acl: ${random.automatic}\n`,
+      `database:\n    storage: "${folder}"\n`,
+      'key:\n',
+      ...KEYS.map(knotKey),
+      'remote:\n',
+      ...random.remotes.map(
+        ({ addresses, key, off }, index) =>
+          `  - id: remote-${index + 1}\n${item('address', addresses)}${key === undefined ? '' : `    key: ${key}\n`}${off ? '    automatic-acl: off\n' : ''}`,
+      ),
+      'remotes:\n  - id: group\n    remote: [remote-1, remote-2]\n',
+      'acl:\n',
+      ...random.rules.map(({ remotes, addresses, keys, actions, deny, limit }, index) => {
+        const isUpdate = actions.includes('update') && keys.length > 0 && remotes.length === 0;
+        return `  - id: rule-${index + 1}\n${
+          remotes.length > 0
+            ? item('remote', remotes)
+            : item('address', addresses) + item('key', keys)
+        }${item('action', actions)}${deny}${isUpdate ? limit : ''}`;
+      }),
+      'template:\n',
+      `  - id: default\n${accessOf(random.templates[0])}`,
+      `  - id: other\n${accessOf(random.templates[1])}`,
+      'zone:\n',
+      ...random.zones.map(
+        (zone, index) =>
+          `  - domain: ${zones[index]}\n${zone.template}    storage: "${folder}"\n    file: ${zones[index]}.zone\n${accessOf(zone)}`,
+      ),
+    ];
+    return sections.join('');
+  },
+  read: (text) => readKnotAccess(text),
+};
+
+describe.each([knotSearch])('$brand.name', ({ brand, configure, file, read }) => {
+  const test_ = test.skipIf(!brand.isInstalled());
+
+  test_.each(Array.from({ length: sized(3, 25) }, (_, seed) => seed))(
+    'permits what its random access lists say, seed %i',
+    { timeout: 300_000 },
+    async (seed) => {
+      const zones = [...ZONES, ...Array.from({ length: 38 }, (_, index) => `z${index}.test`)];
+      let text = '';
+      const server = await startDrivenServer(
+        {
+          ...brand,
+          configure(folder, port) {
+            text = configure(seed, zones, folder, port);
+            writeFileSync(join(folder, file), text);
+          },
+        },
+        zones,
+      );
+      onTestFinished(() => server.remove());
+      const configuration = await read(text, server);
+      const matrix = matrixOf(configuration);
+      const wrong: string[] = [];
+      let yes = 0;
+      for (const { name, lists } of configuration.zones)
+        for (const right of RIGHTS) {
+          const unsigned: boolean[] = [];
+          for (const key of [undefined, ...KEYS]) {
+            const actual = await Promise.all(
+              SOURCES.map((source) => isPermitted(server.address, source, name, right, key)),
+            );
+            yes += actual.filter(Boolean).length;
+            if (key === undefined) unsigned.push(...actual);
+            const isLimited = lists[right]?.inexpressible?.has(key?.name ?? '') === true;
+            const said = SOURCES.map(
+              (source) =>
+                lists[right]?.permits({ address: addressOf(source), key: key?.name }) ?? false,
+            );
+            const what = `${right} of ${name} by ${key?.name ?? 'no key'}: ${actual.join()}`;
+            if (!isLimited && said.join() !== actual.join())
+              wrong.push(`${what}, not ${said.join()}`);
+            if (key === undefined) continue;
+            const isIn = (
+              rows: readonly { key: string; right: string; zones: readonly string[] }[],
+            ) =>
+              rows.some(
+                (row) => row.key === key.name && row.right === right && row.zones.includes(name),
+              );
+            if (isIn(matrix.rows) && actual.includes(false))
+              wrong.push(`${what}, but it is a grant`);
+            const isMore = actual.some((yes, index) => yes && unsigned[index] !== true);
+            if (isMore && !isIn(matrix.rows) && !isIn(matrix.kept))
+              wrong.push(`${what}, but neither a grant nor kept`);
+          }
+        }
+      expect(wrong).toEqual([]);
+      expect(yes).toBeGreaterThan(0);
+    },
+  );
+});
