@@ -67,7 +67,7 @@ describe('the rules of a zone', () => {
     [
       'address: 192.0.2.1-192.0.2.2; deny: on',
       'key: k1; action: transfer',
-      [left('transfer', ADDRESS, 18)],
+      [left('transfer', ADDRESS, 17)],
     ],
     [
       'address: 192.0.2.0/25; action: transfer',
