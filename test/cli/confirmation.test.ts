@@ -30,6 +30,7 @@ const ASKING: Record<string, string | undefined> = {
   'tsigil token revoke':
     'when the command revokes the token in use or the last administrator token',
   'tsigil tld import': 'when --replace changes an entry',
+  'tsigil tsigkey set': 'when --generate replaces a secret that name servers have',
   'tsigil tsigkey import': 'before new keys open every zone of a pool',
 };
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { probeKey } from '../../src/net/probe.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
@@ -80,12 +81,85 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
       { status: 0, out: 'waits\n', err: '' },
       'good',
     ]);
-    const flags = ['--generate', '--wait', '-f', 'value', '-c', 'name'];
+    const flags = ['--generate', '--yes', '--wait', '-f', 'value', '-c', 'name'];
     expect(await run('tsigkey', 'set', 'waits', ...flags)).toEqual(created);
     expect([await verdict(await secretOf()), await verdict(first)]).toEqual([
       'good',
       'wrong secret',
     ]);
+  });
+
+  test('tsigkey set --generate asks before it replaces a secret that a name server has', async () => {
+    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const onTerminal = (reply: string, ...argv: string[]) =>
+      runInside(
+        {
+          variables,
+          columns: 80,
+          input: Object.assign(Readable.from([reply]), { isTTY: true }),
+        },
+        ...argv,
+      );
+    const show = words`tsigkey show asked --reveal -f value -c secret`;
+    const set = words`tsigkey set asked --generate -f value -c name`;
+    await run('tsigkey', 'create', 'asked', '--wait');
+    const { out: former } = await run(...show);
+    expect(await run(...set)).toEqual({
+      status: 2,
+      out: '',
+      err: 'tsigil: Cannot ask for confirmation: standard input is not a terminal. Nothing was changed.\nUse --yes to go ahead.\n',
+    });
+    const refused = await onTerminal('n\n', ...set);
+    expect([refused.status, refused.out]).toEqual([1, '']);
+    expect(refused.err).toContain(
+      "The key 'asked' is on ns1. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one. Replace the secret? [y/N] ",
+    );
+    expect((await run(...show)).out).toBe(former);
+    expect((await onTerminal('y\n', ...set)).status).toBe(0);
+    expect((await run(...show)).out).not.toBe(former);
+  });
+
+  test('tsigkey delete names the name servers that lose the key; --wait returns when they refuse it', async () => {
+    const names = ['lost', 'refused-soon', 'refused-now'];
+    for (const name of names) await run('tsigkey', 'create', name, '--wait');
+    const key = { id: 'x', name: 'refused-now', algorithm: 'hmac-sha256' as const };
+    const { out: secret } = await run(
+      ...words`tsigkey show refused-now --reveal -f value -c secret`,
+    );
+    const zone = { server: bind.address, zone: 'a.test' };
+    const verdict = async () =>
+      (await probeKey({ ...key, secret: secret.trim() }, 'transfer', zone, Date.now)).verdict;
+    expect(await verdict()).toBe('good');
+    expect(await run('tsigkey', 'delete', 'lost')).toEqual({
+      status: 0,
+      out: 'lost: deleted; ns1 loses it\n',
+      err: '',
+    });
+    expect(await run('tsigkey', 'delete', 'refused-soon', 'refused-now', '--wait')).toEqual({
+      status: 0,
+      out: [
+        'refused-soon: deleted; ns1 loses it\n',
+        'refused-now: deleted; ns1 loses it\n',
+        'refused-soon: removed from ns1, and refused there\n',
+        'refused-now: removed from ns1, and refused there\n',
+      ].join(''),
+      err: '',
+    });
+    expect(await verdict()).toBe('unknown key');
+  });
+
+  test('tsigkey delete --wait ends with 1 if a name server still has the key', async () => {
+    for (const name of ['stuck', 'stuck-too']) await run('tsigkey', 'create', name, '--wait');
+    await run('nameserver', 'set', 'ns1', '--paused', 'true');
+    const { status, out, err } = await run('tsigkey', 'delete', 'stuck', 'stuck-too', '--wait');
+    await run('nameserver', 'set', 'ns1', '--paused', 'false');
+    const keeps = 'deleted; ns1 keeps it until delivery works again (paused: ';
+    expect(status).toBe(1);
+    expect(out).toContain(`stuck: ${keeps}`);
+    expect(out).toContain(`\nstuck-too: ${keeps}`);
+    expect(err).toMatch(
+      /^tsigil: Deleted, but still on name servers: stuck \(1 of 1 name servers\), stuck-too \(1 of 1 name servers\)\nns1: paused \(paused: .+tsigil nameserver set ns1 --paused false\)\n$/,
+    );
   });
 
   test('tsigkey status shows where a key works: exit code 0 if it works on every name server', async () => {

@@ -68,6 +68,46 @@ describe.runIf(brand.isInstalled())('deleted keys that are still on a name serve
     expect(await show()).toMatchObject({ status: 0, err: '' });
   });
 
+  test('200 with the name servers that still have a deleted key for tokens that could see it, then 404', async () => {
+    const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+    const post = async (path: string, body: object) =>
+      (await service.post(path, body, { 'x-auth-sudo-project-id': 'p' })).body as {
+        id: string;
+        token: string;
+      };
+    const key = { name: 'revoked', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+    const { id } = await post('/v2/tsigkeys', key);
+    const path = `/v2/tsigkeys/${id}/deliveries?wait=20`;
+    expect((await service.get(path)).body).toMatchObject({ state: 'delivered' });
+    const zone = await post('/v2/zones', { name: 'a.test.', email: 'a@a.test' });
+    const other = await post('/v2/pools', { name: 'other', ns_records: [] });
+    const limits = { pools: [POOL], zones: [zone.id], keys: [id] };
+    const tokenLimitedTo = async (limit: object) => {
+      const body = { name: JSON.stringify(limit).slice(0, 60), roles: ['admin'], ...limit };
+      return (await post('/v2/tokens', body)).token;
+    };
+    const tokens = [];
+    for (const [kind, ids] of Object.entries(limits))
+      tokens.push(await tokenLimitedTo({ [kind]: ids }));
+    const elsewhere = await tokenLimitedTo({ pools: [other.id] });
+
+    await bind.stop();
+    expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
+    const held = { key_id: id, servers: [{ name_server: 'ns1' }] };
+    for (const token of [service.token, ...tokens]) {
+      const { status, body } = await service.get(`/v2/tsigkeys/${id}/deliveries`, {
+        'x-auth-token': token,
+      });
+      expect([status, body]).toMatchObject([200, held]);
+    }
+    const hidden = await service.get(`/v2/tsigkeys/${id}/deliveries`, {
+      'x-auth-token': elsewhere,
+    });
+    expect(hidden.status).toBe(404);
+    await bind.start();
+    await expect.poll(async () => (await service.get(path)).status, { timeout: 50_000 }).toBe(404);
+  });
+
   test.each(['', '?state=delivered'])('400 for a state other than removing: %j', async (query) => {
     expect((await service.get(`/v2/deliveries${query}`)).status).toBe(400);
   });

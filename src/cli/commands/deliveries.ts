@@ -28,7 +28,7 @@ const AGENT_START_MS = 5000;
 const INTERVAL_MS = 500;
 
 export interface Deliveries {
-  readonly rows: readonly Item[];
+  readonly rows: readonly (Holder & Item)[];
   readonly isDelivered: boolean;
   /** Whether any delivery is pending, even if another delivery has failed. */
   readonly isPending: boolean;
@@ -96,24 +96,25 @@ function hintFor(lacking: readonly Lacking[]): string[] {
 }
 
 /**
- * Waits up to 60 s until no delivery is pending, and up to 5 s for an agent that is not reporting.
+ * Waits until `until`, or up to 60 s, until no delivery is pending, and up to 5 s for an agent that is not reporting.
  * Throws `CommandError`.
  */
 export async function waitForDelivery(
   connection: Connection,
   path: string,
   { now, err }: Pick<Terminal, 'now' | 'err'>,
+  until = now() + MAX_WAIT_MS,
 ): Promise<Deliveries> {
   let began = now();
-  const [until, agentUntil] = [began + MAX_WAIT_MS, began + AGENT_START_MS];
-  let shown = await readDeliveries(connection, path, WAIT_SECONDS);
+  const agentUntil = began + AGENT_START_MS;
+  const secondsLeft = () => Math.min(WAIT_SECONDS, Math.max(0, Math.ceil((until - began) / 1000)));
+  let shown = await readDeliveries(connection, path, secondsLeft());
   const isUnfinished = () =>
     shown.isPending ? now() < until : shown.isWithoutAgent && now() < agentUntil;
   while (isUnfinished()) {
     await pause(Math.max(0, began + INTERVAL_MS - now()));
     began = now();
-    const seconds = Math.min(WAIT_SECONDS, Math.max(0, Math.ceil((until - began) / 1000)));
-    shown = await readDeliveries(connection, path, seconds);
+    shown = await readDeliveries(connection, path, secondsLeft());
   }
   if (shown.rows.length === 0)
     err.write(
@@ -123,6 +124,102 @@ export async function waitForDelivery(
 }
 
 const MAX_NAMES = 10;
+
+/** A key, and the name servers that have any version of it. */
+export interface Holders {
+  readonly name: string;
+  readonly path: string;
+  readonly servers: readonly Holder[];
+}
+
+interface Holder {
+  readonly name_server: string;
+  readonly state: DeliveryState;
+  readonly error: string | null;
+  readonly delivered_version: number;
+}
+
+/**
+ * Returns which name servers have the key at `path`; none if the service does not deliver the
+ * resources or does not show this to the token. Throws `CommandError` if the service cannot be
+ * reached, and with `isNeeded`, for any other failure.
+ */
+export async function holdersOf(
+  connection: Connection,
+  { isDelivered }: ResourceCommand,
+  key: Pick<Holders, 'name' | 'path'>,
+  isNeeded: boolean,
+): Promise<Holders> {
+  if (isDelivered !== true) return { ...key, servers: [] };
+  try {
+    const { rows } = await readDeliveries(connection, key.path, 0);
+    return { ...key, servers: rows.filter(({ delivered_version: version }) => version > 0) };
+  } catch (error) {
+    const isHidden = error instanceof CommandError && error.exitCode !== EXIT.unreachable;
+    if (isNeeded || !isHidden) throw error;
+    return { ...key, servers: [] };
+  }
+}
+
+/** Returns what a deletion does to the name servers that have a key, as clauses after `deleted`. */
+export function describeLoss({ servers }: Holders): string {
+  const [losing, keeping] = [true, false].map((isReached) =>
+    servers.filter(({ state }) => (state !== 'paused' && state !== 'failed') === isReached),
+  );
+  return [
+    ...(losing?.length ? [`${namesOf(losing)} ${losing.length === 1 ? 'loses' : 'lose'} it`] : []),
+    ...(keeping ?? []).map(
+      ({ name_server: name, state, error }) =>
+        `${name} keeps it until delivery works again (${error ?? state})`,
+    ),
+  ]
+    .map((clause) => `; ${clause}`)
+    .join('');
+}
+
+/** Returns the question to ask before the secret of a key is replaced. */
+export function describeReplacement({ name, servers }: Holders): string {
+  return `The key '${name}' is on ${namesOf(servers)}. The new secret replaces the former one there within seconds, and every client that still uses the former one is refused until you configure the new one. Replace the secret?`;
+}
+
+function namesOf(servers: readonly Holder[]): string {
+  const names = servers.map(({ name_server: name }) => name);
+  const others = names.splice(MAX_NAMES).length;
+  if (others > 0) names.push(`${others} other name servers`);
+  const last = names.pop() ?? '';
+  return names.length === 0 ? last : `${names.join(', ')} and ${last}`;
+}
+
+/**
+ * Waits up to 60 s until the name servers that had the deleted keys refuse them, and reports each
+ * key. Throws `CommandError` if a name server still has one.
+ */
+export async function waitForRemoval(
+  connection: Connection,
+  deleted: readonly Holders[],
+  terminal: Terminal,
+): Promise<void> {
+  const until = terminal.now() + MAX_WAIT_MS;
+  const remaining: string[] = [];
+  let hint: string | undefined;
+  for (const { name, path, servers } of deleted) {
+    try {
+      const { rows, failure } = await waitForDelivery(connection, path, terminal, until);
+      remaining.push(`${name} (${rows.length} of ${servers.length} name servers)`);
+      hint ??= failure.hint;
+    } catch (error) {
+      if (!(error instanceof CommandError && error.status === 404)) throw error;
+      const text = `${name}: removed from ${namesOf(servers)}, and refused there`;
+      terminal.out.write(`${plainText(text)}\n`);
+    }
+  }
+  if (remaining.length > 0)
+    throw new CommandError(
+      EXIT.refused,
+      `Deleted, but still on name servers: ${remaining.join(', ')}`,
+      hint,
+    );
+}
 
 /** Reports deleted keys that are still on a name server, if `item` is a name server. */
 export async function reportRemoving(
@@ -145,10 +242,11 @@ export async function reportRemoving(
 const REMOVING_PATH = '/v2/deliveries?state=removing';
 
 /** Returns the flag `--wait` if the service delivers the resources to name servers. */
-export function waitOptions({ isDelivered }: ResourceCommand): Option[] {
-  return isDelivered === true
-    ? [new Option('--wait', 'wait up to 60 seconds until every name server has verified the key')]
-    : [];
+export function waitOptions(
+  { isDelivered }: ResourceCommand,
+  description = 'wait up to 60 seconds until every name server has verified the key',
+): Option[] {
+  return isDelivered === true ? [new Option('--wait', description)] : [];
 }
 
 /**

@@ -3,7 +3,9 @@ import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { acceptConnectionFlagsFirst, checkColumns, connect, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
+import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import { plainCell, printList } from '../output/output.ts';
+import { plainText } from '../output/plain-text.ts';
 import { hasReferences, readReferences } from '../flags/references.ts';
 import {
   fieldOptions,
@@ -39,7 +41,16 @@ import {
   secretOptions,
 } from '../flags/secret-flags.ts';
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
-import { reportRemoving, waitIfAsked, waitOptions } from './deliveries.ts';
+import {
+  describeLoss,
+  describeReplacement,
+  holdersOf,
+  reportRemoving,
+  waitForRemoval,
+  waitIfAsked,
+  waitOptions,
+  type Holders,
+} from './deliveries.ts';
 import { addCreate } from './resource-create.ts';
 import {
   addVerb,
@@ -146,15 +157,20 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
   const fields = flaggedFields(type, false).flatMap(([name, field]) =>
     fieldOptions(resource, name, field, false),
   );
-  addVerb(parent, resource, 'set', `change a ${type.noun} and show it`, [
+  const command = addVerb(parent, resource, 'set', `change a ${type.noun} and show it`, [
     ...referenceOptionsOf(resource, 'set'),
     ...fields,
     ...secretOptions(type, false),
     ...revealOptions(type),
     ...waitOptions(resource),
-  ])
+  ]);
+  const confirm =
+    resource.isDelivered === true
+      ? declareDestructive(command, 'when --generate replaces a secret that name servers have')
+      : undefined;
+  command
     .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
-    .action(async (idOrName: string, flags: Flags) => {
+    .action(async (idOrName: string, flags: Flags & ConfirmationFlags) => {
       checkColumns(flags, columnsOf(type));
       const given = withName(resource, {
         ...readFields(resource, false, flags, terminal.now()),
@@ -173,6 +189,11 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
       if (flags.reveal === true) await assertMayReveal(connection, type);
       const change = async () => {
         const path = await pathOf(connection, resource, idOrName);
+        if (flags.generate === true && flags.yes !== true) {
+          const holders = await holdersOf(connection, resource, { name: idOrName, path }, true);
+          if (holders.servers.length > 0)
+            await confirm?.(plainText(describeReplacement(holders)), flags, terminal);
+        }
         const secret = await generateSecret(connection, resource, path, body, flags);
         return call(connection, 'PATCH', path, { ...body, ...secret });
       };
@@ -209,25 +230,36 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
     resource,
     'delete',
     `delete ${type.collection} one after another, and report each result`,
-    [],
+    waitOptions(
+      resource,
+      'wait up to 60 seconds until every name server that had the keys refuses them',
+    ),
   )
     .argument(`<${type.noun}...>`, `ids or names of the ${type.collection}`)
     .action(async (idsOrNames: string[], flags: Flags) =>
-      deleteAll(await connect(flags, terminal), resource, idsOrNames, terminal),
+      deleteAll(
+        await connect(flags, terminal),
+        resource,
+        idsOrNames,
+        flags.wait === true,
+        terminal,
+      ),
     );
 }
 
 /**
  * Deletes resources one after another. Continues after a refusal. Stops if the service cannot be
- * reached, and at Ctrl-C.
+ * reached, and at Ctrl-C. With `isWaiting`, then waits until name servers refuse the deleted keys.
  */
 async function deleteAll(
   connection: Connection,
   resource: ResourceCommand,
   idsOrNames: readonly string[],
+  isWaiting: boolean,
   terminal: Terminal,
 ): Promise<void> {
   const { type } = resource;
+  const removing: Holders[] = [];
   const { signal, release } = catchInterrupt(terminal);
   const total = idsOrNames.length;
   let deleted = 0;
@@ -237,11 +269,16 @@ async function deleteAll(
       if (signal.aborted)
         throw new CommandError(EXIT.interrupted, `Stopped: ${deleted} of ${total} deleted`);
       try {
-        await withHints(type, async () =>
-          call(connection, 'DELETE', await pathOf(connection, resource, idOrName)),
-        );
+        const holders = await withHints(type, async () => {
+          const path = await pathOf(connection, resource, idOrName);
+          const found = { name: idOrName, path };
+          const before = await holdersOf(connection, resource, found, isWaiting);
+          await call(connection, 'DELETE', path);
+          return before;
+        });
         deleted += 1;
-        terminal.out.write(`${plainCell(idOrName)}: deleted\n`);
+        terminal.out.write(`${plainCell(`${idOrName}: deleted${describeLoss(holders)}`)}\n`);
+        if (holders.servers.length > 0) removing.push(holders);
       } catch (error) {
         const canContinue =
           error instanceof CommandError && error.exitCode === EXIT.refused && total > 1;
@@ -253,6 +290,7 @@ async function deleteAll(
   } finally {
     release();
   }
+  if (isWaiting) await waitForRemoval(connection, removing, terminal);
   if (refused > 0)
     throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not deleted`);
 }

@@ -193,7 +193,10 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'openssl rand -base64 32 | tsigil tsigkey set transfer --secret -',
         'tsigil tsigkey set update --name dynamic-update',
       ],
-      delete: ['tsigil tsigkey delete transfer dynamic-update'],
+      delete: [
+        'tsigil tsigkey delete transfer dynamic-update',
+        'tsigil tsigkey delete transfer --wait',
+      ],
     },
   },
   {

@@ -12,7 +12,7 @@ import {
   type ShownDeliveries,
 } from '../delivery/responses.ts';
 import { deliveriesOf } from '../delivery/status.ts';
-import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
+import { CONFIGURED_ID, type Caller, type Limits } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
 import { described, responseObject } from '../model/object.ts';
@@ -26,8 +26,9 @@ import { RESUME_RIGHT } from '../resources/policy.ts';
 import { hostName } from '../resources/shared-fields.ts';
 import { isGenuine, token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
+import { zone } from '../resources/zone.ts';
 import { comparisonForm } from '../text/dns-name.ts';
-import { defineAction } from './action.ts';
+import { defineAction, type ActionDependencies } from './action.ts';
 import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from './delivery-requests.ts';
 
 const MAX_WAIT_SECONDS = 30;
@@ -56,7 +57,7 @@ export const DELIVERY_ACTIONS = [
     operationId: 'list_tsigkey_deliveries',
     summary: 'Show on which name servers a TSIG key works',
     description:
-      'Returns the state of the key on each name server of its pool. With `wait`, responds once no name server is pending, or after `wait` seconds.',
+      'Returns the state of the key on each name server of its pool. With `wait`, responds once no name server is pending, or after `wait` seconds. After the deletion of the key, returns the name servers that still have it, and 404 once every name server refuses it.',
     type: tsigkey,
     parameters: { wait },
     response: {
@@ -68,7 +69,9 @@ export const DELIVERY_ACTIONS = [
     async run({ dependencies, context, id, parameters, waitFor }) {
       const [{ store, delivery }, { caller }] = [dependencies, context];
       const read = async () => {
-        const key = await existing(store, tsigkey, caller, await store.get(tsigkey, id));
+        const stored = await store.get(tsigkey, id);
+        if (stored === undefined) return ofDeleted(dependencies, caller, id);
+        const key = await existing(store, tsigkey, caller, stored);
         return deliveriesOf(key, await delivery.ofKey(key));
       };
       const until = delivery.milliseconds() + (parameters.wait ?? 0) * 1000;
@@ -340,9 +343,31 @@ export const DELIVERY_ACTIONS = [
   }),
 ];
 
+/**
+ * Returns the name servers that still have a deleted key. Its scope is no longer known, so a limited
+ * token must include the key, or a pool or zone of these name servers. Throws `resource_not_found`.
+ */
+async function ofDeleted(
+  { store, delivery }: ActionDependencies,
+  { limits }: Caller,
+  id: string,
+): Promise<ShownDeliveries> {
+  const places = await delivery.ofKey({ id, scope: 'POOL', resource_id: '' });
+  const pools = places.map(({ server }) => server.pool_id);
+  const isVisible = async ({ keys = [], pools: own = [], zones = [] }: Limits) =>
+    keys.includes(id) ||
+    pools.some((pool) => own.includes(pool)) ||
+    (await store.find(zone, 'id', zones)).some((each) => pools.includes(String(each.pool_id)));
+  if (places.length === 0 || (limits !== undefined && !(await isVisible(limits))))
+    throw new ServiceError('resource_not_found', tsigkey);
+  const versions = places.map(({ delivery: row }) => row?.deliveredVersion ?? 1);
+  return deliveriesOf({ id, version: Math.max(1, ...versions) }, places);
+}
+
 function isPending({ servers }: ShownDeliveries): boolean {
   return servers.some(({ state }) => state === 'pending' || state === 'removing');
 }
+
 async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {
   const { id, identity, expiresAt } = caller;
   if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;

@@ -318,7 +318,7 @@ export interface DeliveryStatus {
   /** Returns the live status of name servers, by id. */
   statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
   /** Returns the name servers that should have a key or still have it. */
-  ofKey(key: Tsigkey): Promise<KeyOnServer[]>;
+  ofKey(key: Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>): Promise<KeyOnServer[]>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;
   request(id: string, confirm: boolean): Promise<void>;

@@ -200,7 +200,10 @@ function statusOf({ served, pending }: SqlRow): ServerStatus {
  * Returns the id of the pool whose name servers get a key. Returns an empty string if the key's
  * zone does not exist.
  */
-async function poolOf({ reads }: Database, { scope, resource_id: id }: Tsigkey): Promise<string> {
+async function poolOf(
+  { reads }: Database,
+  { scope, resource_id: id }: Pick<Tsigkey, 'scope' | 'resource_id'>,
+): Promise<string> {
   if (scope === 'POOL') return id;
   const row = await reads.one('SELECT pool_id FROM zones WHERE id = ?', [id]);
   return typeof row?.pool_id === 'string' ? row.pool_id : '';
