@@ -1,10 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { BRAND_NAMES } from '../../src/domain/brands/brands.ts';
 import { readAgentFile } from '../../src/config/agent/agent-file.ts';
 import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 import { tsigil } from './run.ts';
 
 const folder = temporaryFolder();
@@ -45,6 +47,80 @@ test.each(BRAND_NAMES)(
     expect(again.out).toBe(out.slice(out.indexOf('# 1. On')));
   },
 );
+
+/** What checks a configuration with the printed entries, and the lines around a zone's own. */
+const CHECKERS = {
+  bind: {
+    check: ['named-checkconf', 'bind9-utils'],
+    parameters: (file: string) => [file],
+    start: 'options { recursion no; };\n',
+    zone: (name: string, own: string) =>
+      `zone "${name}" { type primary; file "${name}"; ${own} };\n`,
+  },
+  knot: {
+    check: ['knotc', 'knot'],
+    parameters: (file: string) => ['-c', file, 'conf-check'],
+    start: 'zone:\n',
+    zone: (name: string, own: string) => `  - domain: ${name}\n    ${own}\n`,
+  },
+  nsd: {
+    check: ['nsd-checkconf', 'nsd'],
+    parameters: (file: string) => [file],
+    start: '',
+    zone: (name: string, own: string) => `zone:\n  name: ${name}\n  zonefile: x\n${own}\n`,
+  },
+} as const;
+
+describe.each(Object.entries(CHECKERS))('onboard for %s', (driver, checker) => {
+  const [program, debian] = checker.check;
+  test.runIf(hasProgram(program, debian))(
+    'prints the entries of every zone of the pool, which the name server accepts',
+    async () => {
+      const own = await startTestService();
+      const names = ['a.test.', 'b.test.', 'sub.c.test.'];
+      for (const name of names)
+        expect((await own.post('/v2/zones', { name, email: 'a@b.test' })).status).toBe(201);
+      const as = { TSIGIL_URL: own.url, TSIGIL_TOKEN: own.token };
+      const flags = ['--driver', driver, '--address', '192.0.2.53', '--agent'];
+      await tsigil(folder, as, 'nameserver', 'create', 'ns', ...flags);
+      const { out } = await tsigil(folder, as, 'nameserver', 'onboard', 'ns');
+      expect(out).not.toContain('example.org');
+      const keys = join(folder, `${driver}-keys.conf`);
+      writeFileSync(keys, /<<'END'\n([^]*?)END\n/.exec(out)?.[1] ?? '');
+      const include = /^include.*keys\.conf.*$/m.exec(out)?.[0] ?? '';
+      const zones = names.map((name) => {
+        const start = out.split(`# In the zone ${name.slice(0, -1)}:\n`)[1] ?? '';
+        const lines = /^(?:#   .*\n)+/.exec(start)?.[0] ?? '';
+        return checker.zone(name.slice(0, -1), lines.replaceAll(/^#   /gm, ''));
+      });
+      const file = join(folder, `${driver}-main.conf`);
+      const text = `${include.replace(/\/etc\S*keys\.conf/, keys)}\n${checker.start}${zones.join('')}`;
+      writeFileSync(file, text);
+      const { status, stdout, stderr } = spawnSync(program, checker.parameters(file), {
+        env: TOOL_ENVIRONMENT,
+        encoding: 'utf8',
+      });
+      expect([status, stdout + stderr]).toEqual([0, expect.not.stringContaining('error')]);
+      expect(text.match(/tsigil-transfer-/g)).toHaveLength(3);
+    },
+  );
+});
+
+test('onboard prints the entries of 20 zones and how to get those of all', async () => {
+  const own = await startTestService();
+  const names = Array.from({ length: 23 }, (_, index) => `z${10 + index}.test`);
+  for (const name of names) await own.post('/v2/zones', { name: `${name}.`, email: 'a@b.test' });
+  const as = { TSIGIL_URL: own.url, TSIGIL_TOKEN: own.token };
+  const flags = ['--driver', 'knot', '--address', '192.0.2.53', '--agent'];
+  await tsigil(folder, as, 'nameserver', 'create', 'ns', ...flags);
+  const { out } = await tsigil(folder, as, 'nameserver', 'onboard', 'ns');
+  expect(out.match(/^# In the zone/gm)).toHaveLength(20);
+  expect(out).toContain('3 more zones');
+  const all = /^# To print .*: tsigil (.*)$/m.exec(out)?.[1]?.split(' ') ?? [];
+  const whole = (await tsigil(folder, as, ...all)).out;
+  expect([...whole.matchAll(/^# In the zone (.*):$/gm)].map(([, name]) => name)).toEqual(names);
+  expect(whole).not.toContain('more zones');
+});
 
 test('onboard refuses a name server to which the service itself delivers', async () => {
   const flags = ['--driver', 'bind', '--address', '192.0.2.53'];

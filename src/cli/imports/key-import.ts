@@ -133,7 +133,10 @@ export async function describeReach(
  * Returns the names of the zones of a pool, or undefined if the caller may not see them. A pool
  * that does not exist has no zones.
  */
-async function poolZones(connection: Connection, poolId: string): Promise<string[] | undefined> {
+export async function poolZones(
+  connection: Connection,
+  poolId: string,
+): Promise<string[] | undefined> {
   try {
     const { name } = await call(connection, 'GET', `/v2/pools/${poolId}`);
     const parameters = [['pool', String(name)] as const, ['sort_key', 'name'] as const];

@@ -1,7 +1,7 @@
 import type { Key } from '../key-formats/key.ts';
 import { MARKER_START } from '../key-formats/read-bind.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
-import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, type Brand } from './brand.ts';
+import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 
 /**
  * Returns a key clause with one statement on each line, because lego and CoreDNS can parse only
@@ -58,17 +58,18 @@ export const bind = {
   },
   recipe: {
     group: 'bind',
-    files: (zone) => keyFileCommands('bind', FOLDER, zone, RIGHTS, bindList),
+    files: (zones) => keyFileCommands('bind', FOLDER, zones, RIGHTS, bindList),
     configuration: '/etc/bind/named.conf',
-    lines: (zone) => `# Above the options and zones:
+    lines: (zones) => `# Above the options and zones:
 include "/etc/bind/rndc.key";
 include "${FOLDER}/keys.conf";
 controls { inet 127.0.0.1 port 953 allow { 127.0.0.1; } keys { "rndc-key"; }; };
 # In options, because BIND permits unsigned transfers without this line:
 #   allow-transfer { "tsigil-transfer"; };
-# In each zone, with the name of the zone:
-#   allow-transfer { "tsigil-transfer"; "tsigil-transfer-${zone}"; };
-#   allow-update { "tsigil-update"; "tsigil-update-${zone}"; };`,
+${zoneComments(zones, (zone) => [
+  `allow-transfer { "tsigil-transfer"; "tsigil-transfer-${zone}"; };`,
+  `allow-update { "tsigil-update"; "tsigil-update-${zone}"; };`,
+])}`,
     local: { file: `${FOLDER}/keys.conf`, controlKeyFile: '/etc/bind/rndc.key' },
     restart: 'named',
     addZone: ADD_ZONE_TO_FILE,

@@ -30,11 +30,11 @@ export interface Brand {
 export interface Recipe {
   /** The group whose members can use the control channel. */
   readonly group: string;
-  /** Returns the commands that create the files of the driver. */
-  files(zone: string): string;
+  /** Returns the commands that create the files of the driver, with entries for these zones. */
+  files(zones: readonly string[]): string;
   /** The configuration file of the server, to which operators add `lines`. */
   readonly configuration: string;
-  lines(zone: string): string;
+  lines(zones: readonly string[]): string;
   /** The options of the driver. */
   readonly local: Readonly<Record<string, string>>;
   /** The systemd unit to restart. */
@@ -59,21 +59,33 @@ export function listName(right: Right, zone?: string): string {
   return zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
 }
 
+/** Returns the lines to add to each zone, as comments. `linesOf` returns those of one zone. */
+export function zoneComments(
+  zones: readonly string[],
+  linesOf: (zone: string) => readonly string[],
+): string {
+  return zones
+    .map((zone) => [`# In the zone ${zone}:`, ...linesOf(zone).map((line) => `#   ${line}`)])
+    .flat()
+    .join('\n');
+}
+
 /**
  * Returns the commands that create the file `keys.conf` in a folder, with an empty access list for
- * each right in all zones and in one zone. `listOf` returns the text of such a list.
+ * each right in all zones and in each of `zones`. `listOf` returns the text of such a list.
  */
 export function keyFileCommands(
   group: string,
   folder: string,
-  zone: string,
+  zones: readonly string[],
   rights: readonly Right[],
   listOf: (name: string) => string,
   start = '',
 ): string {
-  const names = rights.flatMap((right) => [listName(right), listName(right, zone)]);
+  const names = [undefined, ...zones].flatMap((zone) =>
+    rights.map((right) => listName(right, zone)),
+  );
   return `install -d -m 2750 -o tsigil-agent -g ${group} ${folder}
-# Repeat the entries for '${zone}' for each of your zones.
 cat > ${folder}/keys.conf <<'END'
 ${start}${names.map((name) => listOf(name)).join('')}END
 chown tsigil-agent:${group} ${folder}/keys.conf`;

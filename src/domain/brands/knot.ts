@@ -1,6 +1,6 @@
 import type { Key } from '../key-formats/key.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
-import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, type Brand } from './brand.ts';
+import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 
 /** Returns an entry of the section `key`. */
 export function knotKey({ name, algorithm, secret }: Key): string {
@@ -58,14 +58,15 @@ export const knot = {
   },
   recipe: {
     group: 'knot',
-    files: (zone) => keyFileCommands('knot', FOLDER, zone, RIGHTS, knotRule, 'acl:\n'),
+    files: (zones) => keyFileCommands('knot', FOLDER, zones, RIGHTS, knotRule, 'acl:\n'),
     configuration: '/etc/knot/knot.conf',
-    lines: (zone) => `# Above the templates and zones:
+    lines: (zones) => `# Above the templates and zones:
 include: "${FOLDER}/keys.conf"
 # In server:
 #   automatic-acl: off
-# In each zone, with the name of the zone:
-#   acl: [tsigil-transfer, tsigil-update, tsigil-transfer-${zone}, tsigil-update-${zone}]`,
+${zoneComments(zones, (zone) => [
+  `acl: [tsigil-transfer, tsigil-update, tsigil-transfer-${zone}, tsigil-update-${zone}]`,
+])}`,
     local: { file: `${FOLDER}/keys.conf`, controlSocket: '/run/knot/knot.sock' },
     restart: 'knot',
     addZone: ADD_ZONE_TO_FILE,

@@ -1,6 +1,6 @@
 import type { Key } from '../key-formats/key.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
-import { ADD_ZONE_TO_FILE, keyFileCommands, type Brand } from './brand.ts';
+import { ADD_ZONE_TO_FILE, keyFileCommands, zoneComments, type Brand } from './brand.ts';
 
 /** Returns a section with a key. */
 export function nsdKey({ name, algorithm, secret }: Key): string {
@@ -44,16 +44,17 @@ export const nsd = {
   },
   recipe: {
     group: 'nsd',
-    files: (zone) => keyFileCommands('nsd', FOLDER, zone, ['transfer'], nsdPattern),
+    files: (zones) => keyFileCommands('nsd', FOLDER, zones, ['transfer'], nsdPattern),
     configuration: '/etc/nsd/nsd.conf',
-    lines: (zone) => `remote-control:
+    lines: (zones) => `remote-control:
     control-enable: yes
     control-interface: "/run/nsd/nsd.sock"
 # Above the zones:
 include: "${FOLDER}/keys.conf"
-# In each zone, with the name of the zone:
-#   include-pattern: "tsigil-transfer"
-#   include-pattern: "tsigil-transfer-${zone}"`,
+${zoneComments(zones, (zone) => [
+  'include-pattern: "tsigil-transfer"',
+  `include-pattern: "tsigil-transfer-${zone}"`,
+])}`,
     local: { file: `${FOLDER}/keys.conf`, controlSocket: '/run/nsd/nsd.sock' },
     restart: 'nsd',
     addZone: ADD_ZONE_TO_FILE,

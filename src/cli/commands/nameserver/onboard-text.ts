@@ -8,9 +8,14 @@ export interface Onboarded {
   readonly address: string;
   /** The zone for test queries. Null if the service chooses a zone of the pool. */
   readonly probe_zone: string | null;
+  /** The names of the zones of its pool, in comparison form. */
+  readonly zones: readonly string[];
   /** The URL of the service. */
   readonly url: string;
 }
+
+/** The zones whose entries are printed without `--all-zones`. */
+const SHOWN_ZONES = 20;
 
 const FOLDER = '/etc/tsigil-agent';
 
@@ -20,10 +25,15 @@ export function agentFileOf({ name, driver, url }: Onboarded): string {
   return formatYaml({ url, tokenFile: `${FOLDER}/token`, nameServer: name, driver, local });
 }
 
-/** Returns the steps to set up an agent for a name server, with the commands to run. */
-export function onboardText(server: Onboarded): string {
-  const { name, driver, address, probe_zone: probeZone } = server;
+/**
+ * Returns the steps to set up an agent for a name server, with the commands to run. They have the
+ * entries of the first zones, or of all.
+ */
+export function onboardText(server: Onboarded, allZones: boolean): string {
+  const { name, driver, address, probe_zone: probeZone, zones: known } = server;
   const zone = (probeZone ?? 'example.org.').replace(/\.$/, '');
+  const zones = known.length === 0 ? [zone] : known.slice(0, allZones ? Infinity : SHOWN_ZONES);
+  const left = Math.max(0, known.length - zones.length);
   const recipe = findBrand(driver)?.recipe;
   if (recipe === undefined) return '';
   const { group, configuration, restart } = recipe;
@@ -33,16 +43,20 @@ export function onboardText(server: Onboarded): string {
 tsigil nameserver set ${name} --probe-zone ${zone}.
 
 `;
-  return `${probeZone === null ? choice : ''}# 1. On the host of the name server, as root: install the Tsigil package.
+  const more = `# The steps have the entries of ${zones.length} zones of the pool, and ${left} more zones need theirs.
+# To print the entries of all zones: tsigil nameserver onboard ${name} --all-zones
+
+`;
+  return `${probeZone === null && known.length === 0 ? choice : ''}${left > 0 ? more : ''}# 1. On the host of the name server, as root: install the Tsigil package.
 # The package starts a service on this host. Stop that service unless you use it:
 systemctl disable --now tsigil
 # Create a user for the agent, and its files:
 useradd --system --groups ${group} --home-dir /nonexistent --shell /usr/sbin/nologin tsigil-agent
 install -d -m 0750 -g tsigil-agent ${FOLDER}
-${recipe.files(zone)}
+${recipe.files(zones)}
 
 # 2. Add these lines to ${configuration}, and run: systemctl restart ${restart}
-${recipe.lines(zone)}
+${recipe.lines(zones)}
 
 # 3. Write these lines to ${FOLDER}/agent.yaml. If the host cannot reach the URL, replace it:
 ${agentFileOf(server)}
