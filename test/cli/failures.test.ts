@@ -21,11 +21,11 @@ describe.each(['401', '403'])('a service with status %s for missing rights', (st
   const list = (token: string) =>
     runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'token', 'list');
 
-  test('for missing rights, suggests a token with more rights: exit code 4', async () => {
+  test('for missing rights, names the roles that would help, and the command: exit code 4', async () => {
     const ended = await list(reader);
     expect([ended.status, ended.out]).toEqual([4, '']);
     expect(ended.err).toMatch(
-      /^tsigil: Access denied: .*\nThe token is valid, but its roles do not permit this request\. Use a token with more rights\.\n$/,
+      /^tsigil: Access denied: the right .tokens:list. needs one of the roles admin, auditor \(.*\)\nThe token is valid, .*: tsigil token create NAME --role ROLE\n$/,
     );
   });
 });

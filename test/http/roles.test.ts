@@ -40,7 +40,8 @@ const REQUESTS: Readonly<Record<string, Request>> = {
     Object.entries(operations('tokens')).filter(([right]) => right !== 'tokens:update'),
   ),
   use_sudo: ['GET', '/v2/zones', undefined, { 'x-auth-sudo-project-id': 'other' }],
-  all_projects: ['GET', '/v2/zones', undefined, { 'x-auth-all-projects': 'true' }],
+  all_projects: ['PATCH', `/v2/zones/${UNKNOWN_ID}`, {}, { 'x-auth-all-projects': 'true' }],
+  read_all_projects: ['GET', '/v2/zones', undefined, { 'x-auth-all-projects': 'true' }],
   edit_managed_records: [
     'GET',
     '/v2/zones',
@@ -60,6 +61,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'audit:list': ['GET', '/v2/audit'],
   'nameservers:desired': ['GET', `/v2/nameservers/${UNKNOWN_ID}/desired?agent=host`],
   'nameservers:observe': ['PUT', `/v2/nameservers/${UNKNOWN_ID}/observed`, {}],
+  'nameservers:check': ['GET', `/v2/nameservers/${UNKNOWN_ID}/check`],
   'nameservers:resume': ['POST', '/v2/deliveries/resume', {}],
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],

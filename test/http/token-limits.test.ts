@@ -14,7 +14,8 @@ import {
 import { startTestService, type TestService } from '../harness/service.ts';
 
 // The rights of `admin` tokens that are limited to pools, zones, keys or name servers. `w` means
-// only within the limits, `-` means never, and `*` means the same as without limits.
+// only within the limits, `-` means never, and `*` means the same as without limits. `r` means only
+// within the limits too, as test/delivery/keymanager.test.ts tests.
 const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tlds': '- - - -',
   'POST /v2/tlds': '- - - -',
@@ -32,9 +33,9 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tsigkeys/{id}/export': 'w w w -',
   'GET /v2/tsigkeys/{id}/deliveries': 'w w w -',
   'POST /v2/tsigkeys/import': '- - - -',
-  'GET /v2/pools': 'w - - -',
+  'GET /v2/pools': 'w w - -',
   'POST /v2/pools': '- - - -',
-  'GET /v2/pools/{id}': 'w - - -',
+  'GET /v2/pools/{id}': 'w w - -',
   'PATCH /v2/pools/{id}': '- - - -',
   'DELETE /v2/pools/{id}': '- - - -',
   'GET /v2/zones': 'w w - -',
@@ -44,12 +45,12 @@ const MATRIX: Readonly<Record<string, string>> = {
   'DELETE /v2/zones/{id}': 'w w - -',
   'GET /v2/zones/{id}/nameservers': 'w w - -',
   'GET /v2/limits': '* * - -',
-  'GET /v2/nameservers': '- - - -',
+  'GET /v2/nameservers': 'w w - -',
   'POST /v2/nameservers': '- - - -',
-  'GET /v2/nameservers/{id}': '- - - -',
+  'GET /v2/nameservers/{id}': 'w w - -',
   'PATCH /v2/nameservers/{id}': '- - - -',
   'DELETE /v2/nameservers/{id}': '- - - -',
-  'GET /v2/deliveries': '- - - -',
+  'GET /v2/deliveries': 'r r - -',
   'POST /v2/deliveries/resume': '- - - -',
   'POST /v2/nameservers/{id}/remove-key': '- - - -',
   'GET /v2/nameservers/{id}/check': '- - - -',
@@ -97,8 +98,18 @@ function idsOf(kind: LimitKind, collection: string): { inside: string[]; outside
     nameservers: nameServers,
   };
   const inside: Record<LimitKind, Record<string, string[]>> = {
-    pools: { pools: [pools[0]], zones: [zones[0]], tsigkeys: [poolKeys[0], zoneKeys[0]] },
-    zones: { zones: [zones[0]], tsigkeys: [zoneKeys[0]] },
+    pools: {
+      pools: [pools[0]],
+      nameservers: [nameServers[0]],
+      zones: [zones[0]],
+      tsigkeys: [poolKeys[0], zoneKeys[0]],
+    },
+    zones: {
+      pools: [pools[0]],
+      nameservers: [nameServers[0]],
+      zones: [zones[0]],
+      tsigkeys: [zoneKeys[0]],
+    },
     keys: { tsigkeys: [poolKeys[0]] },
     nameservers: { nameservers: [nameServers[0]] },
   };
@@ -369,12 +380,13 @@ describe('update', () => {
 });
 
 test('a token with several kinds of limits has access to the resources of each kind', async () => {
-  const { zones, poolKeys, zoneKeys } = estate;
+  const { pools, zones, poolKeys, zoneKeys } = estate;
   const client = await tokenWith(service, { zones: [zones[0]], keys: [poolKeys[1]] });
   const { body } = await client.get('/v2/tsigkeys');
   const ids = (body.tsigkeys as { id: string }[]).map(({ id }) => id);
   expect(ids.sort()).toEqual([zoneKeys[0], poolKeys[1]].sort());
-  expect((await client.get('/v2/pools')).body.type).toBe('outside_limits');
+  expect((await client.get('/v2/pools')).body.pools).toMatchObject([{ id: pools[0] }]);
+  expect((await client.get('/v2/tlds')).body.type).toBe('outside_limits');
 });
 
 test('limits grant no right that the role does not have', async () => {

@@ -71,14 +71,11 @@ describe("a project's zones", () => {
     expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
   });
 
-  test('401 for other roles and without a token', async () => {
+  test('401 for every change by other roles, and without a token', async () => {
     const client = await clientFor(service, ['keymanager'], 'red');
-    const responses = await Promise.all([
-      ...requestsAbout(client, redZone),
-      client.get('/v2/zones'),
-      client.post('/v2/zones', {}),
-    ]);
-    for (const response of responses) expectError(response, 401, 'access_denied');
+    const [, ...changes] = requestsAbout(client, redZone);
+    for (const response of await Promise.all([...changes, client.post('/v2/zones', {})]))
+      expectError(response, 401, 'access_denied');
     for (const response of await Promise.all(requestsAbout(client.with('wrong'), redZone)))
       expect(response.status).toBe(401);
   });
@@ -86,7 +83,30 @@ describe("a project's zones", () => {
   test('401 missing_project_id for a token without a project', async () => {
     const client = await clientFor(service, ['admin'], null);
     expectError(await client.post('/v2/zones', primary('x.example.')), 401, 'missing_project_id');
-    expect((await client.get('/v2/zones')).body.zones).toEqual([]);
+  });
+
+  test('200 for all zones and 401 for a change if a caller without a project may only read them', async () => {
+    for (const role of ['auditor', 'keymanager', 'admin']) {
+      const client = await clientFor(service, [role, 'member'], null);
+      expect(zoneNamesOf(await client.get('/v2/zones')), role).toContain('red.example.');
+      const path = `/v2/zones/${redZone.id}`;
+      expect((await client.get(path)).status).toBe(200);
+      const mayChange = role === 'admin';
+      expect([role, (await client.patch(path, {})).status]).toEqual([role, mayChange ? 200 : 404]);
+      if (!mayChange) expect((await client.delete(path)).status).toBe(404);
+    }
+    expect(
+      zoneNamesOf(await (await clientFor(service, ['reader'], null)).get('/v2/zones')),
+    ).toEqual([]);
+  });
+
+  test('200 and 201 for a member of another project who manages keys and reads all projects, but 401 for a change of the zone', async () => {
+    const both = await clientFor(service, ['member', 'keymanager'], 'blue');
+    const [shown, patched, deleted] = await Promise.all(requestsAbout(both, redZone, ALL));
+    expect(shown.status).toBe(200);
+    for (const response of [patched, deleted]) expectError(response, 401, 'access_denied');
+    const key = { name: 'of-red', algorithm: 'hmac-sha256', zone: 'red.example.' };
+    expect((await both.post('/v2/tsigkeys', key, ALL)).status).toBe(201);
   });
 });
 

@@ -185,15 +185,20 @@ function hintFor(
 ): string | undefined {
   if (content?.type === 'missing_project_id')
     return 'Use the token of a project, or select a project with --sudo-project-id.';
-  if (content?.type === 'outside_limits')
-    return "Run 'tsigil whoami' to see the limits of the token. Use a token with other limits.";
+  if (content?.type === 'outside_limits') return limitHint(messageOf(content));
   if (exitCode === EXIT.denied)
-    return 'The token is valid, but its roles do not permit this request. Use a token with more rights.';
+    return "The token is valid, but its roles do not permit this request. 'tsigil whoami' shows them. An administrator can create another token: tsigil token create NAME --role ROLE";
   if (status === 401)
     return `The token is unknown to '${url}', revoked or expired. Use another token.`;
   if (status === 429) return `Try again in ${header('retry-after') ?? 'a few'} seconds.`;
   if (messageOf(content) === undefined) return OTHER_PROGRAM;
   return undefined;
+}
+
+function limitHint(message = ''): string {
+  return message.includes('do not include this')
+    ? "Use --pool or --zone with a pool or zone of the token: 'tsigil pool list' and 'tsigil zone list' show them."
+    : "Run 'tsigil whoami' to see the limits of the token. An administrator can create another one: tsigil token create NAME --role ROLE, with --pool or --zone for limits";
 }
 
 /**

@@ -22,7 +22,7 @@ import { existing } from '../operations/visibility.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
-import { RESUME_RIGHT } from '../resources/policy.ts';
+import { CHECK_RIGHT, RESUME_RIGHT } from '../resources/policy.ts';
 import { hostName } from '../resources/shared-fields.ts';
 import { isGenuine, token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
@@ -102,7 +102,18 @@ export const DELIVERY_ACTIONS = [
       description: 'The keys.',
       examples: { one: { summary: 'One key.', value: REMOVING_EXAMPLE } },
     },
-    run: async ({ dependencies }) => ({ deliveries: await dependencies.delivery.removing() }),
+    async run({ dependencies: { delivery, store }, context: { caller } }) {
+      const deliveries = await delivery.removing();
+      if (caller.limits === undefined) return { deliveries };
+      // Of a deleted key, only the pool of the name server is known.
+      const { pools = [] } = caller.limits;
+      const names = [...new Set(deliveries.map((each) => each.name_server.toLowerCase()))];
+      const servers = await store.find(nameServer, 'name', names);
+      const within = servers
+        .filter(({ pool_id: id }) => pools.includes(id))
+        .map(({ name }) => name);
+      return { deliveries: deliveries.filter((each) => within.includes(each.name_server)) };
+    },
   }),
   defineAction({
     path: `/v2/${nameServer.collection}/{id}/reconcile`,
@@ -199,7 +210,7 @@ export const DELIVERY_ACTIONS = [
   defineAction({
     path: `/v2/${nameServer.collection}/{id}/check`,
     method: 'GET',
-    right: `${nameServer.collection}:get`,
+    right: CHECK_RIGHT,
     operationId: 'check_nameserver',
     summary: 'Check the requirements of a name server',
     description:

@@ -22,13 +22,21 @@ function named(names: readonly string[]): string {
   return `: ${shown.join(', ')}${names.length > MAX_NAMED ? ' and others' : ''}`;
 }
 
+/** Returns which roles have a right, after "needs". A policy can name any roles, or none. */
+function rolesText(roles: readonly string[]): string {
+  const [first, ...others] = roles;
+  if (first === undefined) return 'a role, and the policy of the service gives it to none';
+  return others.length === 0 ? `the role ${first}` : `one of the roles ${roles.join(', ')}`;
+}
+
 /** Every error that the service returns, by code: its response, when it occurs, and its message. */
 export const ERRORS = {
   access_denied: entry({
     status: 401,
     when: 'The token is valid, but none of its roles has the right that the request requires.',
-    message: (right: string) => `Access denied: the caller has no role with the right '${right}'`,
-    example: ({ collection }) => `${collection}:list`,
+    message: ({ right, roles }: { readonly right: string; readonly roles: readonly string[] }) =>
+      `Access denied: the right '${right}' needs ${rolesText(roles)}`,
+    example: ({ collection }) => ({ right: `${collection}:list`, roles: ['admin', 'auditor'] }),
   }),
   agent_conflict: entry({
     status: 409,

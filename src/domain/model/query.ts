@@ -17,14 +17,14 @@ export type Comparison = ({ readonly field: string } | { readonly lookup: string
 };
 
 /**
- * The condition that a field has one of `values`. With `of`, the field has the id of a resource in
- * another collection. A member of that resource has one of `values`.
+ * The condition that a field has one of `values`. With `of`, a resource of another collection has
+ * the value of the field in `of.is`, and one of `values` in `of.field`.
  */
 export interface Membership {
   readonly field: string;
   readonly test: 'in';
   readonly values: readonly string[];
-  readonly of?: { readonly collection: string; readonly field: string };
+  readonly of?: { readonly collection: string; readonly field: string; readonly is: string };
 }
 
 export interface Absence {

@@ -95,7 +95,8 @@ export type Change<F extends Fields = Fields> =
 export interface Admission {
   readonly caller: Caller;
   readonly settings: Settings;
-  may(right: string): boolean;
+  /** Throws `access_denied` or `outside_limits` unless the caller has a right. */
+  requireRight(right: string): void;
   roles(): readonly string[];
   /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;

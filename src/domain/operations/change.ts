@@ -5,7 +5,7 @@ import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';
 import { MAX_NAMED, ServiceError } from '../model/errors.ts';
 import { isWithinLimits } from '../resources/limits.ts';
-import { may, rolesOf, type Policy } from '../resources/policy.ts';
+import { may, requireRight, rolesOf, type Policy } from '../resources/policy.ts';
 import { zone } from '../resources/zone.ts';
 import type { Zone } from '../resources/zone-fields.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
@@ -257,7 +257,9 @@ export async function admitChange<F extends Fields>(
     settings,
     randomBytes,
     now,
-    may: (right) => may(policy, caller, right),
+    requireRight: (right) => {
+      requireRight(policy, caller, right);
+    },
     roles: () => rolesOf(policy),
     async visibleNames(of, conditions) {
       if (!may(policy, caller, `${of.collection}:list`)) return [];

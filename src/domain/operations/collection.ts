@@ -131,7 +131,7 @@ export async function listResources(
     signal: () => options.signal(),
   });
   if (!isLive(type)) return page;
-  return { ...page, resources: await showLive(dependencies.delivery, page.resources) };
+  return { ...page, resources: await showLive(dependencies.delivery, caller, page.resources) };
 }
 
 async function findMarker(
@@ -159,7 +159,7 @@ export async function getResource(
 ): Promise<Resource> {
   const resource = await existing(store, type, caller, await store.get(type, id));
   if (!isLive(type)) return resource;
-  const [live = resource] = await showLive(delivery, [resource]);
+  const [live = resource] = await showLive(delivery, caller, [resource]);
   return live;
 }
 

@@ -1,5 +1,6 @@
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import { withStatus } from '../delivery/status.ts';
+import type { Caller } from '../model/caller.ts';
 import type { Resource, ResourceType } from '../model/resource.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 
@@ -8,15 +9,23 @@ export function isLive({ collection }: ResourceType): boolean {
   return collection === nameServer.collection;
 }
 
+/** What a caller with limits does not see of a name server: it names keys outside the limits. */
+const HIDDEN = { held: null, unknown_keys: [], error: null } as const;
+
 /**
  * Returns name servers with their current state. The state also depends on pending changes, and on
  * the process or agent that serves the name server.
  */
 export async function showLive(
   delivery: DeliveryStatus | undefined,
+  { limits }: Pick<Caller, 'limits'>,
   resources: Resource[],
 ): Promise<Resource[]> {
-  if (delivery === undefined) return resources;
-  const statuses = await delivery.statuses(resources.map(({ id }) => id));
-  return resources.map((resource) => withStatus(resource as NameServer, statuses.get(resource.id)));
+  const statuses = await delivery?.statuses(resources.map(({ id }) => id));
+  return resources.map((resource) => ({
+    ...(statuses === undefined
+      ? resource
+      : withStatus(resource as NameServer, statuses.get(resource.id))),
+    ...(limits === undefined ? {} : HIDDEN),
+  }));
 }

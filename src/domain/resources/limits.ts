@@ -13,10 +13,10 @@ interface Reach {
   /** The member that has one of the ids of the limit. */
   readonly field: string;
   /**
-   * Set if `field` has the id of a resource of another type. The member `of.field` of this resource
-   * must then have one of the ids.
+   * Set if a resource of another type decides: `field` must have the value of its member `of.is`,
+   * by default its id, and its member `of.field` one of the ids.
    */
-  readonly of?: { readonly type: ResourceType; readonly field: string };
+  readonly of?: { readonly type: ResourceType; readonly field: string; readonly is?: string };
   /** A value that another member must have. */
   readonly where?: { readonly field: string; readonly value: string };
   /** The members that an update must not change. */
@@ -33,7 +33,13 @@ interface Kind {
 }
 
 /** The rights to change the request context. These rights make no further resources visible. */
-const CONTEXT_RIGHTS = ['use_sudo', 'all_projects', 'edit_managed_records', 'hard_delete'];
+const CONTEXT_RIGHTS = [
+  'use_sudo',
+  'all_projects',
+  'read_all_projects',
+  'edit_managed_records',
+  'hard_delete',
+];
 
 /** The rights of agents: to read the keys for a name server, and to report the keys on it. */
 export const AGENT_RIGHTS = [
@@ -49,6 +55,9 @@ function rightsTo(type: ResourceType, actions: readonly string[]): string[] {
   return actions.map((action) => `${type.collection}:${action}`);
 }
 
+/** The pool of a zone, which a caller reads to manage the keys of the zone. */
+const POOL_OF_ZONE = { type: zone, field: 'id', is: 'pool_id' } as const;
+
 /**
  * Every kind of limit. Limits exclude every right and every resource type that is not listed here.
  * To add a kind, add its member to `LIMIT_KINDS` and to the definition of tokens.
@@ -58,6 +67,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
     type: pool,
     rights: [
       ...rightsTo(pool, READ),
+      ...rightsTo(nameServer, READ),
       ...rightsTo(zone, ALL),
       CHOOSE_POOL,
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
@@ -65,6 +75,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
     ],
     reach: [
       { type: pool, field: 'id' },
+      { type: nameServer, field: 'pool_id' },
       { type: zone, field: 'pool_id' },
       { type: tsigkey, field: 'resource_id', where: { field: 'scope', value: 'POOL' } },
       {
@@ -78,12 +89,16 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
   zones: {
     type: zone,
     rights: [
+      ...rightsTo(pool, READ),
+      ...rightsTo(nameServer, READ),
       ...rightsTo(zone, CHANGE),
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
       ...CONTEXT_RIGHTS,
     ],
     reach: [
       { type: zone, field: 'id' },
+      { type: pool, field: 'id', of: POOL_OF_ZONE },
+      { type: nameServer, field: 'pool_id', of: POOL_OF_ZONE },
       { type: tsigkey, field: 'resource_id', where: { field: 'scope', value: 'ZONE' } },
     ],
   },
@@ -117,6 +132,11 @@ export function limitsOf(
   return limits.length === 0 ? undefined : Object.fromEntries(limits);
 }
 
+/** Returns the kinds of limits that include a right. */
+export function kindsWith(right: string): LimitKind[] {
+  return LIMIT_KINDS.filter((kind) => KINDS[kind].rights.includes(right));
+}
+
 export function keepsRight(limits: Limits, right: string): boolean {
   return LIMIT_KINDS.some((kind) => kind in limits && KINDS[kind].rights.includes(right));
 }
@@ -144,7 +164,9 @@ export function limitCondition(limits: Limits, type: ResourceType): AnyOf {
         field,
         test: 'in',
         values: ids,
-        ...(of === undefined ? {} : { of: { collection: of.type.collection, field: of.field } }),
+        ...(of === undefined
+          ? {}
+          : { of: { collection: of.type.collection, field: of.field, is: of.is ?? 'id' } }),
       };
       return where === undefined ? [membership] : [{ ...where, test: '=' }, membership];
     }),
@@ -171,8 +193,10 @@ export async function isWithinLimits(
       if (ids.includes(value)) return true;
       continue;
     }
-    const [other] = await reader.find(of.type, 'id', [value]);
-    if (other !== undefined && ids.includes(String(other[of.field]))) return true;
+    const { type: other, field: member, is = 'id' } = of;
+    const found = await reader.find(other, 'id', is === 'id' ? [value] : ids);
+    if (found.some((each) => String(each[is]) === value && ids.includes(String(each[member]))))
+      return true;
   }
   return false;
 }

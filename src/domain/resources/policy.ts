@@ -2,11 +2,13 @@ import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { revealRight } from '../model/response.ts';
-import { AGENT_RIGHTS, keepsRight } from './limits.ts';
+import { AGENT_RIGHTS, keepsRight, kindsWith } from './limits.ts';
+import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
 import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
+import { zone } from './zone.ts';
 import { CHOOSE_POOL } from './zone-fields.ts';
 
 /** The roles that have a right, by the name of the right, such as `tlds:list`. */
@@ -14,8 +16,15 @@ export type Policy = Readonly<Record<string, readonly string[]>>;
 
 export const RESUME_RIGHT = 'nameservers:resume';
 
+/** The right to check the requirements of a name server, which shows paths on its host. */
+export const CHECK_RIGHT = 'nameservers:check';
+
 /** The right to read and verify the audit trail of all projects. */
 export const AUDIT_RIGHT = 'audit:list';
+
+/** The rights to read and change, or only to read, the resources of all projects. */
+export const ALL_PROJECTS = 'all_projects';
+const READ_ALL_PROJECTS = 'read_all_projects';
 
 /**
  * The rights that are not operations on a collection, such as the rights to change the request
@@ -23,7 +32,8 @@ export const AUDIT_RIGHT = 'audit:list';
  */
 export const FURTHER_RIGHTS = [
   'use_sudo',
-  'all_projects',
+  ALL_PROJECTS,
+  READ_ALL_PROJECTS,
   'edit_managed_records',
   'hard_delete',
   'encryption:get',
@@ -35,27 +45,31 @@ export const FURTHER_RIGHTS = [
   ...IMPORTABLE_TYPES.map(importRight),
   ...AGENT_RIGHTS,
   RESUME_RIGHT,
+  CHECK_RIGHT,
 ] as const;
 
 export const AGENT_ROLE = 'nameserver-agent';
 
 /**
  * The roles, other than `admin`, whose rights are not limited to the zones of one project. The role
- * `auditor` reads everything except secrets. The role `keymanager` manages keys, and reads pools.
- * The role `nameserver-agent` is for agents.
+ * `auditor` reads everything except secrets. The role `keymanager` manages keys, and reads what it
+ * needs for them: pools, zones and name servers. The role `nameserver-agent` is for agents.
  */
 const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
   auditor: [
     ...RESOURCE_TYPES.flatMap(readRights),
     ...RESOURCE_TYPES.flatMap(computedFilterRights),
-    'all_projects',
+    READ_ALL_PROJECTS,
     AUDIT_RIGHT,
+    CHECK_RIGHT,
   ],
   keymanager: [
     ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),
     ...revealRights(tsigkey),
     importRight(tsigkey),
-    ...readRights(pool),
+    ...[pool, zone, nameServer].flatMap(readRights),
+    READ_ALL_PROJECTS,
+    CHECK_RIGHT,
   ],
   [AGENT_ROLE]: AGENT_RIGHTS,
 };
@@ -136,9 +150,39 @@ function heldRoles({ roles, identity }: Caller): string[] {
  */
 export function requireRight(policy: Policy, caller: Caller, right: string): void {
   if (may(policy, caller, right)) return;
-  throw hasRole(policy, caller, right)
-    ? new ServiceError('outside_limits', `the right '${right}'`)
-    : new ServiceError('access_denied', right);
+  if (!hasRole(policy, caller, right))
+    throw new ServiceError('access_denied', { right, roles: policy[right] ?? [] });
+  const kinds = kindsWith(right);
+  const others = kinds.length === 0 ? 'without limits' : `limited to ${kinds.join(' or ')}`;
+  throw new ServiceError('outside_limits', `the right '${right}'. Use a token ${others}`);
+}
+
+/** Returns whether requests with a right may change resources that belong to a project. */
+function changesOwned(right: string): boolean {
+  const [collection, operation = ''] = right.split(':');
+  return (
+    !['list', 'get'].includes(operation) &&
+    RESOURCE_TYPES.some((type) => type.collection === collection && type.owner !== undefined)
+  );
+}
+
+/** Throws `access_denied` unless a request that requires `right` may cover all projects. */
+export function requireAllProjects(policy: Policy, caller: Caller, right: string): void {
+  const isRead = !changesOwned(right);
+  if (isRead && may(policy, caller, ALL_PROJECTS)) return;
+  requireRight(policy, caller, isRead ? READ_ALL_PROJECTS : ALL_PROJECTS);
+}
+
+/**
+ * Returns the caller of a request that requires `right`. A caller without a project owns nothing,
+ * so its requests cover all projects if it has the right to that.
+ */
+export function withReach(policy: Policy, caller: Caller, right: string): Caller {
+  if (caller.projectId !== null || caller.allProjects) return caller;
+  const allProjects =
+    may(policy, caller, ALL_PROJECTS) ||
+    (!changesOwned(right) && may(policy, caller, READ_ALL_PROJECTS));
+  return allProjects ? { ...caller, allProjects } : caller;
 }
 
 /** Returns whether `caller` may see the secrets of a type. True for a type without secrets. */

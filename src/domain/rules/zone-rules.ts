@@ -158,13 +158,13 @@ export function requestedPool({
 async function choosePool(
   resource: Zone,
   transaction: Reader,
-  { may }: Admission,
+  { requireRight }: Admission,
 ): Promise<string> {
   const { id, attribute } = requestedPool(resource);
   if (attribute !== undefined && attribute !== id)
     throw new ServiceError('no_valid_pool_found', {});
   if (id === DEFAULT_POOL_ID) return id; // the default pool always exists
-  if (!may(CHOOSE_POOL)) throw new ServiceError('access_denied', CHOOSE_POOL);
+  requireRight(CHOOSE_POOL);
   if ((await transaction.get(pool, id)) === undefined)
     throw new ServiceError('no_valid_pool_found', { id });
   return id;

@@ -1,7 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { isProjectId, type Caller } from '../../domain/model/caller.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
-import { requireRight, type Policy } from '../../domain/resources/policy.ts';
+import {
+  ALL_PROJECTS,
+  requireAllProjects,
+  requireRight,
+  withReach,
+  type Policy,
+} from '../../domain/resources/policy.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
 import { withoutTokens } from '../../domain/text/token-form.ts';
 import { readParameters } from './urls.ts';
@@ -37,7 +43,7 @@ export const CONTEXT_OPTIONS: readonly ContextOption[] = [
       value === '' ? undefined : { ...caller, projectId: readProjectId(value) },
   },
   {
-    right: 'all_projects',
+    right: ALL_PROJECTS,
     description: 'If true, the request covers the resources of all projects.',
     headers: ['x-auth-all-projects'],
     parameters: ['all_projects', 'all_tenants'],
@@ -142,12 +148,15 @@ function hasContextHeader(rawHeaders: readonly string[]): boolean {
 
 /**
  * Returns the caller that results from the request context. Throws `access_denied` if the caller
- * lacks the right that a header or parameter of the request needs.
+ * lacks the right that a header or parameter of the request needs. A caller who may only read the
+ * resources of all projects may send such a header with requests that change none.
  */
 export function applyContext(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
   // An invalid query string sets no request context. `parametersOf` throws the error.
   const { contextParameters } = queryOf(request);
-  if (contextParameters.length === 0 && !hasContextHeader(request.raw.rawHeaders)) return caller;
+  const { right: routeRight = '' } = request.route.config;
+  if (contextParameters.length === 0 && !hasContextHeader(request.raw.rawHeaders))
+    return withReach(policy, caller, routeRight);
   let current = caller;
   for (const { right, headers, parameters, apply } of CONTEXT_OPTIONS) {
     let modified: Caller | undefined;
@@ -162,10 +171,11 @@ export function applyContext(request: FastifyRequest, caller: Caller, policy: Po
       modified ??= result;
     }
     if (modified === undefined) continue;
-    requireRight(policy, caller, right);
+    if (right === ALL_PROJECTS) requireAllProjects(policy, caller, routeRight);
+    else requireRight(policy, caller, right);
     current = modified;
   }
-  return current;
+  return withReach(policy, current, routeRight);
 }
 
 /**

@@ -73,7 +73,7 @@ function membershipSql(
   const text =
     of === undefined
       ? `${column} IN (${places})`
-      : `EXISTS (SELECT 1 FROM ${of.collection} WHERE ${of.collection}.id = ${collection}.${field} AND ${of.collection}.${of.field} IN (${places}))`;
+      : `EXISTS (SELECT 1 FROM ${of.collection} WHERE ${of.collection}.${of.is} = ${collection}.${field} AND ${of.collection}.${of.field} IN (${places}))`;
   return { text, parameters: values };
 }
 

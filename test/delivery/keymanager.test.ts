@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runInside } from '../cli/session.ts';
+import { bind as brand } from '../harness/brands/bind.ts';
+import {
+  createKey,
+  createZones,
+  delivering,
+  startDeliveryServer,
+  untilLive,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+describe.runIf(brand.isInstalled())('a key manager with a limited token', () => {
+  let bind: DeliveryServer;
+  let service: TestService;
+
+  beforeAll(async () => {
+    bind = await startDeliveryServer(brand);
+    service = await startTestService(delivering(bind));
+    await createZones(service);
+    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
+    await service.post('/v2/nameservers', {
+      ...{ name: 'ns2', pool_id: pool.id, driver: 'bind', address: '192.0.2.1' },
+    });
+    await service.post('/v2/zones', {
+      ...{ name: 'elsewhere.test.', email: 'hostmaster@a.test', pool_id: pool.id },
+    });
+    await untilLive(service);
+  });
+  afterAll(async () => {
+    await service.close();
+    await bind.remove();
+  });
+
+  const as = async (token: string, ...argv: string[]) =>
+    runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, ...argv);
+  const tokenFor = async (...limits: string[]) => {
+    const name = randomUUID();
+    const made = await as(
+      service.token,
+      ...['token', 'create', name, '--role', 'keymanager', ...limits, '-f', 'value'],
+    );
+    return made.out.trim();
+  };
+  const removing = async (token: string) => {
+    const { body } = await service.with(token).get('/v2/deliveries?state=removing');
+    return (body.deliveries as { key_name: string }[]).map((each) => each.key_name);
+  };
+  const names = ['-f', 'value', '-c', 'name'];
+
+  test.each([
+    ['--zone', 'a.test', ['a.test.']],
+    ['--pool', 'default', ['a.test.', 'b.test.']],
+  ])(
+    'lists and shows its pool, zones and name servers by name, and creates, verifies and sees keys there: %s %s',
+    async (flag, limit, zones) => {
+      const token = await tokenFor(flag, limit);
+      const run = (...argv: string[]) => as(token, ...argv);
+      const listed = async (type: string) => {
+        const { out, err } = await run(type, 'list', ...names);
+        expect(err).toBe('');
+        return out.trim().split('\n').sort();
+      };
+      expect(await listed('zone')).toEqual(zones);
+      expect(await listed('pool')).toEqual(['default']);
+      expect(await listed('nameserver')).toEqual(['ns1']);
+      for (const argv of [
+        ['zone', 'show', 'a.test'],
+        ['pool', 'show', 'default'],
+        ['nameserver', 'show', 'ns1'],
+      ])
+        expect(await run(...argv, ...names)).toMatchObject({ status: 0, err: '' });
+      for (const argv of [
+        ['zone', 'show', 'elsewhere.test'],
+        ['pool', 'show', 'other'],
+        ['nameserver', 'show', 'ns2'],
+      ])
+        expect((await run(...argv)).err).toMatch(/^tsigil: No \w+ is named '/);
+      const key = `of-${limit}`;
+      expect(await run('tsigkey', 'create', key, flag, limit, '--wait', ...names)).toEqual({
+        ...{ status: 0, out: `${key}\n`, err: '' },
+      });
+      const status = await run('tsigkey', 'status', key);
+      expect(status).toMatchObject({ status: 0, out: expect.stringMatching(/ns1\tdelivered/) });
+      const verified = await run('tsigkey', 'verify', key, '--transfer', '-f', 'json');
+      expect([verified.status, verified.err]).toEqual([0, '']);
+      expect(JSON.parse(verified.out)).toMatchObject([{ server: 'ns1', verdict: 'good' }]);
+      const outside = await run('tsigkey', 'create', 'outside', '--pool', 'other');
+      expect([outside.status, outside.err]).toEqual([1, expect.stringContaining("'other'")]);
+      expect(await run('tsigkey', 'delete', key)).toMatchObject({ status: 0 });
+      await expect.poll(() => removing(service.token)).toEqual([]);
+    },
+  );
+
+  test('does not learn the names of keys outside the limits from a name server', async () => {
+    const zone = await tokenFor('--zone', 'b.test');
+    const pool = await tokenFor('--pool', 'default', '--zone', 'elsewhere.test');
+    const { id } = await createKey(service, 'secret-project');
+    await service.get(`/v2/tsigkeys/${id}/deliveries?wait=20`);
+    const { body } = await service.get('/v2/nameservers?name=ns1');
+    const server = `/v2/nameservers/${(body.nameservers as { id: string }[])[0]?.id}`;
+    await service.patch(server, { paused: true });
+    await service.delete(`/v2/tsigkeys/${id}`);
+    expect(await removing(service.token)).toEqual(['secret-project']);
+    expect(await removing(zone)).toEqual([]);
+    expect(await removing(pool)).toEqual(['secret-project']);
+    const shown = (await service.with(zone).get(server)).body;
+    expect(shown).toMatchObject({ name: 'ns1', held: null, unknown_keys: [], error: null });
+    const check = await service.with(zone).get(`${server}/check`);
+    expect([check.status, check.body.type]).toEqual([403, 'outside_limits']);
+    await service.patch(server, { paused: false });
+  });
+
+  test('is told which role, flag or limit would help', async () => {
+    const token = await tokenFor('--pool', 'default');
+    expect(
+      (await as(token, 'tsigkey', 'create', 'x', '--resource-id', ID, '--scope', 'ZONE')).err,
+    ).toMatch(
+      /^tsigil: The limits of the token do not include this TsigKey \(request .*\)\nUse --pool or --zone with a pool or zone of the token: 'tsigil pool list' and 'tsigil zone list' show them\.\n$/,
+    );
+    expect((await as(token, 'zone', 'delete', 'a.test')).err).toContain(
+      "Access denied: the right 'zones:delete' needs one of the roles admin, member",
+    );
+    expect((await as(token, 'zone', 'delete', 'a.test')).err).toContain(
+      'tsigil token create NAME --role ROLE',
+    );
+    const admin = await service.post('/v2/tokens', {
+      ...{ name: 'limited-admin', roles: ['admin'], pools: [POOL] },
+    });
+    expect(
+      (await as(String(admin.body.token), 'pool', 'set', 'default', '--description', 'x')).err,
+    ).toContain("do not include the right 'pools:update'. Use a token without limits");
+    expect((await as(token, 'nameserver', 'check', 'ns1')).err).toContain(
+      "do not include the right 'nameservers:check'. Use a token without limits",
+    );
+  });
+});
+
+const ID = '00000000-0000-4000-8000-000000000000';
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
