@@ -35,7 +35,7 @@ export async function isPermitted(
         return rcodeOf(message) === 'NOERROR' && (right === 'update' || message.answers.length > 0);
       }
     }
-    throw new Error(`${host} closed the connection without a response`);
+    return false; // NSD closes the connection of a blocked address without a response
   } finally {
     socket.destroy();
   }

@@ -1,15 +1,19 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { addressOf, matrixOf, type ServerConfiguration } from '../../src/domain/access/access.ts';
 import { readKnotAccess } from '../../src/domain/access/knot.ts';
+import { readNsdAccess } from '../../src/domain/access/nsd.ts';
 import { RIGHTS } from '../../src/domain/brands/brand.ts';
 import { knotKey } from '../../src/domain/brands/knot.ts';
+import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
 import { isPermitted } from '../harness/access.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { knot } from '../harness/brands/knot.ts';
+import { nsd } from '../harness/brands/nsd.ts';
+import { run } from '../harness/name-servers.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { SECRET } from '../harness/samples.ts';
 import { sized } from '../harness/sizes.ts';
@@ -127,7 +131,62 @@ const knotSearch: Search = {
   read: (text) => readKnotAccess(text),
 };
 
-describe.each([knotSearch])('$brand.name', ({ brand, configure, file, read }) => {
+const NSD_ADDRESSES = [
+  ...['127.0.0.1', '127.0.0.2/31', '127.0.0.1-127.0.0.3', '127.0.0.4&255.0.0.6', '127.0.0.0/8'],
+  ...['127.0.0.0&255.255.255.252', '0.0.0.0/0', '0.0.0.0/0', '10.0.0.0/8', '::1', '::/0'],
+];
+const NSD_PATTERNS = Array.from({ length: 8 }, (_, index) => `pattern-${index + 1}`);
+
+const nsdLine = fc.tuple(oneOf(...NSD_ADDRESSES), oneOf(...NAMES, ...NAMES, 'NOKEY', 'BLOCKED'));
+const nsdLines = fc
+  .array(nsdLine, { maxLength: 4 })
+  .map((lines) => lines.map(([address, who]) => `    provide-xfr: ${address} ${who}\n`).join(''));
+const nsdZone = fc.record({ lines: nsdLines, patterns: some(NSD_PATTERNS, 2) });
+const nsdConfiguration = (zones: number) =>
+  fc.record({
+    patterns: fc.tuple(...NSD_PATTERNS.map(() => nsdZone)),
+    zones: fc.array(nsdZone, { minLength: zones, maxLength: zones }),
+  });
+
+const nsdSearch: Search = {
+  brand: nsd,
+  file: 'nsd.conf',
+  configure(seed, zones, folder, port) {
+    const [random] = fc.sample(nsdConfiguration(zones.length), { seed, numRuns: 1 });
+    if (random === undefined) throw new Error('no sample');
+    const include = (patterns: readonly string[]) =>
+      patterns.map((pattern) => `    include-pattern: ${pattern}\n`).join('');
+    nsd.configure(folder, port, 0, []);
+    return [
+      readFileSync(join(folder, 'nsd.conf'), 'utf8').replace(/^include:.*\n/m, ''),
+      ...KEYS.map((key) => exportKey('nsd', key).text),
+      ...random.patterns.map(
+        ({ lines, patterns }, index) =>
+          `pattern:\n    name: pattern-${index + 1}\n${lines}${include(patterns.filter((each) => NSD_PATTERNS.indexOf(each) < index))}`,
+      ),
+      ...random.zones.map(
+        ({ lines, patterns }, index) =>
+          `zone:\n    name: ${zones[index]}\n    zonefile: ${zones[index]}.zone\n${include(patterns.slice(1))}${lines}${include(patterns.slice(0, 1))}`,
+      ),
+    ].join('');
+  },
+  read(text, { folder }) {
+    const checked = run(folder, 'nsd-checkconf', '-v', join(folder, 'nsd.conf'));
+    expect(factsOf(readNsdAccess(checked))).toEqual(factsOf(readNsdAccess(text)));
+    return readNsdAccess(text);
+  },
+};
+
+/** Returns what follows from a configuration for each zone, in any order of the zones. */
+function factsOf(configuration: ServerConfiguration): string[] {
+  const { rows, kept, open } = matrixOf(configuration);
+  return [...rows, ...kept.map((row) => ({ ...row, place: undefined })), ...open]
+    .map(({ zones, ...row }) => ({ zones, what: JSON.stringify(row) }))
+    .flatMap(({ zones, what }) => zones.map((zone) => `${zone} ${what}`))
+    .sort();
+}
+
+describe.each([knotSearch, nsdSearch])('$brand.name', ({ brand, configure, file, read }) => {
   const test_ = test.skipIf(!brand.isInstalled());
 
   test_.each(Array.from({ length: sized(3, 25) }, (_, seed) => seed))(

@@ -1,6 +1,6 @@
 import type { Right } from '../brands/brand.ts';
 import { keyEntryOf, knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
-import { KeyFileError, placeOf, type ReadIncluded } from '../key-formats/reader.ts';
+import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import {
   contains,
@@ -12,7 +12,7 @@ import {
   type ServerConfiguration,
   type ZoneAccess,
 } from './access.ts';
-import { familiesOf, readRange } from './ranges.ts';
+import { familiesOf, placesIn, readRange, type PlaceOf } from './ranges.ts';
 
 const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template', 'zone'];
 
@@ -41,22 +41,17 @@ interface Rule {
 }
 
 /**
- * Returns the access configuration in a file of Knot DNS, or in the output of `knotc conf-export`.
- * `unread` are the included files that `include` could not read. Throws `KeyFileError`.
+ * Reads who may do what on Knot DNS, from its configuration file with its included files, or from
+ * the output of `knotc conf-export`. `path` is the path of the text, for places. Throws
+ * `KeyFileError`.
  */
 export function readKnotAccess(
   text: string,
   include?: ReadIncluded,
-  unread: readonly string[] = [],
+  path = 'knot.conf',
 ): ServerConfiguration {
-  return knotAccess(knotEntries(text, SECTIONS, include), unread);
-}
-
-/** Returns the access configuration in the entries of the configuration. Throws `KeyFileError`. */
-export function knotAccess(
-  entries: readonly KnotEntry[],
-  unread: readonly string[] = [],
-): ServerConfiguration {
+  const { placeOf, read, unread } = placesIn(path, include);
+  const entries = knotEntries(text, SECTIONS, read);
   const findings: Finding[] = [];
   const sectionOf = (section: string) => entries.filter((each) => each.section === section);
   const byId = (section: string) =>
@@ -67,8 +62,8 @@ export function knotAccess(
     return 'key' in read ? [{ key: read.key, place: placeOf(entry) }] : [];
   });
   const references = [
-    ...sectionOf('remote').flatMap((entry) => referencesOf(entry, 'requester')),
-    ...sectionOf('acl').flatMap((entry) => ruleReferences(entry)),
+    ...sectionOf('remote').flatMap((entry) => referencesOf(entry, 'requester', placeOf)),
+    ...sectionOf('acl').flatMap((entry) => ruleReferences(entry, placeOf)),
   ];
   const defined = new Set(sectionOf('key').map((entry) => comparisonForm(valueOf(entry, 'id'))));
   for (const entry of [...sectionOf('remote'), ...sectionOf('acl')])
@@ -219,15 +214,17 @@ function ruleOf(entry: KnotEntry, remotesOf: (ids: readonly string[]) => readonl
 }
 
 /** Returns the references of a rule that gives no right, or permits NOTIFY too. */
-function ruleReferences(entry: KnotEntry): Reference[] {
+function ruleReferences(entry: KnotEntry, placeOf: PlaceOf): Reference[] {
   const actions = valuesOf(entry, 'action');
   return [
-    ...(actions.length === 0 || actions.includes('query') ? referencesOf(entry, 'query') : []),
-    ...(actions.includes('notify') ? referencesOf(entry, 'notify') : []),
+    ...(actions.length === 0 || actions.includes('query')
+      ? referencesOf(entry, 'query', placeOf)
+      : []),
+    ...(actions.includes('notify') ? referencesOf(entry, 'notify', placeOf) : []),
   ];
 }
 
-function referencesOf(entry: KnotEntry, role: Reference['role']): Reference[] {
+function referencesOf(entry: KnotEntry, role: Reference['role'], placeOf: PlaceOf): Reference[] {
   const place = placeOf(entry.items.get('key')?.origin ?? entry);
   const text = `${entry.section} '${valueOf(entry, 'id')}'`;
   return keysOf(entry).map((key) => ({ key, role, place, text: `${text}: key: ${key}` }));

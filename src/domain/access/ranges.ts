@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { placeOf, type Origin, type ReadIncluded } from '../key-formats/reader.ts';
 import { addressOf, prefixOf, type Family, type Range } from './access.ts';
 
 /**
@@ -30,4 +31,23 @@ export function familiesOf(addresses: readonly string[]): readonly Family[] | un
   if (versions.length === 0 || versions.includes(0) || addresses.includes('::')) return undefined;
   if (!versions.includes(6)) return [4];
   return versions.includes(4) ? undefined : [6];
+}
+
+export type PlaceOf = (origin: Origin) => string;
+
+/**
+ * Returns how the places of a configuration are named, the reader of its included files, and the
+ * list to which this reader adds each file that it cannot read. A pattern may match no file.
+ */
+export function placesIn(path: string, include: ReadIncluded = () => []) {
+  const unread: string[] = [];
+  const at: PlaceOf = (origin) =>
+    origin.file === undefined ? `${path}:${origin.line}` : placeOf(origin);
+  const read: ReadIncluded = (statement) => {
+    const files = include(statement);
+    if (files.length === 0 && !/[*?[{]/.test(statement.pattern))
+      unread.push(`'${statement.pattern}' (${at(statement)})`);
+    return files;
+  };
+  return { placeOf: at, read, unread };
 }

@@ -9,10 +9,11 @@ import {
   type ReadIncluded,
 } from './reader.ts';
 
-/** The attributes that begin any section of NSD's configuration except a key. */
+/** The attributes that begin a section of NSD's configuration. */
 const SECTIONS = [
   'server:',
   'remote-control:',
+  'key:',
   'zone:',
   'pattern:',
   'tls-auth:',
@@ -47,30 +48,53 @@ export const nsdSections: KeyReader = {
   recognises: (text) =>
     (/^[ \t]*key:/m.test(text) && /(?:^|\s)name:/.test(text)) ||
     (/^[ \t]*include:/m.test(text) && DISTINCTIVE.test(text)),
-  read(text, include = () => []) {
-    const found: { origin: Origin; parts: Parts }[] = [];
-    let current: Parts | undefined;
-    let attribute: keyof Parts | undefined;
-    for (const { token, ...origin } of withIncluded(text, undefined, include)) {
-      if (attribute !== undefined && current !== undefined) {
-        current[attribute] = unquoted(token);
-        attribute = undefined;
-      } else if (token === 'key:') {
-        current = {};
-        found.push({ origin, parts: current });
-      } else if (SECTIONS.includes(token)) current = undefined;
-      else if (current !== undefined) {
-        attribute = Object.hasOwn(ATTRIBUTES, token) ? ATTRIBUTES[token] : undefined;
-        if (attribute === undefined)
-          throw new KeyFileError(
-            origin,
-            'a key may contain only `name:`, `algorithm:` and `secret:`',
-          );
-      }
-    }
-    return found.map(({ origin, parts }): Entry => entryOf(origin, parts));
-  },
+  read: (text, include) =>
+    nsdEntries(text, include)
+      .filter(({ section }) => section === 'key:')
+      .map(keyEntryOf),
 };
+
+/** An attribute of a section, such as `provide-xfr:`, with its values. */
+export interface NsdAttribute extends Origin {
+  readonly name: string;
+  readonly values: string[];
+}
+
+/** A section of NSD's configuration. `section` is the attribute that begins it. */
+export interface NsdEntry extends Origin {
+  readonly section: string;
+  readonly attributes: NsdAttribute[];
+}
+
+/** Returns the sections of a file and of the files that it includes. Throws `KeyFileError`. */
+export function nsdEntries(text: string, include: ReadIncluded = () => []): NsdEntry[] {
+  const entries: NsdEntry[] = [];
+  for (const { token, line, file } of withIncluded(text, undefined, include)) {
+    const current = entries.at(-1);
+    const name = token.toLowerCase();
+    if (SECTIONS.includes(name)) entries.push({ section: name, attributes: [], line, file });
+    else if (/^[a-z][a-z0-9-]*:$/.test(name))
+      current?.attributes.push({ name, values: [], line, file });
+    else if (current?.attributes.length === 0 && current.section === 'key:')
+      throw new KeyFileError({ line, file }, ONLY);
+    else current?.attributes.at(-1)?.values.push(unquoted(token));
+  }
+  return entries;
+}
+
+const ONLY = 'a key may contain only `name:`, `algorithm:` and `secret:`';
+
+/** Returns a section `key:` as the entry of a key file. Throws `KeyFileError`. */
+export function keyEntryOf({ attributes, line, file }: NsdEntry): Entry {
+  const parts: Parts = {};
+  for (const { name, values, ...origin } of attributes) {
+    const part = Object.hasOwn(ATTRIBUTES, name) ? ATTRIBUTES[name] : undefined;
+    const [value, ...more] = values;
+    if (part === undefined || more.length > 0) throw new KeyFileError(origin, ONLY);
+    if (value !== undefined) parts[part] = value;
+  }
+  return entryOf({ line, file }, parts);
+}
 
 /**
  * Yields the tokens of a file. The tokens of an included file replace its include statement, even

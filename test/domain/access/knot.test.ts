@@ -14,8 +14,8 @@ const KEYS = `key:
 `;
 
 /** Returns the lines of a matrix: grants, what is left in the configuration, and what is open. */
-function linesOf(text: string, unread: readonly string[] = []): string[] {
-  const configuration = readKnotAccess(KEYS + text, undefined, unread);
+function linesOf(text: string): string[] {
+  const configuration = readKnotAccess(KEYS + text);
   const { rows, kept, open } = matrixOf(configuration);
   return [
     ...rows.map(({ key, right, zones }) => `${key} ${right} ${zones.join()}`),
@@ -35,7 +35,7 @@ const rules = (a: string, b = 'deny: on') =>
   `acl:\n  - id: a\n    ${a.replaceAll('; ', '\n    ')}\n  - id: b\n    ${b.replaceAll('; ', '\n    ')}\n${ZONE}`;
 const ADDRESS = 'the list permits this key only from certain addresses';
 const left = (right: string, reason = ADDRESS, line = 15, key = 'k1') =>
-  `left: ${key} ${right} example.org (${reason}; line ${line})`;
+  `left: ${key} ${right} example.org (${reason}; knot.conf:${line})`;
 
 describe('the rules of a zone', () => {
   test.each([
@@ -92,7 +92,7 @@ describe('the rules of a zone', () => {
     [
       'key: k3; action: transfer',
       undefined,
-      ["undefined key (line 9): the key 'k3' is defined nowhere"],
+      ["undefined key (knot.conf:9): the key 'k3' is defined nowhere"],
     ],
   ])('%s, then %s', (a, b, expected) => {
     expect(linesOf(rules(a, b))).toEqual(expected);
@@ -110,7 +110,7 @@ test.each([
   [
     'automatic-acl: on',
     `server:\n    automatic-acl: on\n${REMOTE}zone:\n  - domain: x\n    notify: r\n`,
-    [`left: k1 transfer x (${ADDRESS}; line 16)`],
+    [`left: k1 transfer x (${ADDRESS}; knot.conf:16)`],
   ],
   ['automatic-acl: off', `${REMOTE}zone:\n  - domain: x\n    notify: r\n`, []],
   [
@@ -121,7 +121,7 @@ test.each([
   [
     'a rule with a group of remotes',
     `${REMOTE}remotes:\n  - id: all\n    remote: [r]\nacl:\n  - id: a\n    remote: all\n    action: update\nzone:\n  - domain: x\n    acl: a\n`,
-    [`left: k1 update x (${ADDRESS}; line 21)`],
+    [`left: k1 update x (${ADDRESS}; knot.conf:21)`],
   ],
   [
     'the default template, for a zone without a template',
@@ -143,22 +143,22 @@ test.each([
     `${RULE}zone:\n  - domain: x\n    acl: a\n    catalog-role: interpret\n`,
     [
       'k1 transfer x',
-      "catalog zone (line 13): the members of the catalog zone 'x' are not in the configuration, so their access lists were not read",
+      "catalog zone (knot.conf:13): the members of the catalog zone 'x' are not in the configuration, so their access lists were not read",
     ],
   ],
   [
     'a rule that is defined nowhere',
     'zone:\n  - domain: x\n    acl: a\n',
-    ["undefined rule (line 9): the rule 'a' is defined nowhere"],
+    ["undefined rule (knot.conf:9): the rule 'a' is defined nowhere"],
   ],
 ])('%s', (_, text, expected) => {
   expect(linesOf(text)).toEqual(expected);
 });
 
 test('no grant follows if an included file could not be read', () => {
-  expect(linesOf(rules('key: k1; action: transfer'), ["'/x'"])).toEqual([
-    left('transfer', "'/x' could not be read, and may refuse this key", 16),
-  ]);
+  const text = `include: /x\n${rules('key: k1; action: transfer')}`;
+  const reason = "'/x' (knot.conf:8) could not be read, and may refuse this key";
+  expect(linesOf(text)).toEqual([left('transfer', reason, 17)]);
 });
 
 test('names the requesters, and the rules for queries and NOTIFY', () => {
@@ -174,10 +174,10 @@ zone:
     acl: a
 `;
   expect(readKnotAccess(text).references).toEqual([
-    { key: 'k1', role: 'requester', place: 'line 11', text: "remote 'r': key: k1" },
-    { key: 'k2', role: 'notify', place: 'line 14', text: "acl 'a': key: k2" },
-    { key: 'k1', role: 'query', place: 'line 17', text: "acl 'b c': key: k1" },
-    { key: 'k2', role: 'query', place: 'line 17', text: "acl 'b c': key: k2" },
+    { key: 'k1', role: 'requester', place: 'knot.conf:11', text: "remote 'r': key: k1" },
+    { key: 'k2', role: 'notify', place: 'knot.conf:14', text: "acl 'a': key: k2" },
+    { key: 'k1', role: 'query', place: 'knot.conf:17', text: "acl 'b c': key: k1" },
+    { key: 'k2', role: 'query', place: 'knot.conf:17', text: "acl 'b c': key: k2" },
   ]);
 });
 
@@ -188,8 +188,8 @@ test('reads sections in included files, and names their places', () => {
     () => [included],
   );
   expect(keys.map(({ key, place }) => [key.name, place])).toEqual([
-    ['K1', 'line 2'],
-    ['k2.', 'line 5'],
+    ['K1', 'knot.conf:2'],
+    ['k2.', 'knot.conf:5'],
   ]);
   expect(zones[0]?.lists.transfer?.keys).toEqual(['k1']);
 });

@@ -1,0 +1,220 @@
+import { isIP } from 'node:net';
+import {
+  keyEntryOf,
+  nsdEntries,
+  type NsdAttribute,
+  type NsdEntry,
+} from '../key-formats/read-nsd.ts';
+import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import {
+  addressOf,
+  contains,
+  type AccessList,
+  type Address,
+  type Family,
+  type Finding,
+  type Range,
+  type Reference,
+  type Role,
+  type ServerConfiguration,
+  type ZoneAccess,
+} from './access.ts';
+import { familiesOf, placesIn, readRange, type PlaceOf } from './ranges.ts';
+
+/** A line `provide-xfr:`, which permits a key from addresses, or unsigned requests, or no one. */
+interface Line {
+  readonly ranges: readonly Range[];
+  matches(address: Address): boolean;
+  /** The name of a key in comparison form, or `NOKEY` or `BLOCKED`, as NSD spells them. */
+  readonly who: string;
+  /** What the line demands besides an address and a key. */
+  readonly limit?: string;
+}
+
+/** The attributes that name a key but permit no transfer. Their keys are their last values. */
+const ROLES: Readonly<Record<string, Role>> = {
+  'request-xfr:': 'requester',
+  'notify:': 'requester',
+  'allow-notify:': 'notify',
+};
+
+const NO_KEYS = ['NOKEY', 'BLOCKED'];
+
+/**
+ * Reads who may do what on NSD, from its configuration file with its included files, or from the
+ * output of `nsd-checkconf -v`. `path` is the path of the text, for places. Throws `KeyFileError`.
+ */
+export function readNsdAccess(
+  text: string,
+  include?: ReadIncluded,
+  path = 'nsd.conf',
+): ServerConfiguration {
+  const { placeOf, read, unread } = placesIn(path, include);
+  const entries = nsdEntries(text, read);
+  const sectionOf = (section: string) => entries.filter((each) => each.section === section);
+  const keySections = sectionOf('key:');
+  const keys = keySections.flatMap((entry) => {
+    const found = keyEntryOf(entry);
+    return 'key' in found ? [{ key: found.key, place: placeOf(entry) }] : [];
+  });
+  // In its configuration, NSD compares the names of keys with their case and final dot.
+  const defined = new Set(keySections.map((entry) => valueOf(entry, 'name:')));
+  const findings: Finding[] = [];
+  const patterns = new Map<string, readonly NsdAttribute[]>();
+  const lists = new Map<string, AccessList>();
+  const zones: ZoneAccess[] = [];
+  for (const entry of entries) {
+    if (entry.section !== 'zone:' && entry.section !== 'pattern:') continue;
+    for (const { name, values, ...origin } of entry.attributes) {
+      const key = keyOf(name, values);
+      if (key !== undefined && !defined.has(key))
+        findings.push({
+          kind: 'undefined key',
+          place: placeOf(origin),
+          text: `the key '${key}' is defined nowhere`,
+        });
+    }
+    // A pattern is defined above its use.
+    const attributes = entry.attributes.flatMap((each) =>
+      each.name === 'include-pattern:' ? (patterns.get(each.values[0] ?? '') ?? []) : [each],
+    );
+    const name = valueOf(entry, 'name:');
+    if (entry.section === 'pattern:') patterns.set(name, attributes);
+    else
+      zones.push({
+        name: comparisonForm(name),
+        place: placeOf(entry),
+        lists: { transfer: listOf(attributes, lists, placeOf), update: undefined },
+      });
+  }
+  const families = listeningFamilies(sectionOf('server:'));
+  const references = entries.flatMap((entry) => referencesIn(entry, placeOf));
+  return {
+    keys,
+    zones,
+    ...(families === undefined ? {} : { families }),
+    references,
+    unread,
+    findings,
+  };
+}
+
+/** Returns the list of a zone. `lists` contains the lists of other zones, by their lines. */
+function listOf(
+  attributes: readonly NsdAttribute[],
+  lists: Map<string, AccessList>,
+  placeOf: PlaceOf,
+): AccessList | undefined {
+  const provided = attributes.filter(({ name }) => name === 'provide-xfr:');
+  const [first] = provided;
+  if (first === undefined) return undefined;
+  const id = JSON.stringify(provided.map(({ values }) => values));
+  const list = lists.get(id) ?? accessList(provided.map(lineOf), placeOf(first));
+  lists.set(id, list);
+  return list;
+}
+
+function accessList(lines: readonly Line[], place: string): AccessList {
+  const keys = [...new Set(lines.flatMap(({ who }) => (NO_KEYS.includes(who) ? [] : [who])))];
+  const inexpressible = new Map<string, string>();
+  for (const { who, limit } of lines)
+    if (limit !== undefined)
+      for (const key of who === 'BLOCKED' ? keys : [who])
+        inexpressible.set(key, `a line for this key has ${limit}`);
+  return {
+    ranges: lines.flatMap(({ ranges }) => ranges),
+    keys,
+    // NOKEY matches no signed request, so only its own line permits a key.
+    keysBeforeEveryone: keys,
+    place,
+    permits({ address, key = 'NOKEY' }) {
+      const matching = lines.filter((line) => line.matches(address));
+      return (
+        matching.some(({ who }) => who === key) && !matching.some(({ who }) => who === 'BLOCKED')
+      );
+    },
+    inexpressible,
+  };
+}
+
+/** Returns the meaning of a line `provide-xfr:`. Throws `KeyFileError`. */
+function lineOf({ values: [text = '', who = '', tls], ...origin }: NsdAttribute): Line {
+  const [addresses = '', port] = text.split('@');
+  const limits = [
+    ...(port === undefined ? [] : ['a port']),
+    ...(tls === undefined ? [] : ['a TLS authentication']),
+  ];
+  const name = NO_KEYS.includes(who) ? who : comparisonForm(who);
+  const [address = '', mask] = addresses.split('&');
+  if (mask !== undefined && isIP(address) !== 0 && isIP(address) === isIP(mask)) {
+    const { family, value } = addressOf(address);
+    const bits = addressOf(mask).value;
+    const all = (1n << (family === 4 ? 32n : 128n)) - 1n;
+    const rest = all - bits;
+    const range = { family, first: value & bits, last: (value & bits) | rest };
+    // A mask without gaps ends in zeros: its inverse is one less than a power of two.
+    if ((rest & (rest + 1n)) !== 0n) limits.push('a mask with gaps');
+    return {
+      ranges: [range],
+      matches: (each) => each.family === family && (each.value & bits) === (value & bits),
+      who: name,
+      ...limitOf(limits),
+    };
+  }
+  const range = readRange(addresses);
+  if (range === undefined)
+    throw new KeyFileError(origin, 'the address is neither an address, a network nor a range');
+  return {
+    ranges: [range],
+    matches: (each) => contains(range, each),
+    who: name,
+    ...limitOf(limits),
+  };
+}
+
+function limitOf(limits: readonly string[]): { readonly limit?: string } {
+  return limits.length === 0 ? {} : { limit: limits.join(' and ') };
+}
+
+function referencesIn({ section, attributes, ...entry }: NsdEntry, placeOf: PlaceOf): Reference[] {
+  if (section !== 'zone:' && section !== 'pattern:') return [];
+  const zone = valueOf({ section, attributes, ...entry }, 'name:');
+  return attributes.flatMap(({ name, values, ...origin }): Reference[] => {
+    const role = ROLES[name];
+    const key = keyOf(name, values);
+    if (role === undefined || key === undefined) return [];
+    return [
+      {
+        key: comparisonForm(key),
+        role,
+        place: placeOf(origin),
+        ...(section === 'zone:' ? { zone: comparisonForm(zone) } : {}),
+        text: `${name} ${values.join(' ')}`,
+      },
+    ];
+  });
+}
+
+/** Returns the key that an attribute names, as spelt. A name of a TLS authentication may follow. */
+function keyOf(name: string, values: readonly string[]): string | undefined {
+  if (name !== 'provide-xfr:' && !Object.hasOwn(ROLES, name)) return undefined;
+  const key = values[/^(?:axfr|udp)$/i.test(values[0] ?? '') ? 2 : 1];
+  return key === undefined || NO_KEYS.includes(key) ? undefined : key;
+}
+
+/** Returns the families on which the server listens, as its sections `server:` say. */
+function listeningFamilies(servers: readonly NsdEntry[]): readonly Family[] | undefined {
+  if (servers.some((entry) => valueOf(entry, 'do-ip6:') === 'no')) return [4];
+  if (servers.some((entry) => valueOf(entry, 'do-ip4:') === 'no')) return [6];
+  const attributes = servers.flatMap((entry) => entry.attributes);
+  return familiesOf(
+    attributes
+      .filter(({ name }) => name === 'ip-address:' || name === 'interface:')
+      .map(({ values: [address = ''] }) => address.replace(/@.*$/, '')),
+  );
+}
+
+function valueOf({ attributes }: NsdEntry, wanted: string): string {
+  return attributes.findLast(({ name }) => name === wanted)?.values[0] ?? '';
+}
