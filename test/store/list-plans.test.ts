@@ -65,10 +65,18 @@ function planOf({ text, parameters }: { text: string; parameters: readonly SqlVa
   ).map(({ detail }) => detail);
 }
 
-/** Returns whether a query plan reads at most the rows of a page or the rows with one name. */
+/**
+ * Returns whether a query plan reads at most the rows of a page, the rows with one name, or the few
+ * rows whose names have a prefix.
+ */
 function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]): boolean {
   const isNamed = query.conditions.some((condition) => isLookup(type, condition));
   const [step = '', ...others] = plan;
+  if (!isNamed && query.conditions.some((condition) => isPrefix(type, condition)))
+    return (
+      /^SEARCH \w+ USING (COVERING )?INDEX \w+ \(name_key>\?( AND name_key<\?)?\)$/.test(step) &&
+      others.every((other) => other === 'USE TEMP B-TREE FOR ORDER BY')
+    );
   if (isNamed)
     return (
       /^SEARCH \w+ USING (COVERING )?INDEX \w+ \((name_key|name|id)=\?/.test(step) &&
@@ -81,6 +89,14 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
     isWhole &&
     others.length === 0 &&
     /^(SCAN \w+ USING (COVERING )?INDEX \w+$|SEARCH \w+ USING INDEX)/.test(step)
+  );
+}
+
+function isPrefix(type: ResourceType, condition: Condition): boolean {
+  return (
+    condition.test === 'matches' &&
+    'lookup' in condition &&
+    condition.lookup === uniqueOf(type).field
   );
 }
 
@@ -203,6 +219,13 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     }
   });
 
+  test('of few names with a prefix are read from the index of names', async () => {
+    const prefix: Condition = { lookup: uniqueOf(type).field, test: 'matches', value: 'x*' };
+    const order = { sortField: 'created_at', descending: false };
+    await page(type, { limit: 10, conditions: [prefix], ...order });
+    expect([statements.length, scans.length]).toEqual([2, 0]);
+  });
+
   test('are scanned for patterns, computed filters, and filters and orders without an index', async () => {
     const base: PageQuery = {
       limit: 10,
@@ -211,7 +234,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       conditions: [],
     };
     const scanned: PageQuery[] = [
-      { ...base, conditions: [{ lookup: uniqueOf(type).field, test: 'matches', value: 'x*' }] },
+      { ...base, conditions: [{ lookup: uniqueOf(type).field, test: 'matches', value: '*x*' }] },
       ...Object.keys(type.computedFilters ?? {}).map((name) => ({
         ...base,
         computed: { wanted: [{ name, wanted: true }], settings: SETTINGS },

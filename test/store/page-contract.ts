@@ -196,7 +196,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
         anyCondition(
           { lookup: 'name' },
           [uniqueOf(zone).comparisonForm(ZONES[7]?.name as string)],
-          ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*'],
+          ['a*', 'aa1*', 'ba2999*', 'c*', '*.test', '*b*', 'a*1*t', '*1*2*', '*'],
         ),
         anyCondition({ field: 'description' }, ['web'], ['web*', '*😀', '*ö*', '*']),
         anyCondition({ field: 'type' }, ['PRIMARY'], ['*RY']),
@@ -226,6 +226,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
           ['key-7', 'a*key-1'],
           ['a*', 'a?*', '*[b*', '*9', '*😀*', 'ä*1*', '**'],
         ),
+        anyCondition({ lookup: 'name' }, ['key-7'], ['a[bkey-1*', '😀key-2*', '\uffeekey-3*']),
         anyCondition({ field: 'resource_id' }, ['00000000-0000-4000-8000-000000000001', 'x'], []),
         anyCondition({ field: 'scope' }, ['POOL'], []),
       ];

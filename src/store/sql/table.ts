@@ -14,7 +14,7 @@ import { loadDataKeys } from './data-keys.ts';
 import { isLookup } from './indexes.ts';
 import { inListOrder } from './order.ts';
 import { keyNumberOf, readSecret, secretColumns, writeSecret } from './secret-columns.ts';
-import type { Dialect, Sql, SqlRow, SqlValue } from './sql.ts';
+import type { Dialect, Sql, SqlCondition, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
 export interface Statement {
@@ -44,7 +44,11 @@ export interface Table<F extends Fields = Fields> {
   find(lookup: string, values: readonly string[]): Statement;
   /** Selects the `values` that exist in the column of a lookup. The result column is `value`. */
   present(lookup: string, values: readonly string[]): Statement;
-  list(query: ListQuery): Statement;
+  /**
+   * Selects a page. `within` is a condition that few rows meet. The database then sorts these rows
+   * instead of reading all rows in order.
+   */
+  list(query: ListQuery, within?: SqlCondition): Statement;
   /** Returns the rows of `list` in the order of the list. */
   inOrder(query: ListQuery, rows: SqlRow[]): SqlRow[];
   /** Selects the number of matching rows. The result column is `count`. */
@@ -139,7 +143,7 @@ export function tableOf<F extends Fields>(
       const column = lookupColumn(type, lookup);
       return among(`SELECT ${column} AS value FROM ${type.collection}`, column, values);
     },
-    list: (query) => listStatement(select, type, query, dialect),
+    list: (query, within) => listStatement(select, type, query, dialect, within),
     inOrder: (query, rows) => inListOrder(type, query, rows),
     count: (conditions) => ({
       ...countStatement(type, conditions, dialect, indexDecider(type, conditions)),
@@ -241,15 +245,21 @@ function listStatement<F extends Fields>(
   type: ResourceType<F>,
   query: ListQuery,
   dialect: Dialect,
+  within?: SqlCondition,
 ): Statement {
-  const order = orderColumns(type, query.sortField);
+  const columns = orderColumns(type, query.sortField);
+  const order = within === undefined ? columns : columns.map(dialect.aside);
   const direction = query.descending ? 'DESC' : 'ASC';
   const { texts, parameters } = conditionsText(
     type,
     query.conditions,
     dialect,
-    indexDecider(type, query.conditions),
+    within === undefined ? indexDecider(type, query.conditions) : () => false,
   );
+  if (within !== undefined) {
+    texts.unshift(within.text);
+    parameters.unshift(...within.parameters);
+  }
   if (query.after !== undefined) {
     const { sortValue, id } = query.after;
     texts.push(
