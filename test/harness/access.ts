@@ -17,8 +17,8 @@ export async function isPermitted(
   zone: string,
   right: Right,
   key?: SigningKey,
+  request = checkRequest(right, zone, 1, 'probe'),
 ): Promise<boolean> {
-  const request = checkRequest(right, zone, 1, 'probe');
   const timeSigned = Math.floor(Date.now() / 1000);
   const octets = key === undefined ? request : signMessage(request, key, { timeSigned }).octets;
   const socket = connect({ host, port, localAddress: source });

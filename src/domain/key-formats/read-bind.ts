@@ -19,7 +19,8 @@ export const MARKER_START = '-tsigil-';
 /** Why an import leaves out a key that a driver creates. */
 export const OWN_KEY = 'Tsigil itself creates this key on the name server';
 
-interface Token extends Origin {
+/** A token of BIND's configuration grammar, except comments. */
+export interface Token extends Origin {
   readonly kind: 'word' | 'quoted' | '{' | '}' | ';';
   readonly text: string;
 }
@@ -43,11 +44,9 @@ export const bindClauses: KeyReader = {
     const tokens = allTokens(text, include);
     const uses = controlUses(tokens);
     return clausesIn(tokens).map(({ token, name, parts }): Entry => {
-      const comparable = comparisonForm(name);
       const use =
-        uses.get(comparable) ??
-        FILE_USES[fileName(token.file?.path ?? path)] ??
-        (comparable.startsWith(MARKER_START) ? OWN_KEY : undefined);
+        useOf(uses, name, token.file?.path ?? path) ??
+        (comparisonForm(name).startsWith(MARKER_START) ? OWN_KEY : undefined);
       return use === undefined
         ? entryOf(token, parts)
         : { line: token.line, file: token.file, leftOut: `${name}: ${use}` };
@@ -63,7 +62,11 @@ export function readBindKeys(text: string): Entry[] {
   return clausesIn(allTokens(text)).map(({ token, parts }) => entryOf(token, parts));
 }
 
-function allTokens(text: string, include: ReadIncluded = () => []): readonly Token[] {
+/**
+ * Returns the tokens of a configuration. The tokens of included files replace the include
+ * statements. Throws `KeyFileError`.
+ */
+export function allTokens(text: string, include: ReadIncluded = () => []): readonly Token[] {
   const tokens: Token[] = [];
   const start = { depth: 0, clause: '', directories: [], starts: true };
   addTokens(tokens, text, undefined, include, start);
@@ -81,7 +84,7 @@ function clausesIn(tokens: readonly Token[]) {
 
 const BY_CONTROLS = 'a `controls` statement lets this key control the server';
 const BY_RNDC = 'rndc controls the server with this key';
-const OF_SESSION = 'named replaces this key at each start, for updates from its own machine';
+export const OF_SESSION = 'named replaces this key at each start, for updates from its own machine';
 
 /** The files in which every key controls the server or belongs to its session, by their names. */
 const FILE_USES: Readonly<Record<string, string | undefined>> = {
@@ -95,7 +98,7 @@ const FILE_USES: Readonly<Record<string, string | undefined>> = {
  * `named` they are ordinary keys: their names in an access list would permit transfers. The first
  * two names are the defaults of `rndc-confgen` and of `session-keyname`.
  */
-function controlUses(tokens: readonly Token[]): ReadonlyMap<string, string> {
+export function controlUses(tokens: readonly Token[]): ReadonlyMap<string, string> {
   const uses = new Map([
     ['rndc-key', BY_RNDC],
     ['local-ddns', OF_SESSION],
@@ -119,6 +122,18 @@ function controlUses(tokens: readonly Token[]): ReadonlyMap<string, string> {
     if (clause === 'options' && isWord(token, 'session-keyname')) uses.set(name, OF_SESSION);
   }
   return uses;
+}
+
+/**
+ * Returns why a key must not become a key for DNS requests, or undefined. `path` is that of the
+ * file that defines it.
+ */
+export function useOf(
+  uses: ReturnType<typeof controlUses>,
+  name: string,
+  path: string,
+): string | undefined {
+  return uses.get(comparisonForm(name)) ?? FILE_USES[fileName(path)];
 }
 
 /** Returns the index of the brace that ends the block without nested blocks at `start`. */

@@ -1,0 +1,181 @@
+import { KeyFileError, type Origin } from '../key-formats/reader.ts';
+import type { Token } from '../key-formats/read-bind.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import { contains, type Range, type Requester } from './access.ts';
+import { readRange } from './ranges.ts';
+
+/** A statement: its words, and its blocks of statements. */
+export interface Statement {
+  readonly origin: Origin;
+  readonly parts: readonly (Token | readonly Statement[])[];
+}
+
+/** No configuration nests its blocks deeper, and BIND refuses lists that contain themselves. */
+const MAX_DEPTH = 100;
+
+/** Returns the statements of a configuration. Throws `KeyFileError`. */
+export function treeOf(tokens: readonly Token[]): readonly Statement[] {
+  let index = 0;
+  const block = (opening: Token | undefined, depth: number): Statement[] => {
+    if (opening !== undefined && depth > MAX_DEPTH)
+      throw new KeyFileError(opening, `the blocks are nested more than ${MAX_DEPTH} deep`);
+    const statements: Statement[] = [];
+    let parts: (Token | readonly Statement[])[] = [];
+    let origin: Token | undefined;
+    for (; index < tokens.length; index += 1) {
+      const token = tokens[index];
+      if (token === undefined || token.kind === '}') break;
+      origin ??= token;
+      if (token.kind === '{') {
+        index += 1;
+        parts.push(block(token, depth + 1));
+      } else if (token.kind !== ';') parts.push(token);
+      else {
+        if (parts.length > 0) statements.push({ origin, parts });
+        [parts, origin] = [[], undefined];
+      }
+    }
+    if (parts.length > 0 && origin !== undefined) statements.push({ origin, parts });
+    const end = tokens[index];
+    if (opening !== undefined && end === undefined)
+      throw new KeyFileError(opening, 'the block that begins here has no end');
+    if (opening === undefined && end !== undefined)
+      throw new KeyFileError(end, 'this brace closes no block');
+    return statements;
+  };
+  return block(undefined, 0);
+}
+
+/** Returns the words of a statement, without its blocks. */
+export function wordsOf({ parts }: Statement): string[] {
+  return parts.flatMap((part) => ('kind' in part ? [part.text] : []));
+}
+
+/** Returns the statements in all blocks of a statement. */
+export function blockOf({ parts }: Statement): readonly Statement[] {
+  return parts.flatMap((part) => ('kind' in part ? [] : part));
+}
+
+/** Returns a statement on one line. */
+export function textOfStatement({ parts }: Statement): string {
+  return parts
+    .map((part) =>
+      'kind' in part
+        ? part.text
+        : `{ ${part.map((each) => `${textOfStatement(each)}; `).join('')}}`,
+    )
+    .join(' ');
+}
+
+/** An address match list. The last element that decides is a key, or not. */
+export interface MatchList {
+  readonly ranges: readonly Range[];
+  readonly namesLocal: boolean;
+  readonly keys: readonly string[];
+  /** Why the evaluation may differ from the server's. */
+  readonly doubt?: string;
+  decide(requester: Requester): { readonly yes: boolean; readonly byKey: boolean } | undefined;
+}
+
+interface Element {
+  readonly negated: boolean;
+  readonly inner: MatchList;
+}
+
+/** Returns the list that the name of an `acl` statement stands for. */
+export type FindList = (name: string) => MatchList | undefined;
+
+/**
+ * Returns an address match list. The first element that matches decides. A nested list that decides
+ * "no" does not match, so the list goes on behind it.
+ */
+export function matchListOf(statements: readonly Statement[], find: FindList): MatchList {
+  const elements = statements.map(({ parts }) => elementOf(parts, find));
+  const inner = elements.map((element) => element.inner);
+  const doubt = inner.find((each) => each.doubt !== undefined)?.doubt;
+  return {
+    ranges: inner.flatMap(({ ranges }) => ranges),
+    namesLocal: inner.some(({ namesLocal }) => namesLocal),
+    keys: [...new Set(inner.flatMap(({ keys }) => keys))],
+    ...(doubt === undefined ? {} : { doubt }),
+    decide(requester) {
+      for (const { negated, inner: each } of elements) {
+        const decision = each.decide(requester);
+        if (decision?.yes === true) return { yes: !negated, byKey: decision.byKey };
+      }
+      return undefined;
+    },
+  };
+}
+
+function elementOf(parts: Statement['parts'], find: FindList): Element {
+  const [first, ...rest] = parts;
+  if (first === undefined || !('kind' in first))
+    return { negated: false, inner: matchListOf(first ?? [], find) };
+  if (first.kind === 'word' && first.text.startsWith('!')) {
+    const text = first.text.slice(1);
+    const { negated, inner } = elementOf(text === '' ? rest : [{ ...first, text }, ...rest], find);
+    return { negated: !negated, inner };
+  }
+  const [second] = rest;
+  if (second !== undefined && 'kind' in second && first.text.toLowerCase() === 'key')
+    return { negated: false, inner: keyList(comparisonForm(second.text)) };
+  if (second !== undefined)
+    return { negated: false, inner: doubtful(`'${textOfStatement({ origin: first, parts })}'`) };
+  const name = first.text.toLowerCase();
+  if (name === 'none') return { negated: true, inner: ANY };
+  const inner = BUILT_IN.get(name) ?? addressList(first.text) ?? find(name);
+  return { negated: false, inner: inner ?? doubtful(`the acl '${first.text}', which is missing`) };
+}
+
+const NOTHING = { ranges: [], namesLocal: false, keys: [] };
+const MATCH = { yes: true, byKey: false };
+
+export const ANY: MatchList = { ...NOTHING, decide: () => MATCH };
+
+const BUILT_IN: ReadonlyMap<string, MatchList> = new Map([
+  ['any', ANY],
+  ['localhost', localList(({ local }) => local === 'localhost')],
+  ['localnets', localList(({ local }) => local !== undefined)],
+]);
+
+function localList(isLocal: (requester: Requester) => boolean): MatchList {
+  return {
+    ...NOTHING,
+    namesLocal: true,
+    decide: (requester) => (isLocal(requester) ? MATCH : undefined),
+  };
+}
+
+function keyList(key: string): MatchList {
+  return {
+    ...NOTHING,
+    keys: [key],
+    decide: (requester) => (requester.key === key ? { yes: true, byKey: true } : undefined),
+  };
+}
+
+function doubtful(element: string): MatchList {
+  return {
+    ...NOTHING,
+    doubt: `the list contains ${element}, which grants cannot express`,
+    decide: () => undefined,
+  };
+}
+
+/** Returns the list of a network such as `192.0.2.1`, `10/8` or `2001:db8::/32`. */
+function addressList(text: string): MatchList | undefined {
+  const [address = '', length] = text.split('%')[0]?.split('/') ?? [];
+  // BIND accepts IPv4 networks without their last zeros.
+  const labels = /^\d+(?:\.\d+){0,2}\.?$/.test(address)
+    ? address.replace(/\.$/, '').split('.')
+    : [];
+  const whole = labels.length === 0 ? address : [...labels, '0', '0', '0'].slice(0, 4).join('.');
+  const range = readRange(length === undefined ? whole : `${whole}/${length}`);
+  if (range === undefined) return undefined;
+  return {
+    ...NOTHING,
+    ranges: [range],
+    decide: ({ address: from }) => (contains(range, from) ? MATCH : undefined),
+  };
+}

@@ -1,0 +1,460 @@
+import {
+  entryOf,
+  placeOf,
+  type Origin,
+  type Parts,
+  type ReadIncluded,
+} from '../key-formats/reader.ts';
+import { allTokens, controlUses, OF_SESSION, useOf } from '../key-formats/read-bind.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import type {
+  AccessList,
+  DefinedKey,
+  Finding,
+  Reference,
+  Requester,
+  Role,
+  ServerConfiguration,
+  ZoneAccess,
+} from './access.ts';
+import {
+  ANY,
+  blockOf,
+  matchListOf,
+  textOfStatement,
+  treeOf,
+  wordsOf,
+  type FindList,
+  type MatchList,
+  type Statement,
+} from './bind-lists.ts';
+import { openRulesOf, policyOf } from './bind-policy.ts';
+
+type PlaceOf = (origin: Origin) => string;
+
+/**
+ * Reads who may do what on BIND, from `named.conf` with its included files or from the output of
+ * `named-checkconf -p`. `path` is the path of the text, for places. Throws `KeyFileError`.
+ */
+export function readBindAccess(
+  text: string,
+  include: ReadIncluded = () => [],
+  path = 'named.conf',
+): ServerConfiguration {
+  const at: PlaceOf = (origin) =>
+    origin.file === undefined ? `${path}:${origin.line}` : placeOf(origin);
+  const unread: string[] = [];
+  const tokens = allTokens(text, (statement) => {
+    const files = include(statement);
+    if (files.length === 0) unread.push(`'${statement.pattern}' (${at(statement)})`);
+    return files;
+  });
+  const top = treeOf(tokens);
+  const views = named(top, 'view').filter((view) => isOfInternet(view));
+  const keys = [
+    ...keysIn(top, at),
+    ...views.flatMap((view) => keysIn(blockOf(view), at, wordsOf(view)[1])),
+  ];
+  const find = findListIn(top);
+  const scopes = views.length > 0 ? viewsOf(views, keys, find) : [serverOf(top, keys)];
+  const options = named(top, 'options').flatMap(blockOf);
+  const zones = zonesOf({ scopes, options, find, at, keys, templates: named(top, 'template') });
+  const uses = controlUses(tokens);
+  const references = [
+    ...referencesIn(top, find, at),
+    ...keys.flatMap(({ key, place }): Reference[] => {
+      const use = useOf(uses, key.name, place.replace(/:\d+$/, ''));
+      const role = use === OF_SESSION ? 'session' : 'control';
+      return use === undefined ? [] : [{ key: comparisonForm(key.name), role, place, text: use }];
+    }),
+  ];
+  const findings = [...undefinedKeys(keys, zones, references), ...openPolicies(top, at)];
+  return { keys, zones, references, unread, findings: [...findings, ...otherZones(top, at)] };
+}
+
+/** Returns the statements with a name, in order. */
+function named(statements: readonly Statement[], name: string): Statement[] {
+  return statements.filter((each) => wordsOf(each)[0]?.toLowerCase() === name);
+}
+
+function last(statements: readonly Statement[], name: string): Statement | undefined {
+  return named(statements, name).at(-1);
+}
+
+/** Returns whether a zone or view has the class IN, which is the default. */
+function isOfInternet(statement: Statement): boolean {
+  const [, , type = 'in'] = wordsOf(statement);
+  return /^in$/i.test(type);
+}
+
+function keysIn(statements: readonly Statement[], at: PlaceOf, view?: string): DefinedKey[] {
+  return named(statements, 'key').flatMap((statement): DefinedKey[] => {
+    const [, name = ''] = wordsOf(statement);
+    const parts: Parts = { name };
+    for (const each of blockOf(statement)) {
+      const [member = '', value = ''] = wordsOf(each);
+      if (/^algorithm$/i.test(member)) parts.algorithm = value;
+      if (/^secret$/i.test(member)) parts.secret = value;
+    }
+    const entry = entryOf(statement.origin, parts);
+    const place = at(statement.origin);
+    return 'key' in entry
+      ? [{ key: entry.key, place, ...(view === undefined ? {} : { view }) }]
+      : [];
+  });
+}
+
+/** Returns the lists of `acl` statements, which may be defined after their use. */
+function findListIn(top: readonly Statement[]): FindList {
+  const statements = new Map(
+    named(top, 'acl').map((each) => [(wordsOf(each)[1] ?? '').toLowerCase(), each]),
+  );
+  const lists = new Map<string, MatchList>();
+  const find: FindList = (name) => {
+    const known = lists.get(name);
+    const statement = statements.get(name);
+    if (known !== undefined || statement === undefined) return known;
+    statements.delete(name); // a list that contains itself, which BIND refuses
+    const list = matchListOf(blockOf(statement), find);
+    lists.set(name, list);
+    return list;
+  };
+  return find;
+}
+
+/** The server without views, or one of its views: which requests reach its zones. */
+interface Scope {
+  readonly name?: string;
+  /** By name in comparison form. */
+  readonly zones: ReadonlyMap<string, Statement>;
+  /** The statements that apply to zones without their own. */
+  readonly defaults: readonly Statement[];
+  readonly known: ReadonlySet<string>;
+  /** The lists that select this view or a view before it. */
+  readonly clients: readonly MatchList[];
+  /** Why it is unknown which requests reach the view. */
+  readonly doubt?: string;
+  reaches(requester: Requester): boolean;
+}
+
+function namesOf(keys: readonly DefinedKey[]): Set<string> {
+  return new Set(keys.map(({ key }) => comparisonForm(key.name)));
+}
+
+function zonesIn(statements: readonly Statement[]): Map<string, Statement> {
+  const zones = named(statements, 'zone').filter(isOfInternet);
+  return new Map(zones.map((zone) => [comparisonForm(wordsOf(zone)[1] ?? ''), zone]));
+}
+
+function serverOf(top: readonly Statement[], keys: readonly DefinedKey[]): Scope {
+  const known = namesOf(keys);
+  return { zones: zonesIn(top), defaults: [], known, clients: [], reaches: () => true };
+}
+
+/** Returns the views. A request is in the first view whose `match-clients` permits it. */
+function viewsOf(
+  views: readonly Statement[],
+  keys: readonly DefinedKey[],
+  find: FindList,
+): Scope[] {
+  const scopes: Scope[] = [];
+  const selectors: ((requester: Requester) => boolean)[] = [];
+  let clients: readonly MatchList[] = [];
+  let doubt: string | undefined;
+  for (const view of views) {
+    const statements = blockOf(view);
+    const [, name = ''] = wordsOf(view);
+    const list = last(statements, 'match-clients');
+    const own = list === undefined ? ANY : matchListOf(blockOf(list), find);
+    const known = namesOf(keys.filter((key) => key.view === undefined || key.view === name));
+    const other = ['match-destinations', 'match-recursive-only'].find((option) => {
+      const statement = last(statements, option);
+      return statement !== undefined && !/ (?:no|\{ any; \})$/i.test(textOfStatement(statement));
+    });
+    clients = [...clients, own];
+    doubt ??= own.doubt ?? (other && `\`${other}\` selects the view, which grants cannot express`);
+    const earlier = [...selectors];
+    // A view does not know the keys of other views, and treats their requests as unsigned.
+    const selects = (requester: Requester) => own.decide(withKnown(requester, known))?.yes === true;
+    const reaches = (requester: Requester) =>
+      !earlier.some((each) => each(requester)) && selects(requester);
+    selectors.push(selects);
+    const defaults = statements.filter((each) => wordsOf(each)[0]?.toLowerCase() !== 'zone');
+    const common = { name, zones: zonesIn(statements), defaults, known, clients, reaches };
+    scopes.push(doubt === undefined ? common : { ...common, doubt });
+  }
+  return scopes;
+}
+
+function withKnown(requester: Requester, known: ReadonlySet<string>): Requester {
+  const { key } = requester;
+  return key === undefined || known.has(key) ? requester : { ...requester, key: undefined };
+}
+
+interface Sources {
+  readonly scopes: readonly Scope[];
+  readonly options: readonly Statement[];
+  readonly templates: readonly Statement[];
+  readonly keys: readonly DefinedKey[];
+  readonly find: FindList;
+  readonly at: PlaceOf;
+}
+
+/** The types of zones that have no data to transfer or update. */
+const WITHOUT_DATA = /^(?:delegation-only|forward|hint|redirect|static-stub|stub)$/i;
+const SECONDARY = /^(?:mirror|secondary|slave)$/i;
+
+function zonesOf(sources: Sources): ZoneAccess[] {
+  const { scopes, at } = sources;
+  const lists = new Map<string, AccessList>();
+  return scopes.flatMap((scope) =>
+    [...scope.zones].flatMap(([name, zone]): ZoneAccess[] => {
+      const source = sourceOf(name, zone, scope, scopes);
+      if (source === undefined) return [];
+      const place = at(zone.origin);
+      const own = {
+        name,
+        place,
+        lists: listsOf(scope, source, { ...sources, lists, name, place }),
+      };
+      return [scope.name === undefined ? own : { ...own, view: scope.name }];
+    }),
+  );
+}
+
+/** A zone whose lists decide, and the scope with its defaults. */
+interface Source {
+  readonly zone: Statement;
+  readonly scope: Scope;
+}
+
+/** Returns the zone itself or, for `in-view`, the zone of the other view, unless it has no data. */
+function sourceOf(
+  name: string,
+  zone: Statement,
+  scope: Scope,
+  scopes: readonly Scope[],
+): Source | undefined {
+  const own = blockOf(zone);
+  const [, other] = wordsOf(last(own, 'in-view') ?? NO_STATEMENT);
+  if (other === undefined) {
+    const [, type = ''] = wordsOf(last(own, 'type') ?? NO_STATEMENT);
+    return WITHOUT_DATA.test(type) ? undefined : { zone, scope };
+  }
+  const target = scopes.find((each) => each.name === other);
+  const found = target?.zones.get(name);
+  // BIND refuses `in-view` for a zone that itself has `in-view`.
+  const isEnd = found === undefined || last(blockOf(found), 'in-view') !== undefined;
+  return isEnd || target === undefined ? undefined : { zone: found, scope: target };
+}
+
+const NO_STATEMENT: Statement = { origin: { line: 0 }, parts: [] };
+
+interface ZoneSources extends Sources {
+  /** The lists by their text, so that zones with the same list share it. */
+  readonly lists: Map<string, AccessList>;
+  readonly name: string;
+  readonly place: string;
+}
+
+function listsOf(
+  reached: Scope,
+  { zone, scope }: Source,
+  sources: ZoneSources,
+): ZoneAccess['lists'] {
+  const { templates, options } = sources;
+  const own = blockOf(zone);
+  const template = wordsOf(last(own, 'template') ?? NO_STATEMENT)[1];
+  const defaults = templates.filter((each) => wordsOf(each)[1] === template).flatMap(blockOf);
+  // The nearest statement replaces the others.
+  const nearest = (name: string) =>
+    [own, defaults, scope.defaults, options]
+      .map((statements) => last(statements, name))
+      .find((statement) => statement !== undefined);
+  const [, type = ''] = wordsOf(last([...defaults, ...own], 'type') ?? NO_STATEMENT);
+  const policy = last([...defaults, ...own], 'update-policy');
+  const transfer = nearest('allow-transfer');
+  const isOpen = transfer === undefined && !/^mirror$/i.test(type);
+  const forwarding = nearest('allow-update-forwarding');
+  const update = nearest('allow-update');
+  return {
+    transfer: isOpen
+      ? listOf(reached, EVERYONE, sources)
+      : transfer && listOf(reached, transfer, sources, transportOf(transfer)),
+    update: SECONDARY.test(type)
+      ? forwarding && listOf(reached, forwarding, sources, FORWARDED)
+      : policy === undefined
+        ? update && listOf(reached, update, sources)
+        : policyList(reached, policy, sources),
+  };
+}
+
+const FORWARDED = 'the server forwards updates of this zone to its primary';
+
+/** BIND 9.18 permits transfers to everyone unless a statement restricts them. */
+const EVERYONE: Statement = {
+  origin: { line: 0 },
+  parts: [[{ origin: { line: 0 }, parts: [{ kind: 'word', text: 'any', line: 0 }] }]],
+};
+
+/** Returns why a list is limited to a port or transport, or undefined. */
+function transportOf(statement: Statement): string | undefined {
+  const limit = wordsOf(statement).slice(1).join(' ');
+  return limit === '' ? undefined : `the list permits requests only over '${limit}'`;
+}
+
+/** Returns the list of a statement for the requests that reach a scope. */
+function listOf(
+  scope: Scope,
+  statement: Statement,
+  { lists, find, at, place: zonePlace }: ZoneSources,
+  limit?: string,
+): AccessList {
+  const id = `${scope.name ?? ''}\n${limit ?? ''}\n${textOfStatement(statement)}`;
+  const known = lists.get(id);
+  if (known !== undefined) return known;
+  const own = matchListOf(blockOf(statement), find);
+  const matching = [...scope.clients, own];
+  const keys = [...new Set(matching.flatMap((list) => list.keys))];
+  const place = statement === EVERYONE ? zonePlace : at(statement.origin);
+  const reason = limit ?? own.doubt ?? scope.doubt;
+  const list: AccessList = {
+    ranges: matching.flatMap(({ ranges }) => ranges),
+    namesLocal: matching.some(({ namesLocal }) => namesLocal),
+    keys,
+    keysBeforeEveryone: own.keys.filter(
+      (key) => own.decide({ address: NO_ADDRESS, key })?.byKey === true,
+    ),
+    place,
+    ...(reason === undefined ? {} : { inexpressible: new Map(keys.map((key) => [key, reason])) }),
+    permits: (requester) => isServed(scope, requester) && own.decide(requester)?.yes === true,
+  };
+  lists.set(id, list);
+  return list;
+}
+
+/** An address that only `any` matches. */
+const NO_ADDRESS = { family: 4, value: -1n } as const;
+
+/** Returns whether a request reaches the scope, which refuses signatures of keys unknown to it. */
+function isServed(scope: Scope, requester: Requester): boolean {
+  return (
+    scope.reaches(requester) && (requester.key === undefined || scope.known.has(requester.key))
+  );
+}
+
+function policyList(
+  scope: Scope,
+  policy: Statement,
+  { name, keys, at }: ZoneSources,
+): AccessList | undefined {
+  if (blockOf(policy).length === 0) return undefined; // `local`, for the session key
+  const rules = policyOf(policy, name, at(policy.origin), [...namesOf(keys)]);
+  const inexpressible = new Map(rules.inexpressible);
+  for (const key of scope.doubt === undefined ? [] : rules.keys)
+    inexpressible.set(key, scope.doubt ?? '');
+  return {
+    ...rules,
+    ranges: scope.clients.flatMap(({ ranges }) => ranges),
+    namesLocal: scope.clients.some(({ namesLocal }) => namesLocal),
+    keys: [...new Set([...rules.keys, ...scope.clients.flatMap((list) => list.keys)])],
+    inexpressible,
+    permits: (requester) => isServed(scope, requester) && rules.permits(requester),
+  };
+}
+
+/** The statements that use keys for something besides the rights of grants. */
+const ROLES: Readonly<Record<string, Role | undefined>> = {
+  ...Object.fromEntries(
+    ['', '-cache', '-cache-on', '-on'].map((end) => [`allow-query${end}`, 'query']),
+  ),
+  'allow-recursion': 'query',
+  'allow-recursion-on': 'query',
+  'allow-notify': 'notify',
+  'match-clients': 'view',
+  ...Object.fromEntries(
+    [
+      ...['also-notify', 'default-masters', 'default-primaries', 'masters', 'parental-agents'],
+      ...['primaries', 'remote-servers', 'server'],
+    ].map((name) => [name, 'requester']),
+  ),
+};
+
+function referencesIn(
+  statements: readonly Statement[],
+  find: FindList,
+  at: PlaceOf,
+  zone?: string,
+): Reference[] {
+  return statements.flatMap((statement): Reference[] => {
+    const [first = '', second = ''] = wordsOf(statement);
+    const name = first.toLowerCase();
+    const role = Object.hasOwn(ROLES, name) ? ROLES[name] : undefined;
+    if (role === undefined) {
+      const below = name === 'zone' ? comparisonForm(second) : zone;
+      return ['acl', 'key'].includes(name) ? [] : referencesIn(blockOf(statement), find, at, below);
+    }
+    const keys =
+      role === 'requester' ? signersIn(statement) : matchListOf(blockOf(statement), find).keys;
+    const common = { role, place: at(statement.origin), text: textOfStatement(statement) };
+    return keys.map((key) => ({ key, ...common, ...(zone === undefined ? {} : { zone }) }));
+  });
+}
+
+/** Returns the keys in `ADDRESS key NAME;` and in `keys NAME;` or `keys { NAME; };`. */
+function signersIn(statement: Statement): string[] {
+  return blockOf(statement).flatMap((each) => {
+    const words = wordsOf(each);
+    const inBlock = /^keys$/i.test(words[0] ?? '') ? blockOf(each).flatMap(wordsOf) : [];
+    const after = words.flatMap((word, index) => (/^keys?$/i.test(word) ? words[index + 1] : []));
+    const names = [...inBlock, ...after].flatMap((name) => name ?? []);
+    return [...names.map(comparisonForm), ...signersIn(each)];
+  });
+}
+
+/** BIND ignores a key in a list that it does not define. */
+function undefinedKeys(
+  keys: readonly DefinedKey[],
+  zones: readonly ZoneAccess[],
+  references: readonly Reference[],
+): Finding[] {
+  const defined = namesOf(keys);
+  const used = new Map<string, string>();
+  const lists = zones.flatMap(({ lists: { transfer, update } }) => [transfer, update]);
+  for (const list of new Set(lists))
+    for (const key of list?.keys ?? []) if (!used.has(key)) used.set(key, list?.place ?? '');
+  for (const { key, place } of references) if (!used.has(key)) used.set(key, place);
+  return [...used].flatMap(([key, place]) =>
+    defined.has(key)
+      ? []
+      : [{ kind: 'undefined_key', place, text: `The key '${key}' is used here, but not defined` }],
+  );
+}
+
+/** Returns every statement with a name, at any depth. */
+function everywhere(statements: readonly Statement[], name: string): Statement[] {
+  const below = statements.flatMap((each) => everywhere(blockOf(each), name));
+  return [...named(statements, name), ...below];
+}
+
+function openPolicies(top: readonly Statement[], at: PlaceOf): Finding[] {
+  return everywhere(top, 'update-policy').flatMap((policy) =>
+    openRulesOf(policy).map((rule) => ({
+      kind: 'every_key',
+      place: at(policy.origin),
+      text: `'${rule}' permits updates to every key with a matching name, also to keys added later`,
+    })),
+  );
+}
+
+/** Zones that are not in the configuration use the lists of the view or the options. */
+function otherZones(top: readonly Statement[], at: PlaceOf): Finding[] {
+  const adding = everywhere(top, 'allow-new-zones').filter((each) =>
+    /^(?:1|true|yes)$/i.test(wordsOf(each)[1] ?? ''),
+  );
+  return [...adding, ...everywhere(top, 'catalog-zones')].map((statement) => ({
+    kind: 'other_zones',
+    place: at(statement.origin),
+    text: `'${wordsOf(statement)[0] ?? ''}' adds zones that are not in this file, so they are missing here`,
+  }));
+}

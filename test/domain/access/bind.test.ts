@@ -1,0 +1,303 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { matrixOf } from '../../../src/domain/access/access.ts';
+import { readBindAccess } from '../../../src/domain/access/bind.ts';
+import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
+import { randomCases } from '../../harness/sizes.ts';
+
+const K = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
+const OTHER = 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs';
+const keys = ['k', 'l']
+  .map((name) => `key ${name} { algorithm hmac-sha256; secret "${K}"; };\n`)
+  .join('');
+const zone = (statements: string, name = 'z') =>
+  `zone "${name}" { type primary; file "x"; ${statements} };\n`;
+const view = (name: string, statements: string) => `view ${name} { ${statements} };\n`;
+const closed = 'options { allow-transfer { none; }; };\n';
+
+/** Returns the rows, kept rows and open rows as lines of text. */
+function linesOf(text: string): string[] {
+  const { rows, kept, open } = matrixOf(readBindAccess(text));
+  return [
+    ...rows.map((row) => `${row.key} ${row.right} ${row.zones.join()}`),
+    ...kept.map((row) => `${row.key} ${row.right} ${row.zones.join()}: ${row.reason}`),
+    ...open.map(
+      (row) => `open ${row.right} ${row.zones.join()} to ${[row.addresses].flat().join()}`,
+    ),
+  ];
+}
+
+const ADDRESS = 'the list permits this key only from certain addresses';
+const REFUSES = 'the list refuses this key where it permits requests without a key';
+const VIEWS = 'the zone is in several views, which do not agree on this key';
+const LIMITED = '`update-policy` limits this key to certain names or types';
+const EVERY = '`update-policy` grants this to every key with a matching name';
+
+test.each([
+  ['a key', zone('allow-transfer { key K.; };'), ['k transfer z']],
+  ['two keys', zone('allow-transfer { key k; key "l"; };'), ['k transfer z', 'l transfer z']],
+  ['nothing', zone(''), ['open transfer z to everyone']],
+  ['none', zone('allow-transfer { none; };'), []],
+  [
+    'a key, and an address',
+    zone('allow-transfer { 192.0.2.1; key k; };'),
+    ['k transfer z', 'open transfer z to 192.0.2.1'],
+  ],
+  [
+    'networks, some without their last zeros',
+    zone('allow-transfer { 10/8; 172.16/12; 2001:db8::/32; key k; };'),
+    ['k transfer z', 'open transfer z to 10.0.0.0/8,172.16.0.0/12,2001:db8::/32'],
+  ],
+  [
+    'addresses of the server, and a key',
+    zone('allow-transfer { localhost; key k; };'),
+    ['k transfer z', 'open transfer z to localhost'],
+  ],
+  [
+    'an address and a key, by negation',
+    zone('allow-transfer { !{ !192.0.2.1; any; }; key k; };'),
+    [`k transfer z: ${ADDRESS}`],
+  ],
+  [
+    'a key, after a refused address',
+    zone('allow-transfer { !192.0.2.1; key k; };'),
+    [`k transfer z: ${ADDRESS}`],
+  ],
+  ['a key after none, which ends the list', zone('allow-transfer { none; key k; };'), []],
+  [
+    'a nested list that refuses a key, and so decides nothing',
+    zone('allow-transfer { { !key k; }; key k; };'),
+    ['k transfer z'],
+  ],
+  [
+    'everyone but a key',
+    zone('allow-transfer { !key k; any; };'),
+    [`k transfer z: ${REFUSES}`, 'open transfer z to everyone'],
+  ],
+  [
+    'everyone before a key',
+    zone('allow-transfer { any; key k; };'),
+    ['open transfer z to everyone'],
+  ],
+  [
+    'a key before everyone',
+    zone('allow-transfer { key k; any; };'),
+    ['k transfer z', 'open transfer z to everyone'],
+  ],
+  [
+    'an acl that is defined later',
+    `${zone('allow-transfer { Later; };')}acl later { key k; };`,
+    ['k transfer z'],
+  ],
+  [
+    'an acl that is missing',
+    zone('allow-transfer { key k; missing; };'),
+    [
+      "k transfer z: the list contains the acl 'missing', which is missing, which grants cannot express",
+    ],
+  ],
+  [
+    'a key over one transport',
+    zone('allow-transfer port 853 transport tls { key k; };'),
+    ["k transfer z: the list permits requests only over 'port 853 transport tls'"],
+  ],
+  [
+    'the list of the options, which the list of a zone replaces',
+    `options { allow-transfer { key k; }; allow-update { key k; }; };${zone('', 'a')}${zone('allow-transfer { key l; }; allow-update { none; };', 'b')}`,
+    ['k transfer a', 'l transfer b', 'k update a'],
+  ],
+  [
+    'the list of the view before that of the options',
+    `options { allow-transfer { key k; }; };${view('v', `allow-transfer { key l; };${zone('')}`)}`,
+    ['l transfer z'],
+  ],
+  [
+    'update-policy instead of a list of the options',
+    `options { allow-transfer { none; }; allow-update { key l; }; };${zone('update-policy { grant k zonesub ANY; };')}`,
+    ['k update z'],
+  ],
+  [
+    'the whole zone below its apex',
+    `${closed}${zone('update-policy { grant k subdomain Z. ANY; };')}`,
+    ['k update z'],
+  ],
+  [
+    'rules by name, by type, and after a refusal',
+    `${closed}${zone('update-policy { grant k name a.z ANY; };', 'a')}${zone('update-policy { grant k zonesub; };', 'b')}${zone('update-policy { deny k name x.z; grant k zonesub ANY; };', 'c')}`,
+    ['a', 'b', 'c'].map((name) => `k update ${name}: ${LIMITED}`),
+  ],
+  [
+    'a rule for every key',
+    `${closed}${zone('update-policy { grant * zonesub ANY; };')}`,
+    [`k update z: ${EVERY}`, `l update z: ${EVERY}`],
+  ],
+  ['the session key', `${closed}${zone('update-policy local;')}`, []],
+  [
+    'updates that a secondary forwards',
+    `${closed}zone z { type secondary; primaries { 192.0.2.1; }; allow-update-forwarding { key k; }; };`,
+    ['k update z: the server forwards updates of this zone to its primary'],
+  ],
+  ['zones without data', 'zone "." { type hint; file "x"; }; zone f { type forward; };', []],
+  [
+    'zones of another class',
+    `${view('c ch', `zone "bind" ch { type primary; file "x"; allow-transfer { key k; }; };`)}${view('v', zone('allow-transfer { key k; };'))}`,
+    ['k transfer z'],
+  ],
+  [
+    'two views that agree on a key',
+    `${view('a', `match-clients { 10/8; }; ${zone('allow-transfer { key k; };')}`)}${view('b', zone('allow-transfer { key k; };'))}`,
+    ['k transfer z'],
+  ],
+  [
+    'two views that disagree on a key',
+    `${view('a', `match-clients { 10/8; }; ${zone('allow-transfer { key k; };')}`)}${view('b', zone('allow-transfer { none; };'))}`,
+    [`k transfer z: ${VIEWS}`],
+  ],
+  [
+    'a view for certain addresses',
+    view('a', `match-clients { 10/8; }; ${zone('allow-transfer { key k; };')}`),
+    [`k transfer z: ${ADDRESS}`],
+  ],
+  [
+    'a view that a key selects',
+    `${view('a', `match-clients { key k; }; ${zone('allow-transfer { any; };')}`)}${view('b', '')}`,
+    ['k transfer z'],
+  ],
+  [
+    'a view that a key does not reach',
+    `${view('a', `match-clients { !key k; any; }; ${zone('allow-transfer { key k; key l; };')}`)}${view('b', '')}`,
+    ['l transfer z'],
+  ],
+  [
+    'a zone of another view',
+    `${view('a', `match-clients { 10/8; }; ${zone('allow-transfer { key k; };')}`)}${view('b', 'allow-transfer { none; }; zone "z" { in-view a; };')}`,
+    ['k transfer z'],
+  ],
+  [
+    'a view that the destination selects',
+    view('a', `match-destinations { 192.0.2.1; }; ${zone('allow-transfer { key k; };')}`),
+    ['k transfer z: `match-destinations` selects the view, which grants cannot express'],
+  ],
+])('the matrix of %s', (_, text, wanted) => {
+  expect(linesOf(`${keys}${text}`)).toEqual(wanted);
+});
+
+const keyOf = (name: string, secret = K) =>
+  `key "${name}" { algorithm hmac-sha256; secret "${secret}"; };\n`;
+
+test('a key of a view with the name of another key has no grant', () => {
+  const list = zone('allow-transfer { key k; };');
+  const text = `${view('a', `${keyOf('k')}match-clients { 10/8; }; ${list}`)}${view('b', `${keyOf('k', OTHER)}${list}`)}`;
+  expect(linesOf(text)).toEqual([
+    'k transfer z: the configuration has different keys with this name',
+  ]);
+});
+
+test('a control key in a list has no grant', () => {
+  const text = `${keyOf('c')}${keyOf('rndc-key')}controls { inet 127.0.0.1 allow { any; } keys { c; }; };${zone('allow-transfer { key c; key rndc-key; };')}`;
+  expect(linesOf(text)).toEqual([
+    'c transfer z: this key controls the server',
+    'rndc-key transfer z: this key controls the server',
+  ]);
+});
+
+test('a key has no grant if an included file could not be read', () => {
+  const text = `${keys}include "lists.conf";\n${zone('allow-transfer { key k; };')}`;
+  expect(linesOf(text)).toEqual([
+    "k transfer z: 'lists.conf' (named.conf:3) could not be read, and may refuse this key",
+  ]);
+});
+
+test('places name the file and the line, also in included files', () => {
+  const include = () => [{ path: '/etc/keys.conf', text: `\n${keyOf('k')}` }];
+  const text = `include "keys.conf";\nzone z {\n  type primary; allow-transfer { !192.0.2.1; key k; }; };`;
+  const configuration = readBindAccess(text, include, '/etc/named.conf');
+  expect([configuration.keys[0]?.place, matrixOf(configuration).kept[0]?.place]).toEqual([
+    '/etc/keys.conf:2',
+    '/etc/named.conf:3',
+  ]);
+});
+
+test('references name each other use of a key', () => {
+  const text = `${keyOf('k')}
+server 192.0.2.1 { keys { k; }; };
+primaries p { 192.0.2.2 key "k"; };
+acl a { key k; };
+options { allow-query { a; }; also-notify { 192.0.2.3 port 53 key k; }; };
+zone "s" { type secondary; primaries { p; 192.0.2.4 key k; }; allow-notify { key k; }; };
+`;
+  const { references } = readBindAccess(text);
+  expect(references.map(({ key, role, place, zone: of }) => [key, role, place, of])).toEqual([
+    ['k', 'requester', 'named.conf:3', undefined],
+    ['k', 'requester', 'named.conf:4', undefined],
+    ['k', 'query', 'named.conf:6', undefined],
+    ['k', 'requester', 'named.conf:6', undefined],
+    ['k', 'requester', 'named.conf:7', 's'],
+    ['k', 'notify', 'named.conf:7', 's'],
+  ]);
+  expect(references[4]?.text).toBe('primaries { p; 192.0.2.4 key k; }');
+});
+
+test('findings name undefined keys, rules for every key, and zones that are missing', () => {
+  const text = `${keyOf('k')}
+options { allow-new-zones yes; };
+zone z { type primary; allow-transfer { key gone; }; update-policy { grant *.z zonesub; }; };
+`;
+  expect(readBindAccess(text).findings.map(({ kind, place }) => [kind, place])).toEqual([
+    ['undefined_key', 'named.conf:4'],
+    ['every_key', 'named.conf:4'],
+    ['other_zones', 'named.conf:3'],
+  ]);
+});
+
+test('5,000 zones with the same list share it', () => {
+  const zones = Array.from({ length: 5000 }, (_, index) =>
+    zone('allow-transfer { 10/8; key k; };', `z${index}`),
+  );
+  const { zones: read } = readBindAccess(`${keys}${zones.join('')}`);
+  expect(read).toHaveLength(5000);
+  expect(new Set(read.map(({ lists }) => lists.transfer)).size).toBe(1);
+});
+
+test('any text is read, or refused with the line of the fault and without its text', () => {
+  const words = fc.constantFrom(
+    ...[
+      '{',
+      '}',
+      ';',
+      '!',
+      'key',
+      'acl',
+      'zone',
+      'view',
+      'k',
+      '"',
+      '10/8',
+      'any',
+      'none',
+      ' ',
+      '\n',
+    ],
+    ...['allow-transfer', 'update-policy', 'grant', 'in-view', 'match-clients', '/*', '::/0', K],
+  );
+  fc.assert(
+    fc.property(fc.array(words, { maxLength: 60 }), (parts) => {
+      try {
+        matrixOf(readBindAccess(parts.join(' ')));
+      } catch (error) {
+        expect(error).toBeInstanceOf(KeyFileError);
+        expect(String(error)).not.toContain(K);
+      }
+    }),
+    { numRuns: randomCases(2000) },
+  );
+});
+
+test.each([
+  ['acl a { a; };', 'a list that contains itself'],
+  ['{'.repeat(100_000), 'deep blocks'],
+])('%#: does not recurse without end', (text) => {
+  const read = () => linesOf(`${keys}${text}${zone('allow-transfer { a; key k; };')}`);
+  if (text.startsWith('{')) expect(read).toThrow(KeyFileError);
+  else expect(read()).toHaveLength(1);
+});
