@@ -1,5 +1,7 @@
 import { anyText, array, type Kind } from '../../domain/model/field.ts';
 import { optional, responseObject } from '../../domain/model/object.ts';
+import type { ServerConfiguration } from '../../domain/access/access.ts';
+import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/powerdns.ts';
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -15,6 +17,14 @@ const KEY = responseObject({
   algorithm: optional(anyText()),
   key: optional(anyText()),
 });
+
+const ZONES = array(responseObject({ id: anyText(), name: anyText() }), 0, Infinity);
+const METADATA = array(
+  responseObject({ kind: anyText(), metadata: array(anyText(), 0, Infinity) }),
+  0,
+  Infinity,
+);
+const SETTINGS = array(responseObject({ name: anyText(), value: anyText() }), 0, Infinity);
 
 /**
  * Reads every key of a PowerDNS server through its API. Reads each key separately, because the list
@@ -32,6 +42,34 @@ export async function readPowerdnsKeys(url: string, apiKey: string): Promise<Fou
     found.push({ place: id, found: entryOf({ line: 0 }, Object.fromEntries(parts)) });
   }
   return found;
+}
+
+/**
+ * Reads who may do what on a PowerDNS server through its API, where `keys` are its keys. Throws
+ * `CommandError`.
+ */
+export async function readPowerdnsServer(
+  url: string,
+  apiKey: string,
+  keys: readonly FoundKey[],
+): Promise<ServerConfiguration> {
+  const base = `${url}/api/v1/servers/localhost`;
+  const settings = await get(SETTINGS, `${base}/config`, apiKey);
+  const zones = [];
+  for (const { id, name } of await get(ZONES, `${base}/zones`, apiKey)) {
+    const path = `${base}/zones/${encodeURIComponent(id)}/metadata`;
+    const metadata = await get(METADATA, path, apiKey);
+    zones.push({ name, metadata: new Map(metadata.map((each) => [each.kind, each.metadata])) });
+  }
+  return readPowerdnsAccess({
+    keys: keys.flatMap(({ place, found }) => ('key' in found ? [{ place, key: found.key }] : [])),
+    zones,
+    settings: new Map(
+      settings.flatMap(({ name, value }) =>
+        Object.hasOwn(POWERDNS_SETTINGS, name) ? [[name, value]] : [],
+      ),
+    ),
+  });
 }
 
 async function get<T>(kind: Kind<T>, url: string, apiKey: string): Promise<T> {
