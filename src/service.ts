@@ -137,12 +137,16 @@ export async function startService(
     });
     closers.push(() => running.close());
     addDatabaseGauges(metrics, () => running.state(), TRAIL_GAUGES);
+    const countPass = createPassMetrics(metrics);
     const delivery = prepareDelivery({
       serveAgents,
       store,
       log,
       clock,
-      observe: createPassMetrics(metrics),
+      observe(result, seconds) {
+        countPass(result, seconds);
+        for (const entry of result.events) recording.recorded(entry);
+      },
       ...config.delivery,
       ...openDelivery(database, store, clock),
       nameServers: config.nameServers ?? [],

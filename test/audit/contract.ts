@@ -1,3 +1,5 @@
+import type { RecordFilters } from '../../src/domain/audit/trail.ts';
+import { readRecords } from '../../src/store/audit/read.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/domain/audit/record.ts';
 import { auditEntry, SERVICE } from '../../src/domain/operations/audit-entry.ts';
@@ -52,6 +54,34 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await sealBatch(sealer())).toBeUndefined();
       expect(await count('audit_records WHERE batch IS NULL')).toBe(0);
       expect(await count('audit_batches WHERE mac IS NULL')).toBe(2);
+    });
+
+    test('lists sealed and unsealed records by the names of actors and resources, ignoring case and a final dot', async () => {
+      const named = (name: string, actor: string): AuditEntry => ({
+        ...auditEntry(SERVICE, { at, action: 'tsigkeys:update', name }),
+        actor_name: actor,
+      });
+      const write = (...entries: AuditEntry[]) =>
+        database.write((sql) => insertRecords(sql, entries));
+      await write(named('Gone.example.', 'CI'), named('gone', 'ci.'), named('other', 'CI'));
+      await sealBatch(sealer());
+      await write(named('gone.example', 'ci'));
+      const found = async (filters: RecordFilters) => {
+        const query = { from: undefined, limit: 10, maxBytes: Infinity } as const;
+        const { records } = await readRecords(database.reads, {
+          ...query,
+          filters,
+          first: 'newest',
+        });
+        return records.map((record) => `${record.resource_name} ${record.actor_name}`);
+      };
+      expect(await found({ resource_name: 'GONE.example.' })).toEqual([
+        ...['gone.example ci', 'Gone.example. CI'],
+      ]);
+      expect(await found({ actor_name: 'Ci' })).toEqual([
+        ...['gone.example ci', 'other CI', 'Gone.example. CI'],
+      ]);
+      expect(await found({ resource_name: 'gone.%', actor_name: 'ci' })).toEqual([]);
     });
 
     test('only one of three processes seals records', async () => {

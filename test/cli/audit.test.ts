@@ -171,16 +171,52 @@ describe('tsigil audit list and export', () => {
     }),
   );
 
-  test('list prints the time, actor, action, resource and outcome of each record, newest first', async () => {
+  test('list prints the time, actor, action, resource and outcome of each of the newest records, in the order of time', async () => {
     const { status, out } = await run({}, 'list', '--resource-type', 'seeded', '--limit', '3');
     const rows = out
       .trimEnd()
       .split('\n')
       .map((line) => line.split('\t'));
     expect(status).toBe(0);
-    expect(rows[0]).toEqual(['time', 'actor', 'action', 'resource', 'outcome']);
-    expect(rows[2]).toEqual(['2026-11-21T09:30:00', 'terraform', 'tlds:create', '11', 'success']);
+    expect(rows[0]).toEqual(['time', 'actor', 'action', 'resource', 'outcome', 'changes']);
+    expect(rows.map((row) => row[3])).toEqual(['resource', '10', '11', expect.any(String)]);
+    expect(rows[2]).toEqual([
+      ...['2026-11-21T09:30:00', 'terraform', 'tlds:create', '11', 'success', ''],
+    ]);
     expect(rows).toHaveLength(4);
+  });
+
+  test('list --key and --actor find by name what happened to a key that was deleted, and by a token that was revoked', async () => {
+    await run({}, 'list');
+    const { post, patch, delete: remove } = service as TestService;
+    const { body: ci } = await post('/v2/tokens', { name: 'CI', roles: ['admin'] });
+    const as = (service as TestService).with(String(ci.token));
+    const key = { name: 'Gone.example.', algorithm: 'hmac-sha256', pool: 'default' };
+    const { body } = await as.post('/v2/tsigkeys', key);
+    const path = `/v2/tsigkeys/${String(body.id)}`;
+    await patch(path, { algorithm: 'hmac-sha512' });
+    for (const format of ['bind', 'knot'])
+      await (service as TestService).get(`${path}/export?format=${format}`);
+    await remove(path);
+    await remove(`/v2/tokens/${String(ci.id)}`);
+    const listed = async (...flags: string[]) => {
+      const { out } = await run({}, 'list', ...flags, '-f', 'json');
+      const records = JSON.parse(out) as { action: string }[];
+      return records.map(({ action }) => action).filter((action) => !action.endsWith(':get'));
+    };
+    const expected = [
+      ...['tsigkeys:create', 'tsigkeys:update', 'tsigkeys:export', 'tsigkeys:export'],
+      'tsigkeys:delete',
+    ];
+    await expect.poll(() => listed('--key', 'gone.EXAMPLE')).toEqual(expected);
+    expect(await listed('--actor', 'ci')).toEqual(['tsigkeys:create']);
+    expect(await listed('--key', 'gone')).toEqual([]);
+    const { out } = await run({}, 'list', '--key', 'gone.example');
+    expect(out).toMatch(
+      /\ttsigkeys:update\tGone\.example\.\tsuccess\talgorithm: hmac-sha256 -> hmac-sha512(?:;.*)?\n/,
+    );
+    expect(out).toMatch(/\ttsigkeys:export\tGone\.example\.\tsuccess\tformat: bind;/);
+    expect(out).toMatch(/\ttsigkeys:export\tGone\.example\.\tsuccess\tformat: knot;/);
   });
 
   test('list exits with 2 for an invalid time', async () => {

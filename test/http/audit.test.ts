@@ -95,6 +95,8 @@ describe('GET /v2/audit', () => {
 
   test.each([
     ['actor_id=someone', ['20']],
+    ['actor_name=terra*', []],
+    ['resource_name=7', ['7']],
     ['action=tsigkeys:update', ['20']],
     ['action=tsigkeys:*', ['20']],
     ['action=*:update', ['20']],

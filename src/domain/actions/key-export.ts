@@ -54,6 +54,7 @@ export const keyExport = defineAction({
       id,
       name,
       count: 1,
+      format: parameters.format,
       origin: () => context,
     });
     return file;

@@ -4,15 +4,20 @@ import type { AuditRecord } from './record.ts';
 /** The fields by which a list of records can be filtered, in addition to the time. */
 export const RECORD_FILTERS = [
   'actor_id',
+  'actor_name',
   'action',
   'resource_type',
   'resource_id',
+  'resource_name',
   'project_id',
   'outcome',
   'request_id',
 ] as const;
 
-/** The filters of a list of records. In `action`, `*` matches any number of characters. */
+/**
+ * The filters of a list of records. In `action`, `*` matches any number of characters. Names match
+ * ignoring case, and those of resources also a final dot.
+ */
 export interface RecordFilters extends Partial<
   Readonly<Record<(typeof RECORD_FILTERS)[number], string>>
 > {

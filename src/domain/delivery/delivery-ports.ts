@@ -128,6 +128,8 @@ export interface PassRecord {
   readonly changed: readonly Delivery[];
   /** The ids of keys that the name server no longer has. */
   readonly removed: readonly string[];
+  /** Records of the keys that the pass delivered or removed, for the audit trail. */
+  readonly events?: readonly AuditEntry[];
   /** Whether another program had changed the name server. */
   readonly foundDrift: boolean;
   /** The rights of the keys. Absent if the pass did not apply the whole state. */

@@ -90,6 +90,10 @@ export const RECORD_PARAMETERS = {
     isOptional: true,
   },
   actor_id: filter('Only records of the caller with this id.', EXAMPLE_RECORD.actor_id),
+  actor_name: filter(
+    'Only records of callers with this name, even if the token no longer exists. Ignores case.',
+    EXAMPLE_RECORD.actor_name,
+  ),
   action: filter(
     'Only records with this action. `*` matches any number of characters.',
     'tsigkeys:*',
@@ -98,6 +102,10 @@ export const RECORD_PARAMETERS = {
   resource_id: filter(
     'Only records about the resource with this id.',
     '5d1c7f1e-93c4-4b43-8f11-5e9f8a2d7c33',
+  ),
+  resource_name: filter(
+    'Only records about resources that had this name at that time, even if they no longer exist. Ignores case and a final dot.',
+    EXAMPLE_RECORD.resource_name ?? '',
   ),
   project_id: filter(
     'Only records of callers in this project.',

@@ -16,6 +16,8 @@ export interface SecretRead {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly count: number;
+  /** The format of an export. */
+  readonly format?: string | undefined;
   origin(): AuditOrigin;
   /** Returns the details for a record of this request alone, or of the same lists. */
   detail?(): Readonly<Record<string, unknown>>;
@@ -64,6 +66,10 @@ const FINGERPRINT_LENGTH = 12;
 /** The length of a usual record, to weigh the record of a list by its ids. */
 const USUAL_LENGTH = 400;
 
+function formatOf({ format }: SecretRead): Readonly<Record<string, unknown>> {
+  return format === undefined ? {} : { format };
+}
+
 export function createRecording({
   tally,
   clock,
@@ -76,9 +82,10 @@ export function createRecording({
    * Counts a read that shares its record with others of the minute. Returns false if the caller has
    * read so many different keys that this read needs a record of its own.
    */
-  const isCounted = ({ caller, source, action, type, id, name, count, detail }: SecretRead) => {
-    const details = id === undefined ? (detail?.() ?? {}) : {};
-    const subject = id ?? JSON.stringify(details);
+  const isCounted = (read: SecretRead) => {
+    const { caller, source, action, type, id, name, count, format, detail } = read;
+    const details = id === undefined ? (detail?.() ?? {}) : formatOf(read);
+    const subject = id === undefined ? JSON.stringify(details) : `${id} ${format}`;
     return tally.count(
       caller.id,
       `${action}\n${source}\n${subject}`,
@@ -98,7 +105,7 @@ export function createRecording({
       const mode = secretReads();
       if (mode === 'off' || (mode === 'counted' && isCounted(read))) return undefined;
       const { action, type, id, name, count } = read;
-      const detail = { secrets: count, ...read.detail?.() };
+      const detail = { secrets: count, ...formatOf(read), ...read.detail?.() };
       return commit(auditEntry(read.origin(), { at: clock(), action, type, id, name, detail }));
     },
     refused(refusal) {

@@ -5,10 +5,13 @@ import {
   type DeliveryStore,
   type PassPlan,
 } from '../../domain/delivery/delivery-ports.ts';
+import type { AuditEntry } from '../../domain/audit/record.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { Clock } from '../../domain/model/ports.ts';
+import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
 import type { FoundState } from '../../domain/resources/name-server-status.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { eachInSlices } from '../../domain/scheduling/slicer.ts';
 import { newSlicer } from '../slices.ts';
 import { failureOf } from './failures.ts';
@@ -26,6 +29,8 @@ export interface PassResult {
   readonly state: NameServer['state'];
   /** The names of the keys that the pass added or changed. */
   readonly added: readonly string[];
+  /** The records of these keys in the audit trail. */
+  readonly events: readonly AuditEntry[];
   /** The names of the keys that the pass removed. */
   readonly removed: readonly string[];
   /** Whether another program had changed the name server. */
@@ -47,6 +52,7 @@ export function nothing(server: NameServer): PassResult {
     state: server.state,
     added: [],
     removed: [],
+    events: [],
     foundDrift: false,
     lagSeconds: undefined,
     keysWanted: server.keys_wanted,
@@ -216,6 +222,7 @@ async function settle(
   const added: string[] = [];
   const removed: Delivery[] = [];
   const changed: Delivery[] = [];
+  const events: AuditEntry[] = [];
   await eachInSlices(newSlicer(), verified, ({ id, name: keyName, version }) => {
     const row = rows.get(id);
     const error = verdicts.get(id) ?? null;
@@ -233,14 +240,19 @@ async function settle(
         ...{ appliedAt: isSame ? row.appliedAt : now, verifiedAt: now },
       });
     if (error === null && !isSame) added.push(keyName);
+    if (error === null && !hasVersion(row, version))
+      events.push(deliveryEvent(pass, now, 'deliver', { keyId: id, keyName, version }));
   });
   const keysFailed = failures.length;
   for (const id of plan.gone) {
     const row = rows.get(id);
     const error = verdicts.get(id);
     if (row === undefined) continue; // an earlier copy of this answer was recorded
-    if (error === undefined) removed.push(row);
-    else {
+    if (error === undefined) {
+      removed.push(row);
+      if (hasVersion(row, row.deliveredVersion))
+        events.push(deliveryEvent(pass, now, 'remove', row));
+    } else {
       failures.push(error);
       changed.push({ ...row, state: 'removing', error });
     }
@@ -284,6 +296,7 @@ async function settle(
     keysLive,
     changed: [...changed, ...plan.undeliverable],
     removed: [...dropped],
+    events,
     failed: isFailed, // keys that the name server lacks delay no other key
     appliedAt: result.changed ? now : undefined,
     appliedRights: plan.hash === null ? undefined : plan.rights,
@@ -315,12 +328,44 @@ async function settle(
     state,
     added,
     removed: removed.map(({ keyName }) => keyName),
+    events,
     foundDrift: result.found_drift,
     lagSeconds,
     keysWanted: plan.wanted,
     keysLive,
     held,
   };
+}
+
+/** Returns whether a name server had verified this version of a key before the pass. */
+function hasVersion(row: Delivery | undefined, version: number): boolean {
+  return (
+    row !== undefined &&
+    ['delivered', 'failed', 'removing'].includes(row.state) &&
+    row.deliveredVersion === version &&
+    version > 0
+  );
+}
+
+/** Returns the record of a key that a pass delivered or removed. The pass was checked by queries. */
+function deliveryEvent(
+  { server, holder, keepLeaseMs }: EndedPass,
+  at: string,
+  done: 'deliver' | 'remove',
+  { keyId, keyName, version }: { keyId: string; keyName: string; version?: number },
+): AuditEntry {
+  return auditEntry(SERVICE, {
+    at,
+    action: `${tsigkey.collection}:${done}`,
+    type: tsigkey,
+    id: keyId,
+    name: keyName,
+    detail: {
+      name_server: server.name,
+      ...(version === undefined ? {} : { version }),
+      ...(keepLeaseMs === undefined ? {} : { agent: holder }),
+    },
+  });
 }
 
 /** Returns the state of a name server that lacks keys, or undefined if it lacks none. */

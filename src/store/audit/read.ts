@@ -237,6 +237,9 @@ function conditionOf(filters: RecordFilters): SqlCondition {
     const value = filters[name];
     if (name === 'action' && value?.includes('*') === true)
       add("action LIKE ? ESCAPE '\\'", likePattern(value));
+    else if (name === 'actor_name') add('lower(actor_name) = lower(?)', value);
+    else if (name === 'resource_name')
+      add(`lower(rtrim(resource_name, '.')) = lower(rtrim(?, '.'))`, value);
     else add(`${name} = ?`, value);
   }
   add('at >= ?', filters.after);

@@ -8,6 +8,7 @@ import {
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
+import { insertRecords } from '../sql/audit-records.ts';
 import { newSlicer } from '../sql/reader.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
@@ -106,6 +107,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
             [id, ...ids],
           );
         await putDeliveries(sql, id, pass.changed);
+        await insertRecords(sql, pass.events ?? []);
         const { lag } = row ?? {};
         return pass.outbox.length === 0 || lag === null || lag === undefined
           ? undefined

@@ -1,5 +1,6 @@
 import { ENTRY_COLUMNS, type AuditEntry } from '../../domain/audit/record.ts';
-import { parts } from '../../domain/scheduling/slicer.ts';
+import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
+import { newSlicer } from './reader.ts';
 import { SIZES, type Statement } from './table.ts';
 import type { Sql, SqlValue, TransactionSql } from './sql.ts';
 
@@ -22,7 +23,9 @@ export function insertStatement(entries: readonly AuditEntry[]): Statement {
 const STEPS = SIZES.filter((size) => size <= 64);
 
 export async function insertRecords(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
+  const slicer = newSlicer().forTransaction();
   for (const some of parts(entries, ...STEPS)) {
+    await nextIfOver(slicer);
     const { text, parameters } = insertStatement(some);
     await sql.run(text, parameters);
   }

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { ENTRY_COLUMNS, type AuditRecord } from '../../../domain/audit/record.ts';
+import { isObject } from '../../../domain/model/field.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import {
   checkColumns,
@@ -19,7 +20,7 @@ import { followRecords } from './audit-follow.ts';
 import { getRecords } from './audit-requests.ts';
 import { addVerify } from './audit-verify.ts';
 
-const SUMMARY_COLUMNS = ['time', 'actor', 'action', 'resource', 'outcome'] as const;
+const SUMMARY_COLUMNS = ['time', 'actor', 'action', 'resource', 'outcome', 'changes'] as const;
 
 const COLUMNS = ['seq', 'batch', ...ENTRY_COLUMNS];
 const DEFAULT_COUNT = 100;
@@ -46,7 +47,7 @@ function addList(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('list')
     .alias('ls')
-    .description('list audit records, the newest first')
+    .description('list the newest audit records, in the order of time')
     .addOption(
       new Option(
         '--limit <number>',
@@ -81,6 +82,9 @@ function addList(parent: Command, terminal: Terminal): void {
       records.push(...page.records);
       marker = page.next;
     }
+    records.sort((one, other) =>
+      one.at === other.at ? one.seq - other.seq : one.at < other.at ? -1 : 1,
+    );
     const isTable = (format === undefined || format === 'table') && !long;
     const rows = records.map((record) => ({ ...record, ...summaryOf(record) }));
     printList(terminal, rows, isTable ? SUMMARY_COLUMNS : COLUMNS, flags);
@@ -88,6 +92,8 @@ function addList(parent: Command, terminal: Terminal): void {
   addExamples(command, [
     'tsigil audit list',
     'tsigil audit list --after 1h --action "tsigkeys:*"',
+    { command: 'tsigil audit list --key transfer-key', purpose: 'list what happened to a key' },
+    { command: 'tsigil audit list --actor ci', purpose: 'list what a token did' },
     { command: 'tsigil audit list --outcome denied -f json', purpose: 'list refused requests' },
     {
       command: 'tsigil audit list --follow --after 1h -f json',
@@ -123,7 +129,34 @@ function lineOf(record: AuditRecord, long: boolean, { format, column }: OutputFl
 function summaryOf(
   record: AuditRecord,
 ): Readonly<Record<(typeof SUMMARY_COLUMNS)[number], string>> {
-  const { at, actor_name: actor, action, outcome } = record;
+  const { at, actor_name: actor, action, outcome, detail } = record;
   const { resource_type: type, resource_id: id, resource_name: name } = record;
-  return { time: at.slice(0, 19), actor, action, resource: name ?? id ?? type ?? '', outcome };
+  const resource = name ?? id ?? type ?? '';
+  return {
+    time: at.slice(0, 19),
+    actor,
+    action,
+    resource,
+    outcome,
+    changes: changesOf(action, detail),
+  };
+}
+
+/** Returns the members that an update changed, or what a record says of another event, in one line. */
+function changesOf(action: string, { changes, ...others }: AuditRecord['detail']): string {
+  if (!isObject(changes))
+    return Object.entries(others)
+      .filter(([, value]) => typeof value !== 'object')
+      .map(([name, value]) => `${name}: ${String(value)}`)
+      .join('; ');
+  if (!action.endsWith(':update')) return '';
+  return Object.entries(changes)
+    .filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]))
+    .map(([name, [before, after]]) => `${name}: ${textOf(before)} -> ${textOf(after)}`)
+    .join('; ');
+}
+
+function textOf(value: unknown): string {
+  if (value === null) return '(none)';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

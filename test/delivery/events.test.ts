@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bind as brand } from '../harness/brands/bind.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+describe.runIf(brand.isInstalled())('deliveries in the audit trail', () => {
+  let bind: DeliveryServer;
+  let service: TestService;
+
+  beforeAll(async () => {
+    bind = await startDeliveryServer(brand);
+    service = await startTestService(delivering(bind));
+    await createZones(service);
+    await untilLive(service);
+  });
+  afterAll(async () => {
+    await service.close();
+    await bind.remove();
+  });
+
+  const events = async (name: string) => {
+    const { body } = await service.get(
+      `/v2/audit?resource_type=tsigkeys&resource_name=${name}&limit=max`,
+    );
+    return (
+      body.records as { actor_kind: string; action: string; detail: Record<string, unknown> }[]
+    )
+      .filter(({ actor_kind: kind }) => kind === 'service')
+      .map(({ action, detail }) => [action, detail])
+      .toReversed();
+  };
+
+  test('one record for each version of a key on a name server, and for its removal, but none for a pass that changes nothing', async () => {
+    const { id } = await createKey(service, 'Recorded.example.');
+    expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
+    const delivered = (version: number) => ['tsigkeys:deliver', { name_server: 'ns1', version }];
+    expect(await events('recorded.example')).toEqual([delivered(1)]);
+    const server = await shownServer(service);
+    for (let pass = 0; pass < 2; pass += 1) {
+      const { verified_at: before } = await shownServer(service);
+      await service.post(`/v2/nameservers/${server.id}/reconcile`, {});
+      await expect.poll(async () => (await shownServer(service)).verified_at).not.toBe(before);
+    }
+    await bind.stop();
+    await service.post(`/v2/nameservers/${server.id}/reconcile`, {});
+    await expect.poll(async () => (await shownServer(service)).state).toBe('failed');
+    await bind.start();
+    await service.post(`/v2/nameservers/${server.id}/reconcile`, {});
+    await untilLive(service);
+    expect(await events('recorded.example')).toEqual([delivered(1)]);
+    await service.patch(`/v2/tsigkeys/${id}`, { secret: 'bmV3IHNlY3JldA==' });
+    expect(await deliveries(service, id)).toMatchObject({ state: 'delivered', version: 2 });
+    await service.delete(`/v2/tsigkeys/${id}`);
+    await expect
+      .poll(() => events('recorded.example'))
+      .toEqual([delivered(1), delivered(2), ['tsigkeys:remove', { name_server: 'ns1' }]]);
+  });
+});
