@@ -1,11 +1,10 @@
 // Writes the files of a release into FOLDER (default: release/): node scripts/release.mjs [FOLDER].
 // The same commit always gives the same bytes, with the same versions of Node.js, npm and dpkg-deb.
-import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeDebianPackage } from './release/debian-package.mjs';
-import { archive, copyAll, run } from './release/files.mjs';
+import { archive, copyAll, releaseTime, run, writeChecksums } from './release/files.mjs';
 import { describeMaterials } from './release/materials.mjs';
 import { buildProgram } from './release/program.mjs';
 
@@ -28,32 +27,8 @@ const CONTAINER_FILES = [
 /** The Node.js name of each Debian architecture. */
 const ARCHITECTURES = { amd64: 'x64', arm64: 'arm64' };
 
-/**
- * Returns the modification time of all files, in seconds since 1970: SOURCE_DATE_EPOCH, or the time
- * of the commit. Without SOURCE_DATE_EPOCH, throws if the checkout differs from the commit.
- */
-function releaseTime() {
-  if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);
-  const changes = run('git', ['status', '--porcelain'], CHECKOUT);
-  if (changes !== '')
-    throw new Error(
-      `The checkout differs from its commit:\n${changes}Commit the changes, or set SOURCE_DATE_EPOCH to release them.`,
-    );
-  return Number(run('git', ['log', '-1', '--format=%ct'], CHECKOUT));
-}
-
-/** Writes SHA256SUMS for all other files in `folder`. */
-function writeChecksums(folder) {
-  const names = readdirSync(folder).sort();
-  const lines = names.map((name) => {
-    const hash = createHash('sha256').update(readFileSync(join(folder, name)));
-    return `${hash.digest('hex')}  ${name}\n`;
-  });
-  writeFileSync(join(folder, 'SHA256SUMS'), lines.join(''));
-}
-
 async function release(target) {
-  const time = releaseTime();
+  const time = releaseTime(CHECKOUT);
   process.umask(0o022);
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
@@ -65,8 +40,7 @@ async function release(target) {
 
     for (const [architecture, cpu] of Object.entries(ARCHITECTURES)) {
       const root = join(work, architecture);
-      const file = join(target, `${name}_${version}_${architecture}.deb`);
-      makeDebianPackage({ checkout: CHECKOUT, program, root, file, architecture, cpu, time });
+      makeDebianPackage({ checkout: CHECKOUT, program, root, target, architecture, cpu, time });
     }
 
     const context = `${name}-${version}-container`;
@@ -85,6 +59,4 @@ async function release(target) {
   }
 }
 
-const target = resolve(process.argv[2] ?? join(CHECKOUT, 'release'));
-await release(target);
-process.stdout.write(readFileSync(join(target, 'SHA256SUMS'), 'utf8'));
+await release(resolve(process.argv[2] ?? join(CHECKOUT, 'release')));

@@ -70,8 +70,8 @@ describe('deploy/debian/postinst', () => {
     const units = join(folder, 'units');
     rmSync(units, { recursive: true, force: true });
     mkdirSync(units);
-    for (const port of [9001, 9002])
-      symlinkSync('0123456789abcdef', join(units, `invocation:tsigil@${port}.service`));
+    for (const unit of ['tsigil-agent', 'tsigil@9001', 'tsigil@9002'])
+      symlinkSync('0123456789abcdef', join(units, `invocation:${unit}.service`));
     const script = read('deploy/debian/postinst')
       .replaceAll('/run/systemd/system', folder)
       .replaceAll('/run/systemd/units', units);
@@ -85,13 +85,20 @@ describe('deploy/debian/postinst', () => {
       .filter((line) => line.startsWith('deb-systemd-invoke'));
   }
 
-  test('an upgrade restarts tsigil.service and each running instance of tsigil@.service', () => {
-    expect(postinst('configure', '0.0.9')).toEqual([
-      'deb-systemd-invoke restart tsigil.service',
-      'deb-systemd-invoke restart tsigil@9001.service',
-      'deb-systemd-invoke restart tsigil@9002.service',
-    ]);
-  });
+  test.each([
+    ['an upgrade', 'configure', '0.0.9'],
+    ['another Node.js', 'triggered', '/usr/lib/tsigil/node'],
+  ])(
+    '%s restarts tsigil.service, the agent and each running instance of tsigil@.service',
+    (...of) => {
+      expect(postinst(...of.slice(1))).toEqual([
+        'deb-systemd-invoke restart tsigil.service',
+        'deb-systemd-invoke restart tsigil-agent.service',
+        'deb-systemd-invoke restart tsigil@9001.service',
+        'deb-systemd-invoke restart tsigil@9002.service',
+      ]);
+    },
+  );
 
   test('an installation starts tsigil.service only', () => {
     expect(postinst('configure')).toEqual(['deb-systemd-invoke start tsigil.service']);

@@ -1,17 +1,9 @@
-// Builds the package for Debian and its derivatives. The package contains all dependencies.
-import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+// Builds the package for Debian and its derivatives. The package contains all dependencies except
+// Node.js.
+import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { makeDeb, write } from './deb.mjs';
 import { copy, copyAll, filesBelow, run } from './files.mjs';
 import { dependenciesOf, nameOf, readJson } from './program.mjs';
 
@@ -21,6 +13,7 @@ const DOCUMENTS = 'usr/share/doc/tsigil';
 
 /** Files in deploy/debian, and their paths in the package. */
 const FILES = {
+  start: 'usr/bin/tsigil',
   'tsigil.yaml': 'etc/tsigil/tsigil.yaml',
   'sysusers.conf': 'usr/lib/sysusers.d/tsigil.conf',
   'tmpfiles.conf': 'usr/lib/tmpfiles.d/tsigil.conf',
@@ -31,6 +24,16 @@ const MOVES = [
   ['/usr/bin/node /opt/tsigil/dist/main.js', '/usr/bin/tsigil'],
   ['/opt/tsigil/docs', `/${DOCUMENTS}/docs`],
   ['/etc/systemd/system/', '/usr/lib/systemd/system/'],
+];
+
+/** The documents for users and operators. The others are for contributors, who have a checkout. */
+const PAGES = ['CHANGELOG.md', 'README.md', 'SECURITY.md', 'docs', 'deploy'];
+const FOR_CONTRIBUTORS = [
+  'docs/adding-a-brand.md',
+  'docs/decisions',
+  'docs/tsigil.1',
+  'deploy/debian',
+  'deploy/demo',
 ];
 
 const COMPLETIONS = {
@@ -47,17 +50,20 @@ const UNUSED = /(?:^|\/)(?:\.|(?:bench\w*|docs|examples?|integration|scripts|spe
 /** The name of the SQLite binary for glibc, Debian's C library. */
 const GLIBC = '@photostructure+sqlite.glibc.node';
 
-/** Writes the .deb for one architecture. `root` is a new folder for the files of the package. */
-export function makeDebianPackage({ checkout, program, root, file, architecture, cpu, time }) {
-  const manifest = readJson(join(program, 'package.json'));
+/**
+ * Writes the .deb for one architecture into the folder `target`. `root` is a new folder for the
+ * files of the package.
+ */
+export function makeDebianPackage({ checkout, program, root, target, architecture, cpu, time }) {
+  const about = readJson(join(program, 'package.json'));
   copyAll(program, ['dist', 'package.json'], join(root, HOME));
+  withoutInterpreter(join(root, HOME, 'dist/main.js'));
   copyDependencies(checkout, join(root, HOME), cpu);
-  mkdirSync(join(root, 'usr/bin'), { recursive: true });
-  symlinkSync('../lib/tsigil/dist/main.js', join(root, 'usr/bin/tsigil'));
 
   const deploy = join(checkout, 'deploy');
   for (const [name, path] of Object.entries(FILES))
     copy(join(deploy, 'debian', name), join(root, path));
+  chmodSync(join(root, FILES.start), 0o755);
   for (const unit of readdirSync(deploy).filter((name) => name.endsWith('.service')))
     write(
       join(root, 'usr/lib/systemd/system', unit),
@@ -70,13 +76,25 @@ export function makeDebianPackage({ checkout, program, root, file, architecture,
     );
   const page = readFileSync(join(program, 'docs/tsigil.1'));
   write(join(root, 'usr/share/man/man1/tsigil.1.gz'), gzipSync(page, { level: 9 }));
-
-  writeDocuments({ checkout, root, manifest, time });
-  writeControl({ checkout, root, manifest, architecture });
-  const options = ['--root-owner-group', '-Zxz', '--threads-max=1'];
-  run('dpkg-deb', [...options, '--build', root, file], checkout, {
-    SOURCE_DATE_EPOCH: String(time),
+  writeDocuments(checkout, join(root, DOCUMENTS));
+  const node = about.engines.node.replace('>=', '');
+  makeDeb({
+    root,
+    target,
+    control: join(deploy, 'debian/control'),
+    values: { VERSION: about.version, ARCHITECTURE: architecture, NODE: node },
+    about,
+    news: '/usr/share/doc/tsigil/CHANGELOG.md lists the changes.',
+    time,
+    conffiles: ['/etc/tsigil/tsigil.yaml'],
+    scripts: ['postinst', 'prerm', 'postrm', 'triggers'],
   });
+}
+
+/** Removes the interpreter from a program that another program starts. */
+function withoutInterpreter(path) {
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/^#!.*/, ''));
+  chmodSync(path, 0o644);
 }
 
 /**
@@ -93,77 +111,36 @@ function copyDependencies(checkout, home, cpu) {
   }
   const dependencies = join(home, 'node_modules');
   for (const path of filesBelow(dependencies)) {
-    const compiled = path.endsWith('.node') && !path.includes(`/linux-${cpu}/${GLIBC}`);
     const file = join(dependencies, path);
-    if (UNUSED.test(path) || !LOADED.test(basename(path)) || compiled) rmSync(file);
-    else chmodSync(file, readFileSync(file, 'latin1').startsWith('#!') ? 0o755 : 0o644);
+    const compiled = path.endsWith('.node') && !path.includes(`/linux-${cpu}/${GLIBC}`);
+    const isCommand = readFileSync(file, 'latin1').startsWith('#!');
+    if (UNUSED.test(path) || !LOADED.test(basename(path)) || compiled || isCommand) rmSync(file);
+    else chmodSync(file, 0o644);
   }
   run('find', [home, '-type', 'd', '-empty', '-delete'], checkout);
 }
 
-function writeDocuments({ checkout, root, manifest, time }) {
-  const pages = readdirSync(checkout).filter((name) => name.endsWith('.md'));
-  copyAll(checkout, [...pages, 'docs', 'deploy'], join(root, DOCUMENTS));
-  rmSync(join(root, DOCUMENTS, 'docs/tsigil.1'));
-  rmSync(join(root, DOCUMENTS, 'deploy/debian'), { recursive: true });
-  const date = new Date(time * 1000).toUTCString().replace('GMT', '+0000');
-  const changes = `${manifest.name} (${manifest.version}) unstable; urgency=medium
-
-  * /usr/share/doc/tsigil/CHANGELOG.md lists the changes.
-
- -- ${maintainer(manifest)}  ${date}
-`;
-  write(join(root, DOCUMENTS, 'changelog.gz'), gzipSync(changes, { level: 9 }));
+function writeDocuments(checkout, target) {
+  copyAll(checkout, PAGES, target);
+  for (const path of FOR_CONTRIBUTORS) rmSync(join(target, path), { recursive: true });
+  for (const path of filesBelow(target).filter((name) => name.endsWith('.md'))) {
+    const page = join(target, path);
+    writeFileSync(page, withoutBrokenLinks(readFileSync(page, 'utf8'), dirname(page)));
+  }
   const licences = dependenciesOf(checkout).map(({ path, version, license }) => {
     return ` ${nameOf(path)} ${version}: ${license}`;
   });
   const copyright = readFileSync(join(checkout, 'deploy/debian/copyright'), 'utf8');
-  write(
-    join(root, DOCUMENTS, 'copyright'),
-    copyright.replace(/^ DEPENDENCIES$/m, licences.join('\n')),
-  );
+  write(join(target, 'copyright'), copyright.replace(/^ DEPENDENCIES$/m, licences.join('\n')));
 }
 
-function writeControl({ checkout, root, manifest, architecture }) {
-  const files = filesBelow(root);
-  const kilobytes = files.map((path) => Math.ceil(statSync(join(root, path)).size / 1024));
-  const values = {
-    VERSION: manifest.version,
-    ARCHITECTURE: architecture,
-    SIZE: String(kilobytes.reduce((sum, size) => sum + size, 0)),
-    NODE: manifest.engines.node.replace('>=', ''),
-    HOMEPAGE: manifest.homepage,
-    MAINTAINER: maintainer(manifest),
-  };
-  const source = join(checkout, 'deploy/debian');
-  const control = readFileSync(join(source, 'control'), 'utf8');
-  const filled = control.replaceAll(/@([A-Z]+)@/g, (_, name) => values[name]);
-  write(join(root, 'DEBIAN/control'), filled);
-  write(join(root, 'DEBIAN/conffiles'), '/etc/tsigil/tsigil.yaml\n');
-  write(
-    join(root, 'DEBIAN/md5sums'),
-    files.map((path) => `${md5(join(root, path))}  ${path}\n`).join(''),
+/** Replaces each link to a file that does not exist with the text of the link. */
+function withoutBrokenLinks(text, folder) {
+  return text.replaceAll(/\[([^\]]+)\]\(([^)#:]+)(?:#[^)]*)?\)/g, (link, words, path) =>
+    existsSync(join(folder, path)) ? link : words,
   );
-  for (const script of ['postinst', 'prerm', 'postrm']) {
-    copy(join(source, script), join(root, 'DEBIAN', script));
-    chmodSync(join(root, 'DEBIAN', script), 0o755);
-  }
-}
-
-/** Returns the maintainer in Debian's format, with the address for bug reports in package.json. */
-function maintainer({ bugs }) {
-  return `Tsigil maintainers <${bugs.email}>`;
 }
 
 function moved(unit) {
   return MOVES.reduce((text, [from, to]) => text.replaceAll(from, to), unit);
-}
-
-function md5(path) {
-  return createHash('md5').update(readFileSync(path)).digest('hex');
-}
-
-function write(path, content) {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, content);
 }

@@ -1,6 +1,16 @@
 // Writes files, folders and archives whose content and modes do not depend on the time or the user.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /** Runs a program and returns its output. Throws an error with the output if the program fails. */
@@ -46,6 +56,34 @@ export function archive(folder, file, time) {
   const owner = ['--owner=0', '--group=0', '--numeric-owner'];
   const parameters = ['--use-compress-program=gzip -9n', '-cf', file, basename(folder)];
   run('tar', [...order, ...owner, ...parameters], dirname(folder));
+}
+
+/**
+ * Returns the modification time of all files of a release, in seconds since 1970: SOURCE_DATE_EPOCH,
+ * or the time of the commit. Without SOURCE_DATE_EPOCH, throws if the checkout differs from the
+ * commit.
+ */
+export function releaseTime(checkout) {
+  if (process.env.SOURCE_DATE_EPOCH !== undefined) return Number(process.env.SOURCE_DATE_EPOCH);
+  const changes = run('git', ['status', '--porcelain'], checkout);
+  if (changes !== '')
+    throw new Error(
+      `The checkout differs from its commit:\n${changes}Commit the changes, or set SOURCE_DATE_EPOCH to release them.`,
+    );
+  return Number(run('git', ['log', '-1', '--format=%ct'], checkout));
+}
+
+const CHECKSUMS = 'SHA256SUMS';
+
+/** Writes and prints SHA256SUMS for all other files in `folder`. */
+export function writeChecksums(folder) {
+  const names = readdirSync(folder).filter((name) => name !== CHECKSUMS);
+  const lines = names.sort().map((name) => {
+    const hash = createHash('sha256').update(readFileSync(join(folder, name)));
+    return `${hash.digest('hex')}  ${name}\n`;
+  });
+  writeFileSync(join(folder, CHECKSUMS), lines.join(''));
+  process.stdout.write(lines.join(''));
 }
 
 function setModes(path) {

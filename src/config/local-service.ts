@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { codeOf } from '../net/faults.ts';
 import { readWholeFile } from '../net/files.ts';
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 import { variableOf } from './option.ts';
-import { OPTIONS, type Config } from './options.ts';
+import { OPTIONS, TABLE, type Config } from './options.ts';
 
 export interface LocalService {
   readonly url: string;
@@ -56,19 +57,25 @@ export function findLocalService(
       ? readInstalled(installation, environment)
       : readService(path, environment, '.');
   }
-  return existsSync(TOKEN_FILE_HERE) || !existsSync(installation.config)
-    ? undefined
-    : readInstalled(installation, environment);
+  return existsSync(TOKEN_FILE_HERE) ? undefined : readInstalled(installation, environment);
 }
 
 /**
  * Returns the installed service. The caller's variables override the variables in the service's
- * environment file.
+ * environment file. If the caller may not read the configuration, returns the service as the package
+ * configures it, so that the error about the token file states what the caller may not read.
  */
 function readInstalled(
   { config, environment: file, folder }: Installation,
   environment: Environment,
 ): LocalService | undefined {
+  try {
+    statSync(config);
+  } catch (error) {
+    return codeOf(error) === 'EACCES'
+      ? { url: `http://${TABLE.listen.default}`, tokenFile: resolve(folder, 'admin.token') }
+      : undefined;
+  }
   const given = Object.entries(environment).filter(([, value]) => value);
   return readService(config, { ...readVariables(file), ...Object.fromEntries(given) }, folder);
 }

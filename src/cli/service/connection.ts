@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readWholeFile } from '../../net/files.ts';
-import { faultOf } from '../../net/faults.ts';
+import { codeOf, faultOf } from '../../net/faults.ts';
 import type { Trust } from '../../net/http.ts';
 import type { ServiceDefaults, Terminal } from '../output/terminal.ts';
 import type { Connection } from './client.ts';
@@ -216,7 +216,9 @@ function readTokenFile(path: string): string {
     return readWholeFile(path).toString().trim();
   } catch (cause) {
     const hint =
-      'Set TSIGIL_TOKEN, or use --token-file or --os-cloud. Or run this command as the user who started the service, in the same folder.';
+      codeOf(cause) === 'EACCES'
+        ? "Run this command with sudo, or sign in with a token of your own: 'sudo tsigil token create' creates one, and 'tsigil login' stores it."
+        : "Set TSIGIL_TOKEN, use --token-file or --os-cloud, or sign in with 'tsigil login'. Or run this command as the user who started the service, in the same folder.";
     throw new CommandError(
       EXIT.unreachable,
       `No token: '${path}' cannot be read: ${faultOf(cause).message}`,
