@@ -13,7 +13,7 @@ import { entityTag, knownTag } from './request/entity-tags.ts';
 import { JSON_TYPE, LINES_TYPE, mediaTypeOf } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
-import { addRoutes, pathId, type Handler } from './request/routes.ts';
+import { addRoutes, pathId, type Handler, type Route } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
 import { connectionSignal, newSlicer, type RunLongWork } from './admission/admission.ts';
 import { acceptsLines, writeLongJson, type SendLines } from './long-responses.ts';
@@ -26,10 +26,25 @@ export interface ActionSettings {
 }
 
 /**
- * Serves an action. An action that reads a body or sets `isLong` runs as long work, in slices.
+ * Serves actions. An action that reads a body or sets `isLong` runs as long work, in slices.
  * `runLongWork` limits how many such requests run at a time.
  */
-export function addAction(app: FastifyInstance, action: Action, settings: ActionSettings): void {
+export function addActions(
+  app: FastifyInstance,
+  actions: readonly Action[],
+  settings: ActionSettings,
+): void {
+  for (const path of new Set(actions.map((action) => action.path))) {
+    const routes = actions.filter((action) => action.path === path);
+    addRoutes(
+      app,
+      path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      routes.map((action) => routeOf(action, settings)),
+    );
+  }
+}
+
+function routeOf(action: Action, settings: ActionSettings): Route {
   const { body, method, right } = action;
   const run: Run = (request, work) =>
     body === undefined && action.isLong !== true
@@ -64,9 +79,7 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
     body?.maxBytes === undefined
       ? {}
       : { maxBodyBytes: Math.max(body.maxBytes, settings.maxBodyBytes) };
-  addRoutes(app, action.path.replaceAll(/\{(\w+)\}/g, ':$1'), [
-    { method, ...(right === undefined ? {} : { right }), ...limit, handler },
-  ]);
+  return { method, ...(right === undefined ? {} : { right }), ...limit, handler };
 }
 
 type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;

@@ -8,7 +8,7 @@ import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
-import { addAction } from './actions.ts';
+import { addActions } from './actions.ts';
 import { createAdmission, createLongWork, type AdmissionLimits } from './admission/admission.ts';
 import { addCollection } from './collections.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
@@ -173,7 +173,7 @@ export function createServer(options: ServerOptions): HttpServer {
   );
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
   const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };
-  for (const action of ACTIONS) addAction(app, action, actions);
+  addActions(app, ACTIONS, actions);
   return { app, change: settings.change };
 }
 

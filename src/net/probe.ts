@@ -213,9 +213,9 @@ function requestFor(check: Check, zone: string): Buffer {
 /** The expected behaviour of a name server for a key. */
 export interface Expectation {
   readonly key: Key & { readonly id: string };
-  readonly right: Right;
+  readonly check: Check;
   readonly zone: string;
-  /** True if the server must accept the key for the right, false if it must refuse the key. */
+  /** True if the server must accept the key for the request, false if it must refuse the key. */
   readonly accepted: boolean;
 }
 
@@ -278,12 +278,12 @@ export async function verifyExpectations(
   };
   let watching: Promise<void> | undefined;
   const verifyOne = async (expectation: Expectation): Promise<Outcome> => {
-    const { key, right, zone, accepted } = expectation;
+    const { key, check, zone, accepted } = expectation;
     let isSilent = false;
     for (let attempt = 0; ; attempt += 1) {
       // The query for the serial number already shows that a server refuses a key.
       const target = { server, zone, serials: accepted ? serials : new Map<string, number>() };
-      const result = await probeKey(key, right, target, now);
+      const result = await probeKey(key, check, target, now);
       const { verdict } = result;
       const met = accepted ? verdict === 'good' : REFUSALS.includes(verdict);
       const wait = PAUSES_MS[attempt];

@@ -3,6 +3,7 @@ import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader, Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import type { ResourceType } from '../domain/model/resource.ts';
+import { tsigkey } from '../domain/resources/tsigkey.ts';
 import { keyed } from '../domain/model/query.ts';
 import { allResources } from './sql/reader.ts';
 
@@ -24,7 +25,20 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
     counts.set(type.collection, count);
   }
   for (const type of RESOURCE_TYPES) await compare(type, from, to);
+  for await (const keys of allResources(tsigkey, from))
+    for (const { id, granted } of keys) if (granted !== null) await copyGrants(id, from, to);
   return counts;
+}
+
+/** Copies and compares the rights of a key in single zones, once its zones are copied. */
+async function copyGrants(keyId: string, from: Reader, to: Store): Promise<void> {
+  const zones = await from.zoneRights(keyId);
+  await to.write((writer) => writer.setZoneRights(keyId, zones));
+  if (!isDeepStrictEqual(await to.zoneRights(keyId), zones))
+    throw new ServiceError(
+      'bad_request',
+      `The copy of the grants of tsigkey '${keyId}' differs from the original. Stop all services that use either database, and repeat the command with an empty target`,
+    );
 }
 
 /**

@@ -9,6 +9,7 @@ import { pageOfPrefix } from './sql/prefix-page.ts';
 import { newSlicer, readerOn, readPage } from './sql/reader.ts';
 import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
+import { tsigkey } from '../domain/resources/tsigkey.ts';
 import { createScans } from './scans.ts';
 import { insertRecord } from './sql/audit-records.ts';
 import { loadDataKeys } from './sql/data-keys.ts';
@@ -138,8 +139,8 @@ export function createStore(database: Database): Store {
             work(writerOn(readerFor(sql), sql, tableFor, database, noteChange, announce(sql))),
           );
         const result = await transact().catch(async (error: unknown) => {
-          if (!(error instanceof DeletedKeyError) || database.keyring === undefined) throw error;
-          await loadDataKeys(database.reads, database.keyring);
+          if (!(error instanceof DeletedReferenceError)) throw error;
+          if (database.keyring !== undefined) await loadDataKeys(database.reads, database.keyring);
           return transact();
         });
         if (outcome.announced) notify();
@@ -179,7 +180,7 @@ function writerOn(
   const refused = async (type: ResourceType, cause: unknown): Promise<never> => {
     if (database.dialect.isUniqueViolation(cause))
       throw new ServiceError('duplicate', { type }, { cause });
-    if (database.dialect.isReferenceViolation(cause)) throw new DeletedKeyError({ cause });
+    if (database.dialect.isReferenceViolation(cause)) throw new DeletedReferenceError({ cause });
     throw cause;
   };
   const change = async (
@@ -203,6 +204,7 @@ function writerOn(
     list: reader.list,
     count: reader.count,
     exists: reader.exists,
+    zoneRights: reader.zoneRights,
     lock: sql.lock,
     announce,
     async getToChange(type, id) {
@@ -223,6 +225,19 @@ function writerOn(
     async replace(type, row) {
       const table = tableFor(type);
       await change(type, table.replace, [...table.encode(row), row.resource.id]);
+    },
+    async setZoneRights(keyId, zones) {
+      await change(tsigkey, 'DELETE FROM tsigkey_grants WHERE key_id = ?', [keyId]);
+      const slicer = newSlicer().forTransaction();
+      for await (const some of partsInSlices([...zones], slicer, ...SIZES)) {
+        const rows = some.map(() => '(?, ?, ?)').join(', ');
+        const values = some.flatMap(([zoneId, rights]) => [keyId, zoneId, rights]);
+        await change(
+          tsigkey,
+          `INSERT INTO tsigkey_grants (key_id, zone_id, rights) VALUES ${rows}`,
+          values,
+        );
+      }
     },
     async remove(type, id) {
       return (await change(type, tableFor(type).remove, [id])) > 0;
@@ -262,9 +277,12 @@ async function noteUses(
   }
 }
 
-/** A change with a data key that another process has deleted after a rotation. */
-class DeletedKeyError extends Error {
+/**
+ * A change that refers to what another process has deleted meanwhile: a data key, after a rotation,
+ * or a zone that grants name.
+ */
+class DeletedReferenceError extends Error {
   constructor(options: ErrorOptions) {
-    super('The data key of this process was deleted', options);
+    super('A data key or a zone was deleted meanwhile', options);
   }
 }

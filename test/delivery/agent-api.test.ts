@@ -82,7 +82,14 @@ test('200 with the keys and their secrets, and a report marks the keys as delive
     name_server: { id, name: 'ns1', driver: 'bind' },
     state: {
       keys: [
-        { id: key, name: 'key-1', algorithm: 'hmac-sha256', secret, version: 1, zones: 'all' },
+        {
+          id: key,
+          name: 'key-1',
+          algorithm: 'hmac-sha256',
+          secret,
+          version: 1,
+          access: { transfer: 'all' },
+        },
       ],
     },
     accepted: [key],

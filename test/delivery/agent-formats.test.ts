@@ -17,8 +17,7 @@ const KEY = {
   name: 'transfer-key',
   algorithm: 'hmac-sha256',
   version: 1,
-  rights: ['transfer'],
-  zones: 'all',
+  access: { transfer: 'all' },
   secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
 };
 const SERVER = {

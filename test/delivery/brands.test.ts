@@ -39,7 +39,7 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
    * server, not to the API.
    */
   const expectKey = async (key: CreatedKey, accepted: boolean) => {
-    const expectations = server.rights.map((right) => ({ key, right, zone: 'a.test', accepted }));
+    const expectations = server.rights.map((check) => ({ key, check, zone: 'a.test', accepted }));
     const soon = AbortSignal.timeout(10_000);
     for (;;) {
       const outcomes = await verifyExpectations(server.address, expectations, Date.now, soon);

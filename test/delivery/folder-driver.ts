@@ -36,8 +36,8 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
   let applies = 0;
   let failure: DriverError | undefined;
   let before = () => Promise.resolve();
-  const contentOf = ({ version, secret, algorithm, rights, zones }: DesiredKey) =>
-    JSON.stringify({ version, secret, algorithm, rights, zones });
+  const contentOf = ({ version, secret, algorithm, access }: DesiredKey) =>
+    JSON.stringify({ version, secret, algorithm, access });
   const read = () =>
     new Map(
       readdirSync(folder)

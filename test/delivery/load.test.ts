@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { RIGHTS } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { makePass } from '../../src/nameservers/reconciler/pass.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
@@ -168,8 +167,7 @@ test('the PowerDNS driver compares the keys of a zone in time proportional to th
       algorithm: 'hmac-sha256',
       secret: 'c2VjcmV0',
       version: 1,
-      rights: RIGHTS,
-      zones: ['a.test'],
+      access: { transfer: ['a.test'], update: ['a.test'] },
     }));
     const state = { zones: ['a.test'], keys };
     const grants = { transfer: named, update: named, updateFrom: ['::/0'], formerFrom: [] };

@@ -18,9 +18,13 @@ export interface DeliveryServer extends DrivenServer {
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** Starts a name server to which a service can deliver keys. */
-export async function startDeliveryServer(brand: Brand, name = 'ns1'): Promise<DeliveryServer> {
-  const server = await startDrivenServer(brand);
+/** Starts a name server to which a service can deliver keys. `zones` must include `ZONES`. */
+export async function startDeliveryServer(
+  brand: Brand,
+  name = 'ns1',
+  zones: readonly string[] = ZONES,
+): Promise<DeliveryServer> {
+  const server = await startDrivenServer(brand, zones);
   const rights = rightsOf(BRANDS[brand.driver]);
   return {
     ...server,
@@ -74,10 +78,13 @@ export interface ShownServer {
   readonly verified_at: string | null;
 }
 
-/** Creates the zones in `ZONES` in a service. */
-export async function createZones({ with: as, token }: Client): Promise<void> {
+/** Creates zones in a service. */
+export async function createZones(
+  { with: as, token }: Client,
+  zones: readonly string[] = ZONES,
+): Promise<void> {
   const project = as(token);
-  for (const zone of ZONES)
+  for (const zone of zones)
     await project.post('/v2/zones', { name: `${zone}.`, email: 'hostmaster@a.test' });
 }
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
@@ -42,7 +43,7 @@ describe('collection rules', () => {
     await made(ruled.post('/v2/tlds', { name: 'com' }));
     const pool = await made(ruled.post('/v2/pools', { name: 'anycast' }));
     await made(zone(ruled, 'pooled.com.', { pool_id: pool }));
-    await made(zone(one, 'example.com.'));
+    const zoneId = await made(zone(one, 'example.com.'));
     await made(zone(one, 'below.shared.com.'));
     const parent = await made(zone(other, 'parent.com.'));
     const child = await made(zone(other, 'child.parent.com.'));
@@ -50,6 +51,12 @@ describe('collection rules', () => {
     const serverId = await made(ruled.post('/v2/nameservers', server));
     const key = { name: 'k', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: pool };
     const keyId = await made(ruled.post('/v2/tsigkeys', key));
+    const narrowId = await made(
+      ruled.post('/v2/tsigkeys', {
+        ...{ ...key, name: 'narrow', resource_id: DEFAULT_POOL_ID },
+        grants: [{ rights: ['transfer'], zones: [zoneId] }],
+      }),
+    );
 
     const administrators = await startWithTokens([{ name: 'admin', roles: ['admin'] }]);
     onTestFinished(() => administrators.service.close());
@@ -98,6 +105,11 @@ describe('collection rules', () => {
         'tsigkeys:update',
         'invalid_tsigkey',
         () => ruled.patch(`/v2/tsigkeys/${keyId}`, { resource_id: UNKNOWN_ID }),
+      ],
+      [
+        'tsigkeys:update',
+        'outside_grants',
+        () => ruled.patch(`/v2/tsigkeys/${narrowId}`, { resource_id: pool }),
       ],
       [
         'tokens:delete',

@@ -64,6 +64,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'nameservers:check': ['GET', `/v2/nameservers/${UNKNOWN_ID}/check`],
   'nameservers:resume': ['POST', '/v2/deliveries/resume', {}],
   'tlds:import': ['POST', '/v2/tlds/import', {}],
+  'tsigkeys:grant': ['PUT', '/v2/tsigkeys/{key}/grants', { grants: null }],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
 };
 

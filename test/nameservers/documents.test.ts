@@ -349,7 +349,7 @@ describe('docs/nameservers', () => {
         const keys = [newKey({ rights }), newKey({ rights, zones: [ZONE] })];
         await driver?.apply({ zones: [ZONE], keys }, new Set(), signal);
         const expectations = keys.flatMap((key) =>
-          rights.map((right) => ({ key, right, zone: ZONE, accepted: true })),
+          rights.map((check) => ({ key, check, zone: ZONE, accepted: true })),
         );
         const outcomes = await verifyExpectations(server.address, expectations, Date.now, signal);
         expect(outcomes.map(({ result }) => result.verdict)).toEqual(

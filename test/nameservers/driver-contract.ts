@@ -2,7 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rightsOf } from '../../src/domain/brands/brand.ts';
 import { BRANDS } from '../../src/domain/brands/brands.ts';
-import type { DesiredKey, DesiredState, Right } from '../../src/domain/delivery/desired-state.ts';
+import {
+  rightsIn,
+  type Access,
+  type DesiredKey,
+  type DesiredState,
+  type Right,
+  type Zones,
+} from '../../src/domain/delivery/desired-state.ts';
 import type { Difference, Driver } from '../../src/nameservers/driver.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import type { Brand } from '../harness/brands/brand.ts';
@@ -25,9 +32,14 @@ export interface Session {
 export const DRIVER_ID = '0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11';
 
 /** Returns a new key with a random name and secret. */
-export function newKey(
-  given: Partial<DesiredKey> & { readonly rights: readonly Right[] },
-): DesiredKey {
+export function newKey({
+  rights,
+  zones = 'all',
+  ...given
+}: Partial<DesiredKey> & {
+  readonly rights: readonly Right[];
+  readonly zones?: Zones;
+}): DesiredKey {
   const secret = randomBytes(32).toString('base64');
   recordSecret(secret);
   return {
@@ -36,9 +48,14 @@ export function newKey(
     algorithm: 'hmac-sha256',
     secret,
     version: 1,
-    zones: 'all',
+    access: accessTo(rights, zones),
     ...given,
   };
+}
+
+/** Returns the access of a key with these rights in these zones. */
+export function accessTo(rights: readonly Right[], zones: Zones = 'all'): Access {
+  return Object.fromEntries(rights.map((right) => [right, zones]));
 }
 
 function later(seconds = 10): AbortSignal {
@@ -87,7 +104,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         },
         async expectKey(key, accepted, zone = ZONES[0]) {
           // Some name servers reload their configuration after the driver has returned.
-          for (const right of key.rights)
+          for (const right of rightsIn(key.access))
             await expect
               .poll(() => isGranted(server.address, zone, right, key), { message: right })
               .toBe(accepted);
@@ -133,7 +150,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectKey(second, false, 'a.test');
       await expectKey(shared, true, 'a.test');
       await expectKey(shared, true, 'b.test');
-      await apply({ ...first, zones: ['b.test'] }, second);
+      await apply({ ...first, access: accessTo(rights, ['b.test']) }, second);
       await expectKey(first, true, 'b.test');
       await expectKey(first, false, 'a.test');
       await apply(second);
@@ -148,10 +165,10 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       const key = newKey({ rights: ['transfer'] });
       await apply(key);
       await expectKey(key, true);
-      await expectKey({ ...key, rights: ['update'] }, false);
-      await apply({ ...key, rights: ['update'] });
+      await expectKey({ ...key, access: accessTo(['update']) }, false);
+      await apply({ ...key, access: accessTo(['update']) });
       await expectKey(key, false);
-      await expectKey({ ...key, rights: ['update'] }, true);
+      await expectKey({ ...key, access: accessTo(['update']) }, true);
       await apply();
       await expectClosed();
     });
@@ -248,11 +265,8 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       const state = {
         zones: ZONES,
         keys: [other],
-        kept: [kept, lacking].map(({ id, name, zones }) => ({
-          id,
-          name,
-          zones,
-          rights,
+        kept: [kept, lacking].map(({ id, name, access }) => ({
+          ...{ id, name, access },
           version: 2,
         })),
       };

@@ -55,7 +55,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     await driver?.apply({ zones: ZONES, keys }, new Set(), AbortSignal.timeout(30_000));
     const counter = await startCounter(server.address.port);
     const expectations = keys.flatMap((key) =>
-      RIGHTS.map((right): Expectation => ({ key, right, zone: ZONE, accepted: true })),
+      RIGHTS.map((check): Expectation => ({ key, check, zone: ZONE, accepted: true })),
     );
     const address = { host: '127.0.0.1', port: counter.port };
     const signal = AbortSignal.timeout(10_000);
@@ -74,7 +74,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
       const expectations = Array.from({ length: count }, (): Expectation => {
         return {
           key: newKey({ rights: ['transfer'] }),
-          right: 'transfer',
+          check: 'transfer',
           zone: ZONE,
           accepted: true,
         };
@@ -93,7 +93,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
   test('a waiting change interrupts the retries of an unmet expectation', async () => {
     const expectation = {
       ...{ key: newKey({ rights: ['transfer'] }), zone: ZONE },
-      ...({ right: 'transfer', accepted: true } as const),
+      ...({ check: 'transfer', accepted: true } as const),
     };
     const timeOf = async (isInterrupted: boolean) => {
       const began = performance.now();

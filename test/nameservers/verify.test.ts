@@ -370,7 +370,7 @@ describe('responses of other servers', () => {
     }).listen(server.port, '127.0.0.1');
     await once(listener, 'listening');
     onTestFinished(() => void listener.close());
-    const expectation = { key: { ...ALLOWED, id: '1' }, right: 'transfer', zone: ZONE } as const;
+    const expectation = { key: { ...ALLOWED, id: '1' }, check: 'transfer', zone: ZONE } as const;
     const outcomes = await verifyExpectations(
       server,
       [{ ...expectation, accepted: true }],

@@ -34,7 +34,7 @@ beforeAll(async () => {
       name: 'second',
       ns_records: [{ priority: 1, hostname: 'ns1.example.org.' }],
     });
-    await service.post('/v2/zones', {
+    const { body: zone } = await service.post('/v2/zones', {
       name: 'example.tld1.',
       email: 'a@example.org',
       pool_id: pool.id,
@@ -47,6 +47,10 @@ beforeAll(async () => {
       resource_id: pool.id,
     });
     await service.patch(`/v2/tsigkeys/${key.id}`, { name: 'k2' });
+    const grants = [{ rights: ['transfer'], zones: [zone.id] }];
+    expect((await service.call('PUT', `/v2/tsigkeys/${key.id}/grants`, { grants })).status).toBe(
+      200,
+    );
     ownToken = (
       await service.post('/v2/tokens', {
         name: 'mine',
@@ -86,7 +90,12 @@ function everything(database: string, variables?: Record<string, string>): Promi
       const { body } = await service.get(`/v2/${collection}?sort_key=id&all_projects=true`);
       return (body[collection] as object[]).map((resource) => ({ ...resource, links: undefined }));
     });
-    return Promise.all(lists);
+    const all = await Promise.all(lists);
+    const [, keys = []] = all as unknown as { id: string }[][];
+    const grants = keys.map(
+      async ({ id }) => (await service.get(`/v2/tsigkeys/${id}/grants`)).text,
+    );
+    return [...all, await Promise.all(grants)];
   };
   return withService(database, read, variables);
 }

@@ -290,7 +290,7 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
             links: { next?: string };
           };
           for (const { id, name, algorithm, secret } of page.tsigkeys)
-            found.push({ id, name, algorithm, secret, version: 1, rights: [], zones: 'all' });
+            found.push({ id, name, algorithm, secret, version: 1, access: {} });
           const { next } = page.links;
           path = next === undefined ? undefined : new URL(next).pathname + new URL(next).search;
         }

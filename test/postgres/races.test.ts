@@ -157,6 +157,10 @@ const key = (name: string) => ({
   scope: 'ZONE',
   resource_id: ids.get('example.com.'),
 });
+const granted = () => ({
+  ...{ ...key('new'), scope: 'POOL', resource_id: DEFAULT_POOL_ID },
+  grants: [{ rights: ['transfer'], zones: [ids.get('example.com.')] }],
+});
 const COM = (service: Service) => service.create(tld, { name: 'com' });
 const POOL = (service: Service) => service.create(pool, { name: 'second' });
 const ZONE = (service: Service) => service.createZone('example.com.');
@@ -286,6 +290,18 @@ const RACES: Record<string, Race> = {
     second: (other) =>
       other.create(tsigkey, { ...key('new'), scope: 'POOL', resource_id: ids.get('second') }),
     outcome: 'invalid_tsigkey',
+  },
+  'grants in a zone that is deleted': {
+    before: ZONE,
+    first: (one) => one.delete(zone, 'example.com.'),
+    second: (other) => other.create(tsigkey, granted()),
+    outcome: 'invalid_object',
+  },
+  'the deletion of a zone that new grants name': {
+    before: ZONE,
+    first: (one) => one.create(tsigkey, granted()),
+    second: (other) => other.delete(zone, 'example.com.'),
+    outcome: { name: 'example.com.' },
   },
   'the deletion of the last administrator token': {
     before: async (service) => {

@@ -4,6 +4,8 @@ import { uniqueOf, type Resource } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
+import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { zone } from '../../src/domain/resources/zone.ts';
 import { migrate, MIGRATIONS, schemaOf } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
@@ -129,6 +131,30 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       });
     },
   );
+
+  test(`rights of keys in zones go with the key and with the zone on ${engine}`, async () => {
+    const keys = [sampleOf(tsigkey, { name: 'one' }), another(tsigkey, { name: 'two' })] as const;
+    const zones = Array.from({ length: 600 }, (_, index) =>
+      another(zone, { name: `zone-${index}.example.` }),
+    );
+    await insert(store, tsigkey, ...keys);
+    await store.write((writer) => writer.putAll(zone, keyedRows(zone, zones)));
+    const rights = new Map(zones.map(({ id }) => [id, 'transfer update']));
+    for (const { id } of keys) {
+      await store.write((writer) => writer.setZoneRights(id, rights));
+      expect(await store.zoneRights(id)).toEqual(rights);
+    }
+    const [gone, ...others] = zones.map(({ id }) => id);
+    await store.write((writer) => writer.remove(zone, gone ?? ''));
+    rights.delete(gone ?? '');
+    for (const { id } of keys) expect(await store.zoneRights(id)).toEqual(rights);
+    await store.write((writer) => writer.remove(tsigkey, keys[0].id));
+    expect(await store.zoneRights(keys[0].id)).toEqual(new Map());
+    await store.write((writer) => writer.removeAll(zone, others));
+    expect(await store.zoneRights(keys[1].id)).toEqual(new Map());
+    await store.write((writer) => writer.putAll(zone, keyedRows(zone, zones)));
+    expect(await store.zoneRights(keys[1].id)).toEqual(new Map());
+  });
 
   describe(`comparison forms on ${engine}`, () => {
     test('compares names of tokens exactly', async () => {

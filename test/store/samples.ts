@@ -24,6 +24,7 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
     scope: 'POOL',
     resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     secret_usable: true,
+    granted: 'transfer',
     version: 1,
   },
   pools: {

@@ -163,9 +163,10 @@ describe('query plans', () => {
         const table = tableOf(type, database.dialect);
         for (const statement of [table.get, table.find('name', ['x']).text, table.remove]) {
           const plan = await database.reads.all(`EXPLAIN QUERY PLAN ${statement}`, ['x']);
-          expect(plan.map(({ detail }) => detail)).toEqual([
-            expect.stringMatching(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/),
-          ]);
+          expect(plan.length).toBeGreaterThan(0);
+          for (const { detail } of plan)
+            // the table, and those whose rows go with the row
+            expect(detail).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/);
         }
       });
     },

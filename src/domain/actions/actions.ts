@@ -3,6 +3,7 @@ import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
 import { importAction } from './import.ts';
+import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
 import { tldBulk } from './tld-bulk.ts';
 import { whoami } from './whoami.ts';
@@ -13,6 +14,7 @@ import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 /** All API operations other than create, list, get, update and delete. */
 export const ACTIONS: readonly Action[] = [
   keyExport,
+  ...GRANT_ACTIONS,
   ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,

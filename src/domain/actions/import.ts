@@ -24,8 +24,11 @@ import {
   type ResourceType,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
+import { givenGrants, grantList } from '../resources/grants.ts';
 import { requireReveal } from '../resources/policy.ts';
 import { importRight } from '../resources/resources.ts';
+import type { Tsigkey } from '../resources/tsigkey.ts';
+import { grantsOfKey } from '../rules/grant-rules.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { keyed, uniqueFormOf, type Keyed } from '../model/query.ts';
 
@@ -143,15 +146,32 @@ async function findMissing(
   const members = shownMembers(type);
   const conflicts: string[] = [];
   const missing: Keyed<Resource>[] = [];
+  const same: (readonly [given: Resource, existing: Resource])[] = [];
   await eachInSlices(slicer, rows, (row) => {
     const { resource, uniqueForm } = row;
     const existing = byId.get(resource.id) ?? byName.get(uniqueForm);
     if (existing === undefined) missing.push(row);
     else if (!members.every((name) => isDeepStrictEqual(existing[name], resource[name])))
       conflicts.push(String(resource[field]));
+    else same.push([resource, existing]);
   });
+  for (const [resource, existing] of same)
+    if (!(await hasGivenGrants(reader, resource, existing)))
+      conflicts.push(String(resource[field]));
   if (conflicts.length > 0) throw conflict(type, conflicts);
   return missing;
+}
+
+/** Returns whether a stored key has the grants that an import states. True if it states none. */
+async function hasGivenGrants(
+  reader: Reader,
+  resource: Resource,
+  existing: Resource,
+): Promise<boolean> {
+  const given = givenGrants(resource);
+  if (given === undefined) return true;
+  const stored = await grantsOfKey(reader, existing as Tsigkey); // safe: only keys have grants
+  return isDeepStrictEqual(stored && grantList(stored), given && grantList(given));
 }
 
 function conflict(type: ResourceType, names: readonly string[]): ServiceError {
@@ -197,7 +217,9 @@ function readResource(
     };
   const whole = parsed.value as Resource;
   const fields = Object.fromEntries(
-    givenFields(type).flatMap((name) => (name in whole ? [[name, whole[name]]] : [])),
+    [...givenFields(type), ...Object.keys(type.requestOnly ?? {})].flatMap((name) =>
+      name in whole ? [[name, whole[name]]] : [],
+    ),
   );
   try {
     return {
@@ -227,9 +249,14 @@ const wholeResource = perType((type): Kind => {
     const hasDefault = field.onCreate !== 'required' && field.onCreate.default !== undefined;
     return [[name, hasDefault ? optional(kind) : kind]];
   });
+  const further = Object.entries(type.requestOnly ?? {}).map(
+    ([name, { schema, parse, description }]) =>
+      [name, optional(described({ schema, parse }, description))] as const,
+  );
   return object<Readonly<Record<string, Kind>>>({
     id: described(uuid(), 'The id of the new resource.'),
     ...Object.fromEntries(fields),
+    ...Object.fromEntries(further),
     created_at: described(timestamp(), stamp),
     updated_at: described(nullable(timestamp()), stamp),
     links: optional(described(ANYTHING, 'Accepted and ignored.')),

@@ -14,6 +14,11 @@ export interface Brand {
    * stop. `unknownKeys` means that the driver reports keys that the database lacks.
    */
   readonly supports: Readonly<Record<Right | 'unknownKeys', true | string>>;
+  /**
+   * Set if a server reports a key that no access list names as unknown, so that no query shows
+   * whether the server has the key.
+   */
+  readonly hidesUnlistedKeys?: true;
   /** The shortest time between two passes that change a server, in milliseconds. */
   readonly minimumIntervalMs: number;
   /**

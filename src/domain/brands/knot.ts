@@ -37,6 +37,7 @@ export const knot = {
     update: true,
     unknownKeys: 'Its rules show which keys are from Tsigil',
   },
+  hidesUnlistedKeys: true,
   minimumIntervalMs: 0,
   exports: {
     consumer: 'Knot DNS',

@@ -10,8 +10,7 @@ import {
   type Kind,
   type ValueOf,
 } from '../model/field.ts';
-import { described, object, responseObject, withDefault } from '../model/object.ts';
-import { RIGHTS } from '../brands/brand.ts';
+import { described, object, optional, responseObject, withDefault } from '../model/object.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
 /**
@@ -40,8 +39,10 @@ const KEPT = {
   id: uuid(),
   name: described(anyText(), 'The name of the key in lower case, without a trailing dot.'),
   version: integer(1),
-  rights: array(enumeration(RIGHTS), 0, RIGHTS.length),
-  zones: described(ZONES, 'The zones to which the key applies, or `all`.'),
+  access: described(
+    responseObject({ transfer: optional(ZONES), update: optional(ZONES) }),
+    'For each right of the key, the zones in which it has the right, or `all`.',
+  ),
 };
 
 const KEY = responseObject({

@@ -11,6 +11,8 @@ import type { RemovingKeys, ShownRequirement } from './responses.ts';
 export interface Candidate {
   readonly key: Tsigkey;
   readonly zones: 'all' | readonly string[];
+  /** The rights that the grants of the key state for single zones, by the names of the zones. */
+  readonly granted: ReadonlyMap<string, string>;
 }
 
 /** The desired state of a name server, and the keys that cannot be delivered to it. */

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import { isUnreadable } from '../model/unreadable.ts';
 import { comparisonForm } from '../text/dns-name.ts';
+import { rightsInText } from '../resources/grants.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import { nextIfOver, type Slicer } from '../scheduling/slicer.ts';
 import {
   byName,
   keyProblem,
+  type Access,
   type DesiredKey,
   type DesiredState,
   type KeptKey,
+  type Right,
+  type Zones,
 } from './desired-state.ts';
 import type { Candidate, Delivery, Desire, Undeliverable } from './delivery-ports.ts';
 
@@ -28,14 +32,14 @@ export async function desire(
   const undeliverable: Undeliverable[] = [];
   const keys = new Map<string, DesiredKey>();
   const kept = new Map<string, KeptKey>();
-  for (const { key, zones: applied } of candidates.toSorted(byAge)) {
+  for (const candidate of candidates.toSorted(byAge)) {
     if (slicer.isOver()) await slicer.next();
+    const { key } = candidate;
     const base: KeptKey = {
       id: key.id,
       name: comparisonForm(key.name),
       version: key.version,
-      rights: server.rights,
-      zones: applied === 'all' ? 'all' : applied.map(comparisonForm).toSorted(),
+      access: accessOf(candidate, server.rights),
     };
     const { name } = base;
     const isRepeated = keys.has(name) || kept.has(name);
@@ -63,6 +67,24 @@ export async function desire(
   };
 }
 
+/** Returns what a key opens: its grants, within its scope and the rights of the name server. */
+function accessOf({ key, zones, granted }: Candidate, rights: readonly Right[]): Access {
+  const { granted: forAll } = key;
+  const zonesOf = (right: Right): Zones => {
+    if (forAll !== null && !rightsInText(forAll).includes(right))
+      return [...granted].flatMap(([zone, text]) =>
+        rightsInText(text).includes(right) ? [comparisonForm(zone)] : [],
+      );
+    return zones === 'all' ? zones : zones.map(comparisonForm);
+  };
+  return Object.fromEntries(
+    rights.flatMap((right): [Right, Zones][] => {
+      const own = zonesOf(right);
+      return own.length === 0 ? [] : [[right, own === 'all' ? own : own.toSorted()]];
+    }),
+  );
+}
+
 /** Compares keys by their age, which a copy of a database keeps: the oldest first. */
 function byAge({ key: one }: Candidate, { key: other }: Candidate): number {
   if (one.created_at === other.created_at) return one.id < other.id ? -1 : 1;
@@ -85,13 +107,13 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   for (let start = 0; start < keys.length; start += KEYS_PER_HASH) {
     const lines = keys
       .slice(start, start + KEYS_PER_HASH)
-      .map(({ id, name, algorithm, version, rights, zones: applied }) =>
-        JSON.stringify([id, name, algorithm, version, rights, applied]),
+      .map(({ id, name, algorithm, version, access }) =>
+        JSON.stringify([id, name, algorithm, version, access]),
       );
     hash.update(`${lines.join('\n')}\n`);
   }
-  for (const { id, name, rights, zones: applied } of kept)
-    hash.update(`${JSON.stringify([id, name, 'kept', rights, applied])}\n`);
+  for (const { id, name, access } of kept)
+    hash.update(`${JSON.stringify([id, name, 'kept', access])}\n`);
   return hash.digest('hex');
 }
 

@@ -1,8 +1,17 @@
-import { listName, type Right } from '../brands/brand.ts';
+import { listName, RIGHTS, type Right } from '../brands/brand.ts';
 import { keyProblems } from '../key-formats/key.ts';
 import type { Key } from '../model/tsig-key.ts';
 
 export { RIGHTS, type Right } from '../brands/brand.ts';
+
+/** Zones by their names in comparison form, sorted. `all` means every zone of the name server. */
+export type Zones = 'all' | readonly string[];
+
+/**
+ * What a key opens: for each right, the zones in which the key has it. A right without a zone is
+ * absent.
+ */
+export type Access = Readonly<Partial<Record<Right, Zones>>>;
 
 /** A key that a name server should accept. */
 export interface DesiredKey extends Key {
@@ -14,12 +23,8 @@ export interface DesiredKey extends Key {
   readonly name: string;
   /** Increases with every change of the key that affects name servers. */
   readonly version: number;
-  readonly rights: readonly Right[];
-  /**
-   * The zones that the key applies to, in comparison form. `all` means every zone of the name
-   * server.
-   */
-  readonly zones: 'all' | readonly string[];
+  /** A key without access is on the name server, but in no access list. */
+  readonly access: Access;
 }
 
 /**
@@ -55,11 +60,14 @@ export interface DesiredState {
 /** The access lists of a name server, with the names of their keys in comparison form. */
 export type AccessLists = ReadonlyMap<string, readonly string[]>;
 
-/** Returns the names of the access lists that contain a key on a name server. */
-function listsOf({ rights, zones }: Pick<DesiredKey, 'rights' | 'zones'>): string[] {
-  return rights.flatMap((right) =>
-    zones === 'all' ? [listName(right)] : zones.map((zone) => listName(right, zone)),
-  );
+/** Returns the rights that a key has in any zone. */
+export function rightsIn(access: Access): Right[] {
+  return RIGHTS.filter((right) => access[right] !== undefined);
+}
+
+/** Returns the names of the access lists for a right in these zones. */
+function listsOf(right: Right, zones: Zones): string[] {
+  return zones === 'all' ? [listName(right)] : zones.map((zone) => listName(right, zone));
 }
 
 /** What a name server has besides the keys of a state. */
@@ -85,13 +93,11 @@ export function grantsOf(
     granted.set(list, members);
     return members;
   };
-  const named = [...zones, ...keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones))];
-  for (const list of listsOf({ rights, zones: 'all' })) membersOf(list);
-  for (const list of listsOf({ rights: zoneRights, zones: named })) membersOf(list);
-  for (const key of keys) {
-    const own = key.rights.filter((right) => rights.includes(right));
-    for (const list of listsOf({ rights: own, zones: key.zones })) membersOf(list).push(key.name);
-  }
+  for (const right of rights) membersOf(listName(right));
+  for (const right of zoneRights) for (const list of listsOf(right, zones)) membersOf(list);
+  for (const { name, access } of keys)
+    for (const right of rights)
+      for (const list of listsOf(right, access[right] ?? [])) membersOf(list).push(name);
   for (const [list, members] of lists)
     membersOf(list).push(...members.filter((member) => others.has(member)));
   return granted;

@@ -239,6 +239,13 @@ export const ERRORS = {
     message: (lacking?: string) =>
       `This path does not exist${lacking === undefined ? '' : `: Tsigil has no ${lacking}`}`,
   }),
+  outside_grants: entry({
+    status: 409,
+    when: 'The change moves a key away from zones that its grants name.',
+    message: (names: readonly string[]) =>
+      `The grants of the key name zones outside the new scope${named(names)}. Change the grants first: PUT /v2/tsigkeys/{id}/grants`,
+    example: () => ['example.com.'],
+  }),
   outside_limits: entry({
     status: 403,
     when: 'The limits of the token (`pools`, `zones`, `keys` and `nameservers`) do not include the resource or the right.',

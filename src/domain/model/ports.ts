@@ -20,6 +20,8 @@ export interface Reader extends IndexReader {
   get<F extends Fields>(type: ResourceType<F>, id: string): Promise<ResourceOf<F> | undefined>;
   list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]>;
   count(type: ResourceType, conditions: readonly Condition[]): Promise<number>;
+  /** Returns the rights that the grants of a key state for single zones, by the ids of the zones. */
+  zoneRights(keyId: string): Promise<ReadonlyMap<string, string>>;
 }
 
 /**
@@ -73,6 +75,8 @@ export interface Writer extends Reader {
   insert(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
   replace(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
+  /** Replaces the rights of a key in single zones. All zones must exist. */
+  setZoneRights(keyId: string, zones: ReadonlyMap<string, string>): Promise<void>;
   /** Deletes a resource. Returns whether the resource existed. */
   remove(type: ResourceType, id: string): Promise<boolean>;
   /**

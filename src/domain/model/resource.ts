@@ -118,6 +118,10 @@ export interface Admitted<F extends Fields = Fields> {
   readonly warnings?: readonly string[];
   /** The members that appear only in the response to the creation. */
   readonly shownOnce?: Readonly<Record<string, unknown>>;
+  /** The rights of a key in single zones, if the change sets them. */
+  readonly zoneRights?: ReadonlyMap<string, string>;
+  /** What the audit record of this change has besides the changed fields. */
+  readonly recorded?: Readonly<Record<string, [before: unknown, after: unknown]>>;
 }
 
 /**
@@ -220,6 +224,13 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly references?: Readonly<Record<string, Reference>>;
   /** The members that appear only in the response to a creation. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
+  /**
+   * The optional members of a creation and of an import that no response has. The rules of the type
+   * read them from the draft.
+   */
+  readonly requestOnly?: Readonly<
+    Record<string, Pick<Field, 'schema' | 'parse' | 'description' | 'example'>>
+  >;
   /**
    * Whether responses with these resources have the caller's id in a header. A client can then find
    * its own token in a list.

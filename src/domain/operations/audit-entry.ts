@@ -1,7 +1,14 @@
 import type { ActorKind, AuditEntry, AuditOutcome } from '../audit/record.ts';
 import type { Caller } from '../model/caller.ts';
 import type { Keyed } from '../model/query.ts';
-import type { Change, Fields, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
+import type {
+  Admitted,
+  Change,
+  Fields,
+  Resource,
+  ResourceOf,
+  ResourceType,
+} from '../model/resource.ts';
 import { perType } from '../model/resource.ts';
 import { isUnreadable } from '../model/unreadable.ts';
 import { withoutTokens } from '../text/token-form.ts';
@@ -73,7 +80,12 @@ type Created<F extends Fields> = Keyed<ResourceOf<F>> & { readonly operation: 'c
 
 /** The changes of one transaction, for its audit record. */
 export interface ChangeLog {
-  note<F extends Fields>(type: ResourceType<F>, change: Change<F> | Created<F>): void;
+  /** `further` has what the record shows besides fields, and the right if it is not the operation. */
+  note<F extends Fields>(
+    type: ResourceType<F>,
+    change: Change<F> | Created<F>,
+    further?: Pick<Admitted, 'recorded'> & { readonly right?: string },
+  ): void;
   /**
    * Returns the audit entry, or undefined if nothing was changed. The entry has all values of a
    * single change, or counts and names for several changes. `action` is the name of an action that
@@ -89,16 +101,23 @@ export interface ChangeLog {
 
 /** Creates an empty collection of changes for one record of the audit trail. */
 export function createChangeLog(): ChangeLog {
-  let first: { readonly type: ResourceType; readonly change: Change } | undefined;
+  let first:
+    | {
+        readonly type: ResourceType;
+        readonly change: Change;
+        readonly right: string | undefined;
+        readonly recorded: Admitted['recorded'];
+      }
+    | undefined;
   let total = 0;
   let isMixed = false;
   const counts = { create: 0, update: 0, delete: 0 };
   const names: string[] = [];
   return {
-    note(type, change) {
+    note(type, change, { recorded, right } = {}) {
       // safe: a type's definition fits the resources of that type
       const noted = { type, change } as unknown as { type: ResourceType; change: Change };
-      first ??= noted;
+      first ??= { ...noted, recorded, right };
       isMixed ||= noted.type !== first.type;
       total += 1;
       counts[change.operation] += 1;
@@ -106,16 +125,16 @@ export function createChangeLog(): ChangeLog {
     },
     entry(origin, { action, detail = {} }, at, fingerprint) {
       if (first === undefined) return undefined;
-      const { type, change } = first;
+      const { type, change, recorded = {}, right } = first;
       const name = nameOf(type, change.resource);
       if (total === 1 && action === undefined)
         return auditEntry(origin, {
           at,
-          action: `${type.collection}:${change.operation}`,
+          action: right ?? `${type.collection}:${change.operation}`,
           type,
           id: change.resource.id,
           name,
-          detail: { changes: changedValues(type, change, fingerprint) },
+          detail: { changes: { ...changedValues(type, change, fingerprint), ...recorded } },
         });
       const done = Object.entries(counts).filter(([, count]) => count > 0);
       return auditEntry(origin, {

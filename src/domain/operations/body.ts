@@ -95,6 +95,18 @@ function readMembers(
     }
     members.delete(name);
   }
+  for (const [name, kind] of Object.entries(type.requestOnly ?? {})) {
+    if (current !== undefined || !members.has(name)) continue;
+    const parsed = kind.parse(members.get(name));
+    if ('value' in parsed) given[name] = parsed.value;
+    else
+      problems.push({
+        path: [name],
+        message: `'${name}' ${parsed.problem}`,
+        validator: parsed.validator,
+      });
+    members.delete(name);
+  }
   const ignored = isWrittenBack(members, current);
   for (const name of members.keys())
     if (!ignored || !isReadOnly(type, name)) problems.push(unexpectedMember(type, name, current));
@@ -167,6 +179,12 @@ function unexpectedMember(
   name: string,
   current: Resource | undefined,
 ): Problem {
+  if (type.requestOnly?.[name] !== undefined)
+    return {
+      path: [name],
+      message: `'${name}' cannot be changed here. Use PUT /v2/${type.collection}/{id}/${name}`,
+      validator: 'immutable',
+    };
   return isReadOnly(type, name)
     ? {
         path: [name],

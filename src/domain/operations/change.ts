@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
 import type { DeliveryStatus } from '../delivery/delivery-ports.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';
 import { MAX_NAMED, ServiceError } from '../model/errors.ts';
-import { isWithinLimits } from '../resources/limits.ts';
+import type { Grants } from '../resources/grants.ts';
+import { GRANT_RIGHT, isWithinLimits } from '../resources/limits.ts';
 import { may, requireRight, rolesOf, type Policy } from '../resources/policy.ts';
+import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import type { Zone } from '../resources/zone-fields.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
@@ -22,6 +25,7 @@ import type {
 } from '../model/resource.ts';
 import { createChangeLog, hideSecret, type AuditOrigin, type ChangeLog } from './audit-entry.ts';
 import { listConditions } from './visibility.ts';
+import { admitGrants, grantsOfKey } from '../rules/grant-rules.ts';
 import { rulesOf } from '../rules/rules.ts';
 import { requestedPool } from '../rules/zone-rules.ts';
 import type { Settings } from '../model/settings.ts';
@@ -93,6 +97,11 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
     current: ResourceOf<F>,
     given: Given<F>,
   ): Promise<ResourceOf<F>>;
+  /**
+   * Replaces the grants of a key. Null takes them away. The key itself stays as it is, except for its
+   * version.
+   */
+  grant(current: Tsigkey, grants: Grants | null): Promise<void>;
   /** Deletes a resource, and returns it in the format of responses. */
   remove<F extends Fields>(type: ResourceType<F>, resource: ResourceOf<F>): Promise<ResourceOf<F>>;
   /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
@@ -179,6 +188,7 @@ function changesOn(
     list: writer.list,
     count: writer.count,
     exists: writer.exists,
+    zoneRights: writer.zoneRights,
     now: dependencies.clock,
     async create(type, { resource: draft, uniqueForm }) {
       const admitted = await admit(
@@ -188,7 +198,9 @@ function changesOn(
       );
       const { resource } = admitted;
       await writer.insert(type, { resource, uniqueForm });
-      log.note(type, { operation: 'create', resource, uniqueForm });
+      if (admitted.zoneRights !== undefined && admitted.zoneRights.size > 0)
+        await writer.setZoneRights(resource.id, admitted.zoneRights);
+      log.note(type, { operation: 'create', resource, uniqueForm }, admitted);
       noteAffected(affected, type, 'create', resource);
       warn(type, admitted);
       return admitted;
@@ -204,6 +216,25 @@ function changesOn(
       noteAffected(affected, type, 'update', resource, current);
       warn(type, admitted);
       return resource;
+    },
+    async grant(current, grants) {
+      const change = {
+        operation: 'update',
+        ...keyed(tsigkey, current),
+        current,
+        given: {},
+      } as const;
+      if (caller.limits !== undefined) await assertWithinLimits(caller, tsigkey, change, writer);
+      const former = await grantsOfKey(writer, current);
+      const admitted = await admitGrants(current, grants, former, writer, caller);
+      const { granted, zoneRights } = admitted;
+      const isSame = granted === current.granted && isDeepStrictEqual(former?.zones, zoneRights);
+      if (isSame) return;
+      const resource = { ...current, granted, version: current.version + 1 };
+      await writer.replace(tsigkey, { resource, uniqueForm: change.uniqueForm });
+      await writer.setZoneRights(current.id, zoneRights);
+      log.note(tsigkey, { ...change, resource }, { ...admitted, right: GRANT_RIGHT });
+      noteAffected(affected, tsigkey, 'update', resource, current);
     },
     async remove(type, resource) {
       const deletion = { operation: 'delete', ...keyed(type, resource) } as const;

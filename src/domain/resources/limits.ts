@@ -47,6 +47,9 @@ export const AGENT_RIGHTS = [
   `${nameServer.collection}:observe`,
 ] as const;
 
+/** The right to change what a key may do. */
+export const GRANT_RIGHT = `${tsigkey.collection}:grant`;
+
 const READ = ['list', 'get'] as const;
 const CHANGE = [...READ, 'update', 'delete'] as const;
 const ALL = [...CHANGE, 'create'] as const;
@@ -71,6 +74,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(zone, ALL),
       CHOOSE_POOL,
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
+      GRANT_RIGHT,
       ...CONTEXT_RIGHTS,
     ],
     reach: [
@@ -93,6 +97,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(nameServer, READ),
       ...rightsTo(zone, CHANGE),
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
+      GRANT_RIGHT,
       ...CONTEXT_RIGHTS,
     ],
     reach: [

@@ -2,7 +2,7 @@ import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { revealRight } from '../model/response.ts';
-import { AGENT_RIGHTS, keepsRight, kindsWith } from './limits.ts';
+import { AGENT_RIGHTS, GRANT_RIGHT, keepsRight, kindsWith } from './limits.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
@@ -43,6 +43,7 @@ export const FURTHER_RIGHTS = [
   CHOOSE_POOL,
   ...RESOURCE_TYPES.flatMap(revealRights),
   ...IMPORTABLE_TYPES.map(importRight),
+  GRANT_RIGHT,
   ...AGENT_RIGHTS,
   RESUME_RIGHT,
   CHECK_RIGHT,
@@ -66,6 +67,7 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
   keymanager: [
     ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),
     ...revealRights(tsigkey),
+    GRANT_RIGHT,
     importRight(tsigkey),
     ...[pool, zone, nameServer].flatMap(readRights),
     READ_ALL_PROJECTS,

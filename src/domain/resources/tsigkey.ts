@@ -1,7 +1,8 @@
 import { ALGORITHM_NAMES, ALGORITHMS, weaknessOf, type AlgorithmName } from '../dns/algorithms.ts';
 import { wireProblems } from '../key-formats/key.ts';
 import { comparisonForm } from '../text/dns-name.ts';
-import { boolean, enumeration, uuid } from '../model/field.ts';
+import { boolean, enumeration, nullable, uuid } from '../model/field.ts';
+import { GRANTS, RIGHTS_TEXTS } from './grants.ts';
 import { keyVersion, line } from './shared-fields.ts';
 import { pool } from './pool.ts';
 import {
@@ -72,6 +73,14 @@ const fields = defineFields({
     onCreate: { default: true },
     set: 'hidden',
   },
+  granted: {
+    ...nullable(enumeration(RIGHTS_TEXTS)),
+    description:
+      'The rights that the grants of the key state for all zones of its scope. Null without grants of its own.',
+    example: null,
+    onCreate: { default: null },
+    set: 'hidden',
+  },
   version: keyVersion,
 });
 
@@ -113,8 +122,16 @@ export const tsigkey = defineResource({
       fields: (id) => ({ scope: 'ZONE', resource_id: id }),
     },
   },
+  requestOnly: {
+    grants: {
+      ...GRANTS,
+      description:
+        'What the key may do, and in which zones. Without it, or if null, the key has every right of its name servers in every zone of its scope. An empty list opens nothing. Responses do not have this member: `GET /v2/tsigkeys/{id}/grants` returns it.',
+      example: [{ rights: ['transfer'], zones: 'all' }],
+    },
+  },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
-  refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
+  refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey', 'outside_grants'] },
   warnings: ({ name, algorithm, secret: stored }) => {
     const secret = readable(stored);
     const weakness = weaknessOf(algorithm);

@@ -3,7 +3,10 @@ import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
+import { givenGrants } from '../resources/grants.ts';
 import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/tsigkey.ts';
+
+import { admitGrants, assertGrantsInScope, type AdmittedGrants } from './grant-rules.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
@@ -25,15 +28,27 @@ export function tsigkeyLocks(
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,
   transaction: Reader,
-  { settings, randomBytes }: Admission,
+  { caller, settings, randomBytes }: Admission,
 ): Promise<Admitted<TsigkeyFields>> {
   const { resource } = change;
+  const grants = change.operation === 'create' ? givenGrants(resource) : undefined;
+  if (change.operation === 'update' && resource.granted !== null && refersAnew(change))
+    await assertGrantsInScope(resource, transaction);
+  const {
+    granted = resource.granted,
+    zoneRights,
+    recorded,
+  }: Partial<AdmittedGrants> = grants === undefined || grants === null
+    ? {}
+    : await admitGrants(resource, grants, null, transaction, caller);
   const isMissing = refersAnew(change) && !(await hasResource(resource, transaction));
   if (isMissing && settings.requireResource) throw missingResource(resource);
   return {
     ...(isMissing ? { warnings: [MISSING_RESOURCE[resource.scope]] } : {}),
+    ...(zoneRights === undefined ? {} : { zoneRights, recorded }),
     resource: {
       ...resource,
+      granted,
       secret: resource.secret ?? generateSecret(resource.algorithm, randomBytes),
       secret_usable: isSecretUsable(change),
       version: versionOf(change),

@@ -29,16 +29,16 @@ import {
 import { schemaReference, withDefaultsInWords } from './schemas.ts';
 
 export function actionPaths(settings: ApiSettings, actions: readonly Action[]): Paths {
-  return Object.fromEntries(
-    actions.map((action) => {
-      const id = hasId(action) ? [idParameter(action.type)] : [];
-      const parameters = [...id, ...commonParameters(settings.requestIdHeader)];
-      return [
-        action.path,
-        { parameters, [action.method.toLowerCase()]: describeAction(settings, action) },
-      ];
-    }),
-  );
+  const paths: Record<string, Paths[string]> = {};
+  for (const action of actions) {
+    const id = hasId(action) ? [idParameter(action.type)] : [];
+    paths[action.path] = {
+      ...paths[action.path],
+      parameters: [...id, ...commonParameters(settings.requestIdHeader)],
+      [action.method.toLowerCase()]: describeAction(settings, action),
+    };
+  }
+  return paths;
 }
 
 export function actionSchemas(actions: readonly Action[]): Readonly<Record<string, JsonSchema>> {

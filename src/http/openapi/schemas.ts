@@ -189,6 +189,13 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
   return Object.fromEntries(Object.entries(possible).filter(([name]) => needed.has(name)));
 }
 
+function requestOnlyMembers({ requestOnly = {} }: ResourceType): [string, JsonSchema][] {
+  return Object.entries(requestOnly).map(([name, { schema, description, example }]) => [
+    name,
+    { ...schema, writeOnly: true, description, examples: [example] },
+  ]);
+}
+
 function creation(type: ResourceType, fields: Properties): JsonSchema {
   const missed = requiredFields(type).map(([name]) => name);
   const properties = givenFieldsOf(type, 'create').map(([name, { onCreate }]) => {
@@ -203,7 +210,11 @@ function creation(type: ResourceType, fields: Properties): JsonSchema {
   const required = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
     onCreate === 'required' && !referred.has(name) ? [name] : [],
   );
-  const members = { ...Object.fromEntries(properties), ...referenceMembers(type, 'create') };
+  const members = {
+    ...Object.fromEntries(properties),
+    ...referenceMembers(type, 'create'),
+    ...Object.fromEntries(requestOnlyMembers(type)),
+  };
   return withDefaultsInWords({
     ...object(`A new ${type.title}.`, members, required),
     ...referenceCondition(type),

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import { findBrand } from '../../domain/brands/brands.ts';
+import { rightsIn, type DesiredKey, type Zones } from '../../domain/delivery/desired-state.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { NameServer as Stored } from '../../domain/resources/name-server.ts';
 
 import { parseDnsAddress } from '../../domain/text/dns-address.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
 import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
 import { unmet, type Requirement } from '../driver.ts';
@@ -19,7 +21,7 @@ import {
 import { PROBES_PER_SECOND } from './schedule.ts';
 
 /** The members of a name server that determine where it is verified. */
-type NameServer = Pick<Stored, 'name' | 'address' | 'probe_zone'>;
+type NameServer = Pick<Stored, 'name' | 'address' | 'probe_zone'> & { readonly driver: string };
 
 /** The keys that a name server is expected to accept and to refuse. */
 export interface VerifyPlan {
@@ -80,7 +82,10 @@ export async function verifySlowly(
     const verified = start + accepted.length;
     const { open } = verdict;
     if (open !== undefined || verified === keys.length) return { failures, open, verified };
-    const probes = accepted.reduce((count, { rights }) => count + rights.length, 0);
+    const probes = accepted.reduce(
+      (count, { access }) => count + Math.max(rightsIn(access).length, 1),
+      0,
+    );
     const rest = (probes * 1000) / PROBES_PER_SECOND - (performance.now() - began);
     if (rest > 0) await pause(rest, undefined, { signal });
     if (await isInterrupted()) return { failures, open, verified };
@@ -165,16 +170,25 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
   const failures = new Map<string, Fault>();
   const expectations: Expectation[] = [];
   const unknownSecrets = new Set<string>();
+  const { hidesUnlistedKeys } = findBrand(server.driver) ?? {};
+  const probed = zone === undefined ? undefined : comparisonForm(zone);
+  const zoneIn = (some: Zones) =>
+    some === 'all' || (probed !== undefined && some.includes(probed)) ? zone : some[0];
   for (const key of plan.accepted) {
-    const tested = key.zones === 'all' ? zone : key.zones[0];
-    if (tested === undefined) failures.set(key.id, NO_ZONE);
-    else
-      for (const right of key.rights)
-        expectations.push({ key, right, zone: tested, accepted: true });
+    const rights = rightsIn(key.access);
+    // A key that opens nothing must still be known: other lists and requesters may name it.
+    const checks: readonly Expectation['check'][] =
+      rights.length > 0 ? rights : hidesUnlistedKeys === true ? [] : ['query'];
+    for (const check of checks) {
+      const tested = zoneIn((check === 'query' ? undefined : key.access[check]) ?? 'all');
+      if (tested === undefined) failures.set(key.id, NO_ZONE);
+      else expectations.push({ key, check, zone: tested, accepted: true });
+    }
   }
   for (const { id, name, former } of plan.refused) {
     if (former === undefined) unknownSecrets.add(id);
-    const tested = former === undefined || former.zones === 'all' ? zone : former.zones[0];
+    const { access = {} } = former ?? {};
+    const tested = zoneIn(access.transfer ?? access.update ?? 'all');
     const key = former ?? {
       id,
       name,
@@ -182,7 +196,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
       secret: randomBytes(32).toString('base64'),
     };
     if (tested !== undefined)
-      expectations.push({ key, right: 'transfer', zone: tested, accepted: false });
+      expectations.push({ key, check: 'transfer', zone: tested, accepted: false });
   }
   if (address === undefined) return { failures, open: undefined };
   const outcomes = await verifyExpectations(address, expectations, Date.now, signal, isInterrupted);

@@ -1,9 +1,10 @@
 import type { Candidate } from '../../domain/delivery/delivery-ports.ts';
 import type { Store } from '../../domain/model/ports.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { tsigkey, type Tsigkey } from '../../domain/resources/tsigkey.ts';
 import { nextIfOver, partsInSlices, type Slicer } from '../../domain/scheduling/slicer.ts';
 import { pages } from '../sql/reader.ts';
 import type { Database, Sql } from '../sql/sql.ts';
+import { among } from '../sql/table.ts';
 
 const KEYS_PER_PAGE = 200;
 
@@ -40,14 +41,70 @@ export async function candidatesOf(
     found.set(String(id), { resource: String(zoneId), zones: [String(zone)] });
   const candidates: Candidate[] = [];
   for await (const some of partsInSlices([...found.keys()], slicer, KEYS_PER_PAGE)) {
-    for (const key of await store.find(tsigkey, 'id', some)) {
+    const { keys, granted } = await readKeys(reads, store, some);
+    for (const key of keys) {
       const { resource, zones = [] } = found.get(key.id) ?? {};
       if (key.resource_id !== resource) return candidatesOf(database, store, poolId, slicer);
-      candidates.push({ key, zones });
+      candidates.push({ key, zones, granted: granted.get(key.id) ?? NONE });
     }
   }
   return candidates;
 }
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/** Keys, and the rights that their grants state for single zones, by key id and zone name. */
+interface ReadKeys {
+  readonly keys: readonly Tsigkey[];
+  readonly granted: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
+/**
+ * Reads keys with their grants. Reads both again if a version has changed meanwhile, because the
+ * grants could otherwise be those of another version.
+ */
+async function readKeys(
+  reads: Sql,
+  store: Pick<Store, 'find'>,
+  ids: readonly string[],
+): Promise<ReadKeys> {
+  for (;;) {
+    const keys = await store.find(tsigkey, 'id', ids);
+    const own = keys.filter((key) => key.granted !== null);
+    if (own.length === 0) return { keys, granted: new Map() };
+    const some = own.map(({ id }) => id);
+    const granted = await readGrants(reads, some);
+    const { text, parameters } = among('SELECT id, version FROM tsigkeys', 'id', some);
+    const rows = await reads.all(text, parameters);
+    const versions = new Map(rows.map(({ id, version }) => [String(id), Number(version)]));
+    if (own.every(({ id, version }) => versions.get(id) === version)) return { keys, granted };
+  }
+}
+
+async function readGrants(reads: Sql, keyIds: readonly string[]): Promise<ReadKeys['granted']> {
+  const granted = new Map<string, Map<string, string>>();
+  const from = `SELECT key_id, zone_id, zones.name AS zone, rights FROM tsigkey_grants
+    JOIN zones ON zones.id = zone_id`;
+  const all = pages(
+    ZONES_PER_PAGE,
+    (after) => {
+      const { text, parameters } = among(from, 'key_id', keyIds);
+      return reads.all(
+        `${text} AND (key_id, zone_id) > (?, ?) ORDER BY key_id, zone_id LIMIT ${ZONES_PER_PAGE}`,
+        [...parameters, after.slice(0, UUID_LENGTH), after.slice(UUID_LENGTH)],
+      );
+    },
+    (row) => String(row.key_id) + String(row.zone_id),
+  );
+  for await (const rows of all)
+    for (const { key_id: id, zone, rights } of rows) {
+      const own = granted.get(String(id)) ?? new Map<string, string>();
+      granted.set(String(id), own.set(String(zone), String(rights)));
+    }
+  return granted;
+}
+
+const UUID_LENGTH = 36;
 
 /** Returns the names of the zones of a pool, in slices. */
 export async function zoneNamesOf(reads: Sql, poolId: string): Promise<string[]> {

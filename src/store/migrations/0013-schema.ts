@@ -53,7 +53,9 @@ function secretKeys(text: string): string[] {
  * lists are sorted. `tree_key` is the name with its labels reversed, so that the zones below a name
  * form one range of the index. `secret_key` is the data key of the secret, or null for a secret in
  * clear text; its foreign key prevents the deletion of a data key with secrets. The `version` of a
- * key increases with every change that must be delivered. The limits of a token are JSON lists, or
+ * key increases with every change that must be delivered. `granted` is null for a key without grants
+ * of its own, and otherwise has its rights in all zones of its scope. The rows of `tsigkey_grants`
+ * add rights in single zones, and go with the key and with the zone. The limits of a token are JSON lists, or
  * null for no limit. `mac` is null without a master key.
  */
 function resources(text: string, now: string): string[] {
@@ -77,6 +79,7 @@ function resources(text: string, now: string): string[] {
       secret_usable INTEGER NOT NULL,
       scope ${text} NOT NULL,
       resource_id ${text} NOT NULL,
+      granted ${text},
       version INTEGER NOT NULL DEFAULT 1,
       ${changedAt(text)}
     )`,
@@ -147,6 +150,13 @@ function resources(text: string, now: string): string[] {
     ...sortIndexes('zones'),
     `CREATE INDEX zones_of_project_by_created_at ON zones (project_id, created_at, id)`,
     `CREATE INDEX zones_of_project_by_name_key ON zones (project_id, name_key, id)`,
+    `CREATE TABLE tsigkey_grants (
+      key_id ${text} NOT NULL REFERENCES tsigkeys (id) ON DELETE CASCADE,
+      zone_id ${text} NOT NULL REFERENCES zones (id) ON DELETE CASCADE,
+      rights ${text} NOT NULL,
+      PRIMARY KEY (key_id, zone_id)
+    )`,
+    `CREATE INDEX tsigkey_grants_by_zone ON tsigkey_grants (zone_id)`,
   ];
 }
 

@@ -53,6 +53,12 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       const { text, parameters } = countStatement(type, conditions, dialect);
       return Number((await sql.one(text, parameters))?.count);
     },
+    async zoneRights(keyId) {
+      const rows = await sql.all('SELECT zone_id, rights FROM tsigkey_grants WHERE key_id = ?', [
+        keyId,
+      ]);
+      return new Map(rows.map(({ zone_id: id, rights }) => [String(id), String(rights)]));
+    },
     async exists(type, conditions) {
       const { text, parameters } = existsStatement(type, conditions, dialect);
       return (await sql.one(text, parameters)) !== undefined;

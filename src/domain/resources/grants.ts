@@ -1,0 +1,114 @@
+import { RIGHTS, type Right } from '../brands/brand.ts';
+import { array, enumeration, list, nullable, uuid, type Kind } from '../model/field.ts';
+import { described, object } from '../model/object.ts';
+
+/** Rights of a key, in these zones or in all zones of its scope. */
+export interface Grant {
+  readonly rights: readonly Right[];
+  readonly zones: 'all' | readonly string[];
+}
+
+/** The texts of all sets of rights, as the store keeps them. */
+export const RIGHTS_TEXTS = ['', 'transfer', 'update', 'transfer update'] as const;
+export type RightsText = (typeof RIGHTS_TEXTS)[number];
+
+/**
+ * What a key may do on name servers: the rights that it has in every zone of its scope, and the
+ * further rights that it has in single zones, by the ids of the zones. Without any, the key opens
+ * nothing.
+ */
+export interface Grants {
+  readonly all: RightsText;
+  readonly zones: ReadonlyMap<string, string>;
+}
+
+export const MAX_GRANTS = 16;
+export const MAX_GRANTED_ZONES = 10_000;
+
+const ZONE_IDS = list(uuid(), 1, MAX_GRANTED_ZONES);
+const ZONES: Kind<Grant['zones']> = {
+  schema: { anyOf: [{ type: 'string', const: 'all' }, ZONE_IDS.schema] },
+  parse(value) {
+    if (value === 'all') return { value };
+    if (Array.isArray(value)) return ZONE_IDS.parse(value);
+    return { problem: "must be 'all' or a list of the ids of zones", validator: 'type' };
+  },
+};
+
+const GRANT = object({
+  rights: described(list(enumeration(RIGHTS), 1, RIGHTS.length), 'What the key may do.'),
+  zones: described(
+    ZONES,
+    'The ids of the zones in which the key has these rights, or `all` for every zone of its scope. Each zone must be in the scope of the key.',
+  ),
+});
+
+/** Grants in requests and responses. Null means that the key has none of its own. */
+export const GRANTS: Kind<readonly Grant[] | null> = nullable(array(GRANT, 0, MAX_GRANTS));
+
+/** Returns the grants that a list states. A key has a right if any grant of the list states it. */
+export function grantsIn(stated: readonly Grant[]): Grants {
+  const all = stated.flatMap(({ rights, zones }) => (zones === 'all' ? rights : []));
+  const further = new Map<string, Right[]>();
+  for (const { rights, zones } of stated)
+    for (const id of zones === 'all' ? [] : zones) {
+      const own = [...(further.get(id) ?? []), ...rights.filter((right) => !all.includes(right))];
+      if (own.length > 0) further.set(id, own);
+    }
+  return {
+    all: textOf(all),
+    zones: new Map([...further].map(([id, rights]) => [id, textOf(rights)])),
+  };
+}
+
+/**
+ * Returns grants in their canonical form: for all zones first, then one entry for each set of
+ * rights, with its zones sorted by id.
+ */
+export function grantList({ all, zones }: Grants): Grant[] {
+  const bySet = new Map<string, string[]>();
+  for (const [id, rights] of zones) {
+    const ids = bySet.get(rights) ?? [];
+    bySet.set(rights, ids);
+    ids.push(id);
+  }
+  return [
+    ...(all === '' ? [] : [{ rights: rightsInText(all), zones: 'all' } as const]),
+    ...[...bySet]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([rights, ids]) => ({ rights: rightsInText(rights), zones: ids.sort() })),
+  ];
+}
+
+function textOf(rights: readonly Right[]): RightsText {
+  const text = RIGHTS.filter((right) => rights.includes(right)).join(' ');
+  return RIGHTS_TEXTS.find((each) => each === text) ?? '';
+}
+
+/** Returns the rights in a text as the store keeps it. */
+export function rightsInText(text: string): Right[] {
+  const names = text.split(' ');
+  return RIGHTS.filter((right) => names.includes(right));
+}
+
+/** Returns the grants in a request to create a key, or undefined if it states none. */
+export function givenGrants(request: object): Grants | null | undefined {
+  // safe: the member is undefined or a value of `GRANTS`
+  const { grants } = request as { readonly grants?: readonly Grant[] | null };
+  return grants === undefined || grants === null ? grants : grantsIn(grants);
+}
+
+/** Grants in the audit trail: with the names of few zones, or the number of many. */
+export function describeGrants(
+  grants: Grants | null,
+  nameOf: (id: string) => string,
+): readonly object[] | null {
+  if (grants === null) return null;
+  return grantList(grants).map(({ rights, zones }) => ({
+    rights,
+    zones:
+      zones === 'all' ? zones : zones.length > MAX_NAMED_ZONES ? zones.length : zones.map(nameOf),
+  }));
+}
+
+const MAX_NAMED_ZONES = 20;

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RIGHTS, type Right } from '../../src/domain/delivery/desired-state.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  inZone,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
+import { ZONES } from '../harness/driven-server.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const INSTALLED = BRANDS.filter((brand) => brand.isInstalled());
+const TEN = [...ZONES, ...['c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map((name) => `${name}.test`)];
+
+describe.runIf(hasDnsTools()).each(INSTALLED)('a service with a $name server', (brand) => {
+  let server: DeliveryServer;
+  let service: TestService;
+  const ids = new Map<string, string>();
+  beforeAll(async () => {
+    server = await startDeliveryServer(brand, 'ns1', TEN);
+    service = await startTestService(delivering(server));
+    await createZones(service, TEN);
+    for (const zone of TEN) {
+      const { resource_id: id } = (await inZone(service, zone)) as { resource_id: string };
+      ids.set(zone, id);
+    }
+  });
+  afterAll(async () => {
+    await service.close();
+    await server.remove();
+  });
+
+  const grant = (rights: readonly Right[], zones: 'all' | readonly string[]) => ({
+    rights,
+    zones: zones === 'all' ? zones : zones.map((zone) => ids.get(zone)),
+  });
+  const put = async ({ id }: CreatedKey, grants: readonly object[] | null) => {
+    const response = await service.call('PUT', `/v2/tsigkeys/${id}/grants`, { grants });
+    expect(response.status, response.text).toBe(200);
+    expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
+  };
+  /** Returns what dig, kdig and nsupdate may do with a key, as `right zone`. */
+  const opened = async (key: CreatedKey): Promise<string[]> => {
+    const found: string[] = [];
+    for (const zone of TEN)
+      for (const right of RIGHTS)
+        if (await isGranted(server.address, zone, right, key)) found.push(`${right} ${zone}`);
+    return found;
+  };
+  const inAll = () => TEN.flatMap((zone) => server.rights.map((right) => `${right} ${zone}`));
+
+  test('a key with transfers of two of ten zones opens only these, from its creation on', async () => {
+    const grants = [grant(['transfer'], ['b.test', 'g.test'])];
+    const key = await createKey(service, 'two', { grants });
+    expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
+    expect(await opened(key)).toEqual(['transfer b.test', 'transfer g.test']);
+  });
+
+  test('a change of grants takes away and gives, and null gives everything', async () => {
+    const key = await createKey(service, 'changing');
+    await deliveries(service, key.id);
+    expect(await opened(key)).toEqual(inAll());
+    await put(key, [grant(['transfer'], ['c.test'])]);
+    expect(await opened(key)).toEqual(['transfer c.test']);
+    await put(key, [grant(['transfer'], ['d.test']), grant(['update'], ['e.test'])]);
+    const updates = server.rights.includes('update') ? ['update e.test'] : [];
+    expect(await opened(key)).toEqual(['transfer d.test', ...updates]);
+    await put(key, [grant(['transfer'], 'all')]);
+    expect(await opened(key)).toEqual(TEN.map((zone) => `transfer ${zone}`));
+    await put(key, null);
+    expect(await opened(key)).toEqual(inAll());
+  });
+
+  test('a key with an empty list opens nothing, but the server knows it', async () => {
+    const key = await createKey(service, 'requester', { grants: [] });
+    expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
+    expect(await opened(key)).toEqual([]);
+    const verdict = await verdictOf(server, key);
+    // Knot DNS does not distinguish a key without rights from an unknown one.
+    expect(verdict).toBe(brand.driver === 'knot' ? 'unknown key' : 'not authorised');
+    await untilLive(service);
+    expect(await shownServer(service)).toMatchObject({ state: 'live' });
+    await put(key, [grant(['transfer'], ['a.test'])]);
+    expect(await opened(key)).toEqual(['transfer a.test']);
+    await put(key, []);
+    expect(await opened(key)).toEqual([]);
+  });
+});

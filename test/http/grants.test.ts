@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { createEstate, limitedTokens, tokenWith, type Estate } from '../harness/limited-tokens.ts';
+import { expectError, POOL_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+let service: TestService;
+/** The ids of two zones of the default pool, and of one in another pool. */
+let zones: readonly [string, string, string];
+let count = 0;
+
+beforeAll(async () => {
+  service = await startTestService();
+  const { body: pool } = await service.post('/v2/pools', { name: 'other' });
+  zones = [await zone(), await zone(), await zone({ pool_id: pool.id })];
+});
+
+async function zone(more: object = {}): Promise<string> {
+  const name = `zone-${(count += 1)}.example.`;
+  const body = { name, email: 'hostmaster@example.org', ...more };
+  const response = await service.post('/v2/zones', body, { 'x-auth-sudo-project-id': 'red' });
+  expect(response.status, response.text).toBe(201);
+  return String(response.body.id);
+}
+
+const create = (more: object = {}, client: Client = service) =>
+  client.post('/v2/tsigkeys', {
+    ...{ name: `key-${(count += 1)}`, algorithm: 'hmac-sha256' },
+    ...{ scope: 'POOL', resource_id: POOL_ID },
+    ...more,
+  });
+const created = async (more: object = {}): Promise<string> => {
+  const response = await create(more);
+  expect(response.status, response.text).toBe(201);
+  return String(response.body.id);
+};
+const grantsOf = async (id: string, client: Client = service) =>
+  (await client.get(`/v2/tsigkeys/${id}/grants`)).body.grants as unknown;
+const put = (id: string, grants: unknown, client: Client = service) =>
+  client.call('PUT', `/v2/tsigkeys/${id}/grants`, { grants });
+const stateOf = async (id: string) =>
+  (await service.get(`/v2/tsigkeys/${id}/deliveries`)).body.version as number;
+
+describe('PUT /v2/tsigkeys/{id}/grants', () => {
+  test('200 with the canonical form, and the key itself stays the same', async () => {
+    const id = await created();
+    expect(await grantsOf(id)).toBe(null);
+    const before = (await service.get(`/v2/tsigkeys/${id}`)).body;
+    const [one, two] = [zones[0], zones[1]].sort() as [string, string];
+    const response = await put(id, [
+      { rights: ['update', 'transfer'], zones: [two] },
+      { rights: ['transfer'], zones: [two, one.toUpperCase()] },
+    ]);
+    expect(response.status, response.text).toBe(200);
+    const canonical = [
+      { rights: ['transfer'], zones: [one] },
+      { rights: ['transfer', 'update'], zones: [two] },
+    ];
+    expect(response.body).toEqual({ grants: canonical });
+    expect(await grantsOf(id)).toEqual(canonical);
+    expect((await service.get(`/v2/tsigkeys/${id}`)).body).toEqual(before);
+    expect(await stateOf(id)).toBe(2);
+    await put(id, canonical);
+    expect(await stateOf(id)).toBe(2);
+    await put(id, [...canonical, { rights: ['transfer'], zones: 'all' }]);
+    expect(await grantsOf(id)).toEqual([
+      { rights: ['transfer'], zones: 'all' },
+      { rights: ['update'], zones: [two] },
+    ]);
+    await put(id, []);
+    expect(await grantsOf(id)).toEqual([]);
+    await put(id, null);
+    expect([await grantsOf(id), await stateOf(id)]).toEqual([null, 5]);
+  });
+
+  test('200 for a key of one zone, with its zone and with all zones', async () => {
+    const id = await created({ scope: 'ZONE', resource_id: zones[0] });
+    for (const own of [[zones[0]], 'all'])
+      expect((await put(id, [{ rights: ['transfer'], zones: own }])).status).toBe(200);
+    expectError(
+      await put(id, [{ rights: ['transfer'], zones: [zones[1]] }]),
+      400,
+      'invalid_object',
+    );
+  });
+
+  test.each([
+    ['a zone that does not exist', () => [{ rights: ['transfer'], zones: [randomUUID()] }]],
+    ['a zone of another pool', () => [{ rights: ['transfer'], zones: [zones[2]] }]],
+    ['no zone', () => [{ rights: ['transfer'], zones: [] }]],
+    ['no right', () => [{ rights: [], zones: 'all' }]],
+    ['an unknown right', () => [{ rights: ['query'], zones: 'all' }]],
+    ['an unknown word', () => [{ rights: ['transfer'], zones: 'some' }]],
+    ['something else', () => 'all'],
+    ['too many', () => Array.from({ length: 17 }, () => ({ rights: ['transfer'], zones: 'all' }))],
+  ])('400 for %s, and nothing changes', async (_, grants) => {
+    const id = await created();
+    expectError(await put(id, grants()), 400, 'invalid_object');
+    expect([await grantsOf(id), await stateOf(id)]).toEqual([null, 1]);
+    expectError(await create({ grants: grants() }), 400, 'invalid_object');
+  });
+
+  test('400 names the zone and what would be right', async () => {
+    const id = await created();
+    const { body } = await put(id, [{ rights: ['transfer'], zones: [zones[0], zones[2]] }]);
+    expect(body).toMatchObject({
+      errors: { errors: [{ path: ['grants', 0, 'zones'], validator: 'reference' }] },
+    });
+    expect(body.message).toBe(
+      `Invalid TsigKey: item 0: 'grants' has the zone '${zones[2]}', which is not in the pool of the key. Use the ids of zones in the scope of the key`,
+    );
+  });
+
+  test('405 lists both methods', async () => {
+    const response = await service.post(`/v2/tsigkeys/${randomUUID()}/grants`, {});
+    expect([response.status, response.headers.get('allow')]).toEqual([
+      405,
+      'GET, HEAD, PUT, OPTIONS',
+    ]);
+  });
+
+  test('404 for an unknown key', async () => {
+    expectError(await put(randomUUID(), []), 404, 'tsigkey_not_found');
+    const { status } = await service.get(`/v2/tsigkeys/${randomUUID()}/grants`);
+    expect(status).toBe(404);
+  });
+
+  test('the audit trail records the grants before and after, by the names of zones', async () => {
+    const id = await created({ grants: [] });
+    await put(id, [{ rights: ['transfer'], zones: [zones[0]] }]);
+    const { body: named } = await service.get(`/v2/zones/${zones[0]}`, {
+      'x-auth-all-projects': 'true',
+    });
+    const { body } = await service.get(`/v2/audit?resource_id=${id}`);
+    const records = body.records as { action: string; detail: { changes: object } }[];
+    expect(records.map(({ action }) => action).sort()).toEqual([
+      'tsigkeys:create',
+      'tsigkeys:grant',
+    ]);
+    const after = [{ rights: ['transfer'], zones: [named.name] }];
+    expect(records.find(({ action }) => action === 'tsigkeys:grant')?.detail).toEqual({
+      changes: { grants: [[], after] },
+    });
+    expect(records.find(({ action }) => action === 'tsigkeys:create')?.detail).toMatchObject({
+      changes: { grants: [null, []] },
+    });
+  });
+});
+
+describe('other requests', () => {
+  test('201 with grants, which no response shows', async () => {
+    const response = await create({ grants: [{ rights: ['transfer'], zones: [zones[0]] }] });
+    expect(response.status).toBe(201);
+    expect(response.body).not.toHaveProperty('grants');
+    const { body } = await service.get(`/v2/tsigkeys/${response.body.id}`);
+    expect(Object.keys(body)).toEqual(Object.keys(response.body));
+    expect(await grantsOf(String(body.id))).toEqual([{ rights: ['transfer'], zones: [zones[0]] }]);
+    expect(await grantsOf(await created({ grants: [] }))).toEqual([]);
+    expect(await grantsOf(await created({ grants: null }))).toBe(null);
+  });
+
+  test('400 for a PATCH of the grants, which says where they are changed', async () => {
+    const id = await created();
+    const response = await service.patch(`/v2/tsigkeys/${id}`, { grants: [] });
+    expectError(response, 400, 'invalid_object');
+    expect(response.body.message).toContain('Use PUT /v2/tsigkeys/{id}/grants');
+  });
+
+  test('200 for an import with grants, which is repeatable, and 409 with other grants', async () => {
+    const key = {
+      ...{ id: randomUUID(), name: `key-${(count += 1)}`, algorithm: 'hmac-sha256' },
+      ...{ secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0', scope: 'POOL', resource_id: POOL_ID },
+      ...{ created_at: '2026-01-31T12:00:00.123456', updated_at: null },
+    };
+    const send = (more: object) =>
+      service.post('/v2/tsigkeys/import', { tsigkeys: [{ ...key, ...more }] });
+    const grants = [{ rights: ['transfer'], zones: [zones[0]] }];
+    expect((await send({ grants })).body).toEqual({ imported: 1, unchanged: 0 });
+    expect(await grantsOf(key.id)).toEqual(grants);
+    expect((await send({ grants })).body).toEqual({ imported: 0, unchanged: 1 });
+    expect((await send({})).body).toEqual({ imported: 0, unchanged: 1 });
+    for (const other of [null, []])
+      expectError(await send({ grants: other }), 409, 'duplicate_tsigkey');
+  });
+
+  test('409 for a PATCH of the scope away from granted zones, and 200 within them', async () => {
+    const id = await created({ grants: [{ rights: ['transfer'], zones: [zones[0]] }] });
+    const move = (more: object) => service.patch(`/v2/tsigkeys/${id}`, more);
+    const refused = await move({ scope: 'ZONE', resource_id: zones[1] });
+    expectError(refused, 409, 'outside_grants');
+    const { body } = await service.get(`/v2/zones/${zones[2]}`, { 'x-auth-all-projects': 'true' });
+    expectError(await move({ resource_id: body.pool_id }), 409, 'outside_grants');
+    expect((await move({ scope: 'ZONE', resource_id: zones[0] })).status).toBe(200);
+    expect((await move({ scope: 'POOL', resource_id: POOL_ID })).status).toBe(200);
+    await put(id, []);
+    expect((await move({ scope: 'ZONE', resource_id: zones[1] })).status).toBe(200);
+  });
+
+  test('a deleted zone leaves the grants, and a list without zones opens nothing', async () => {
+    const [gone, stays] = [await zone(), await zone()];
+    const id = await created({ grants: [{ rights: ['transfer'], zones: [gone, stays] }] });
+    const remove = async (each: string) => {
+      const path = `/v2/zones/${each}`;
+      expect((await service.call('DELETE', path, undefined, ALL_PROJECTS)).status).toBe(202);
+    };
+    await remove(gone);
+    expect(await grantsOf(id)).toEqual([{ rights: ['transfer'], zones: [stays] }]);
+    await remove(stays);
+    expect(await grantsOf(id)).toEqual([]);
+    expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
+  });
+
+  test('a deleted key takes its grants along, also if a key with its id is imported', async () => {
+    const response = await create({ grants: [{ rights: ['transfer'], zones: [zones[0]] }] });
+    const { body: key } = response;
+    expect((await service.delete(`/v2/tsigkeys/${key.id}`)).status).toBe(204);
+    expect((await service.post('/v2/tsigkeys/import', { tsigkeys: [key] })).status).toBe(200);
+    expect(await grantsOf(String(key.id))).toBe(null);
+    expect((await put(String(key.id), [])).status).toBe(200);
+    expect(await grantsOf(String(key.id))).toEqual([]);
+  });
+});
+
+const ALL_PROJECTS = { 'x-auth-all-projects': 'true' };
+
+describe('with limited tokens', () => {
+  let estate: Estate;
+  let limited: Awaited<ReturnType<typeof limitedTokens>>;
+  beforeAll(async () => {
+    estate = await createEstate(service);
+    limited = await limitedTokens(service, estate);
+  });
+  const transfers = (...ids: readonly string[]) => [{ rights: ['transfer'], zones: ids }];
+
+  test('200 for a zone within the limits, and 400 or 404 for others', async () => {
+    const [key, other] = estate.poolKeys;
+    const [inside, outside] = estate.zones;
+    expect((await put(key, transfers(inside), limited.pools)).status).toBe(200);
+    expect((await put(key, transfers(outside), limited.pools)).status).toBe(400);
+    expect((await put(other, [], limited.pools)).status).toBe(404);
+    expect((await put(estate.zoneKeys[0], transfers(inside), limited.zones)).status).toBe(200);
+    expect((await put(key, [], limited.zones)).status).toBe(404);
+    await put(key, null);
+    await put(estate.zoneKeys[0], null);
+  });
+
+  test('403 for a token limited to a key, which could otherwise widen the key whose secret it knows', async () => {
+    const [key] = estate.poolKeys;
+    await put(key, []);
+    const response = await put(key, null, limited.keys);
+    expectError(response, 403, 'outside_limits');
+    expect(response.body.message).toContain("the right 'tsigkeys:grant'");
+    const moved = { scope: 'ZONE', resource_id: estate.zones[0] };
+    expect((await limited.keys.patch(`/v2/tsigkeys/${key}`, moved)).status).toBe(403);
+    expect(await grantsOf(key, limited.keys)).toEqual([]);
+    await put(key, null);
+  });
+
+  test('401 or 403 without the right, also for a role that may update keys', async () => {
+    const strict = await startTestService({
+      TSIGIL_POLICY: JSON.stringify({ 'tsigkeys:update': ['writer'], 'tsigkeys:get': ['writer'] }),
+    });
+    const writer = await tokenWith(strict, { roles: ['writer'] });
+    const { body } = await create({}, strict);
+    expect((await writer.patch(`/v2/tsigkeys/${body.id}`, { name: 'renamed' })).status).toBe(200);
+    expectError(await put(String(body.id), [], writer), 401, 'access_denied');
+    const manager = await tokenWith(strict, { roles: ['keymanager'] });
+    expect((await put(String(body.id), [], manager)).status).toBe(200);
+  });
+});
