@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addAccess } from './commands/access.ts';
 import { addAuditCommands } from './commands/audit/audit-commands.ts';
 import {
   addDeliveryCommands,
@@ -54,6 +55,7 @@ export function addAllCommands(
   addLocalCommands(program, local, terminal);
   addEncryptionCommands(program, local, terminal);
   addAuditCommands(program, terminal);
+  addAccess(program, terminal);
   acceptConnectionFlagsFirst(program);
 }
 

@@ -8,6 +8,9 @@ export const COMMAND_GROUPS = {
   service: 'Service:',
 } as const;
 
+/** The commands that only the manual page and the documents list, so that the help stays short. */
+const UNLISTED = ['help', 'completion'];
+
 /**
  * Returns the help of a command. The help of the program has only a line for each command, to fit a
  * terminal of 24 lines. The help of other commands marks required flags.
@@ -15,7 +18,9 @@ export const COMMAND_GROUPS = {
 export function formatHelp(command: Command, helper: Help): string {
   if (command.parent !== null) return new Help().formatHelp(command, helper);
   const title = (text: string) => helper.styleTitle(text);
-  const commands = helper.visibleCommands(command).filter((each) => each.name() !== 'help');
+  const commands = helper
+    .visibleCommands(command)
+    .filter((each) => !UNLISTED.includes(each.name()));
   const width = Math.max(...commands.map((each) => each.name().length));
   const groupOf = (each: Command) => each.helpGroup() || COMMAND_GROUPS.client;
   const flags = helper.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');

@@ -89,6 +89,11 @@ function bodyFor(method: string, path: string): unknown {
   }
   if (path.includes('/servers/localhost/tsigkeys'))
     return path.endsWith('tsigkeys') ? [{ id: NASTY }] : item(ID);
+  if (path.endsWith('/access'))
+    return {
+      tokens: [{ ...item(ID), rights: [NASTY], pools: [ID, NASTY], addresses: [NASTY] }],
+      roles: [{ role: NASTY, rights: [NASTY] }],
+    };
   const collection = /^\/v2\/(\w+)(?:\?|$)/.exec(path)?.[1];
   return method === 'GET' && collection !== undefined
     ? { [collection]: [item(ID), item(NASTY)], links: {} }
@@ -142,6 +147,8 @@ const commands: string[][] = [
   ['tsigkey', 'import', keys, ...scope, '--format', 'nsd', '--yes'],
   ['tsigkey', 'import', '--from-powerdns', 'URL', ...scope, '--yes'],
   ['token', 'list'],
+  ['access'],
+  ['access', ID],
   ['token', 'create', '--name', 'x', '--role', 'admin'],
   ['token', 'revoke', ID],
   ['token', 'revoke', NASTY],

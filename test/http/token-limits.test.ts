@@ -65,6 +65,8 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tokens/{id}': '- - - -',
   'DELETE /v2/tokens/{id}': '- - - -',
   'GET /v2/whoami': '* * * *',
+  'GET /v2/access': '- - - -',
+  'GET /v2/tsigkeys/{id}/access': '- - - -',
   'GET /v2/audit': '- - - -',
   'GET /v2/audit/batches': '- - - -',
   'GET /v2/audit/verify': '- - - -',

@@ -195,7 +195,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       ],
       delete: [
         'tsigil tsigkey delete transfer dynamic-update',
-        'tsigil tsigkey delete transfer --wait',
+        'tsigil tsigkey delete acme --wait',
       ],
     },
   },

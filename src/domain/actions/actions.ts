@@ -1,4 +1,5 @@
 import type { Action } from './action.ts';
+import { ACCESS_ACTIONS } from './access.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
@@ -21,6 +22,7 @@ export const ACTIONS: readonly Action[] = [
   zoneNameServers,
   limits,
   whoami,
+  ...ACCESS_ACTIONS,
   ...DELIVERY_ACTIONS,
   ...ENCRYPTION_ACTIONS,
   ...AUDIT_ACTIONS,

@@ -5,7 +5,8 @@ import { described, responseObject, sequence } from '../model/object.ts';
 import { DEFAULT_POLICY, may } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
 
-function limit(description: string) {
+/** Returns the kind of a member with the ids or networks of a limit. */
+export function limitMember(description: string) {
   return described(nullable(array(anyText(), 1, 100)), description);
 }
 
@@ -21,17 +22,19 @@ const WHOAMI = responseObject({
     sequence(anyText()),
     'The rights that the roles grant and the limits of the token allow. The roles `member` and `reader` grant rights in the project only.',
   ),
-  pools: limit(
+  pools: limitMember(
     'The pools to which the token is limited. Null if the token is not limited to pools.',
   ),
-  zones: limit(
+  zones: limitMember(
     'The zones to which the token is limited. Null if the token is not limited to zones.',
   ),
-  keys: limit('The keys to which the token is limited. Null if the token is not limited to keys.'),
-  nameservers: limit(
+  keys: limitMember(
+    'The keys to which the token is limited. Null if the token is not limited to keys.',
+  ),
+  nameservers: limitMember(
     'The name servers to which the token is limited. Null if the token is not limited to name servers.',
   ),
-  addresses: limit(
+  addresses: limitMember(
     'The networks from which the token is valid. Null if the token is valid from every address.',
   ),
   expires_at: described(

@@ -1,0 +1,44 @@
+import { LIMIT_KINDS } from '../../domain/model/caller.ts';
+import { typeOfLimit } from '../../domain/resources/limits.ts';
+import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
+import { CommandError } from '../output/command-error.ts';
+import { call, type Connection } from './client.ts';
+import { readEverywhere, withoutSecrets, type Item } from './resource-requests.ts';
+
+const CONCURRENCY = 8;
+
+/** The maximum number of ids whose names are read. Other ids appear as they are. */
+const MAX_NAMES = 200;
+
+/**
+ * Returns tokens with a column `limits`, such as `pool edge, zone a.test., from 192.0.2.0/24`. Ids
+ * whose names the caller may not read appear as they are.
+ */
+export async function withLimits(connection: Connection, tokens: readonly Item[]): Promise<Item[]> {
+  const ids = LIMIT_KINDS.flatMap((kind) =>
+    [...new Set(tokens.flatMap((token) => listIn(token[kind])))].map((id) => ({ kind, id })),
+  );
+  const quiet = withoutSecrets(connection);
+  const read = await mapConcurrently(ids.slice(0, MAX_NAMES), CONCURRENCY, async ({ kind, id }) => {
+    const path = `/v2/${typeOfLimit(kind).collection}/${encodeURIComponent(id)}`;
+    try {
+      const { name } = await readEverywhere(quiet, (from) => call(from, 'GET', path));
+      return [id, String(name)] as const;
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.status === undefined) throw error;
+      return [id, id] as const; // deleted meanwhile, or not visible
+    }
+  });
+  const names = new Map(read);
+  return tokens.map((token) => {
+    const limits = LIMIT_KINDS.flatMap((kind) =>
+      listIn(token[kind]).map((id) => `${typeOfLimit(kind).noun} ${names.get(id) ?? id}`),
+    );
+    const networks = listIn(token.addresses).map((network) => `from ${network}`);
+    return { ...token, limits: [...limits, ...networks].join(', ') };
+  });
+}
+
+function listIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
