@@ -64,6 +64,12 @@ function complaints(document: ApiDocument, schema: object, value: unknown): unkn
   return validate(value) ? undefined : validate.errors;
 }
 
+/** Returns whether `value` lacks a member that a JSON Schema of the document requires. */
+export function missesRequired(document: ApiDocument, schema: object, value: unknown): boolean {
+  const errors = complaints(document, schema, value) as { keyword: string }[] | undefined;
+  return (errors ?? []).some(({ keyword }) => keyword === 'required');
+}
+
 /** A cache of compiled schemas, because compiling a schema takes longer than a validation. */
 const validators = new WeakMap<object, ValidateFunction>();
 

@@ -51,7 +51,7 @@ export function randomCases(long: number): number {
  */
 export const LONG_ONLY = [
   ...['audit/long-trail', 'auth/keystone', 'bench', 'cli/examples'],
-  ...['clients/openapi-typescript', 'clients/openstack'],
+  ...['clients/openapi-typescript', 'clients/openstack', 'clients/programs'],
   ...['delivery/burst', 'delivery/load', 'delivery/many-agents', 'domain/growth'],
   ...['nameservers/documents', 'nameservers/round-trips'],
   ...['postgres/copy', 'postgres/delivery-chaos', 'postgres/dump', 'postgres/encryption-faults'],

@@ -74,7 +74,11 @@ describe.each(SAMPLES)('$collection', (sample) => {
         [name]: undefined,
       });
       expect(problemsOf(response)).toEqual([`${name}: required`]);
-      expect(response.body.errors.errors[0].message).toBe(`'${name}' is a required property`);
+      expect(response.body.errors.errors[0].message).toMatch(
+        new RegExp(
+          `^'${name}' is a required property(?:, unless the request has '\\w+'(?: or '\\w+')?)?$`,
+        ),
+      );
     });
 
     test('400 that lists every problem of a body', async () => {

@@ -32,6 +32,18 @@ async function createPool(service: TestService, name: string): Promise<string> {
   return response.body.id as string;
 }
 
+test('400 that names pool and zone, for a key without a resource', async () => {
+  const service = await startTestService();
+  const message = expectError(
+    await service.post('/v2/tsigkeys', { name: 'k', algorithm: 'hmac-sha256' }),
+    400,
+    'invalid_object',
+  );
+  expect(message).toBe(
+    "Invalid TsigKey: 'scope' is a required property, unless the request has 'pool' or 'zone'; 'resource_id' is a required property, unless the request has 'pool' or 'zone'",
+  );
+});
+
 describe('with tsigkeys.requireResource', () => {
   let service: TestService;
   let zoneId: string;

@@ -1,5 +1,5 @@
 import type { ErrorCode, Problem } from './errors.ts';
-import type { Field, ValueOf } from './field.ts';
+import type { Field, JsonSchema, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
 import type { Condition, FilterForm, Keyed, TimeFilter, Unique } from './query.ts';
 import { commonSortKeys, type Settings } from './settings.ts';
@@ -247,6 +247,11 @@ export interface ResourceType<F extends Fields = Fields> {
   };
   /** The errors that the rules in `rules.ts` throw for each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
+  /**
+   * One of these JSON Schemas matches each new resource, if `problems` requires some members only
+   * from some resources.
+   */
+  readonly variants?: readonly JsonSchema[];
   /**
    * Returns the problems with the given members that their kinds do not detect. A member that its
    * kind rejected is undefined. `current` is the resource that an update changes.

@@ -89,7 +89,7 @@ function readMembers(
     } else if (current === undefined && field.onCreate === 'required') {
       problems.push({
         path: [name],
-        message: `'${name}' is a required property`,
+        message: `'${name}' is a required property${otherwise(type, name)}`,
         validator: 'required',
       });
     }
@@ -115,6 +115,14 @@ function readMembers(
   }
   if (problems.length > 0) throw invalidObject(type.title, problems);
   return given;
+}
+
+/** Returns which members a request may contain instead of a required one, if there are any. */
+function otherwise({ references = {} }: ResourceType, name: string): string {
+  const members = Object.entries(references).flatMap(([member, { fields }]) =>
+    Object.hasOwn(fields(''), name) ? [`'${member}'`] : [],
+  );
+  return members.length === 0 ? '' : `, unless the request has ${members.join(' or ')}`;
 }
 
 /**

@@ -68,6 +68,10 @@ export const zone = defineResource({
     ],
     delete: ['zone_has_sub_zone'],
   },
+  variants: [
+    { properties: { type: { enum: ['PRIMARY', 'CATALOG'] } }, required: ['email'] },
+    { properties: { type: { const: 'SECONDARY' } }, required: ['type', 'masters'] },
+  ],
   problems(given, _settings, current) {
     const type = current?.type ?? ('type' in given ? given.type : 'PRIMARY');
     return type === undefined ? [] : typeProblems(given, type, current === undefined);

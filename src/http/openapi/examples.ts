@@ -1,4 +1,5 @@
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
+import { DEFAULT_POOL_ID, DEFAULT_POOL_NAME, pool } from '../../domain/resources/pool.ts';
 import { readCreation } from '../../domain/operations/body.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Field } from '../../domain/model/field.ts';
@@ -75,7 +76,7 @@ export function responseExamples(
             {
               summary,
               value: {
-                ...show(type, base, value),
+                ...show(type, base, withIds(type, value)),
                 ...examplesOf(Object.entries(type.shownOnce ?? {})),
                 ...pending,
               },
@@ -121,12 +122,28 @@ function creationBodies(type: ResourceType): Record<string, Example<Body>> {
   const made = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
     onCreate !== 'required' && onCreate.default === undefined ? [`\`${name}\``] : [],
   );
-  const summary = `Only the required members${made.length === 0 ? '' : `; the service generates the ${made.join(', ')}`}.`;
-  const others = required.map(([name, field]): [string, Field] => [
-    name,
-    { ...field, example: field.otherExample ?? field.example },
-  ]);
-  return { complete, shortest: { summary, value: examplesOf(others) } };
+  const named = Object.entries(type.references ?? {}).find(
+    ([, { type: referred, fields }]) =>
+      referred === pool && required.some(([name]) => Object.hasOwn(fields(''), name)),
+  );
+  const summary = `Only the required members${named === undefined ? '' : ', with the pool by its name'}${made.length === 0 ? '' : `; the service generates the ${made.join(', ')}`}.`;
+  const replaced = Object.keys(named?.[1].fields('') ?? {});
+  const others = required
+    .filter(([name]) => !replaced.includes(name))
+    .map(([name, field]): [string, Field] => [
+      name,
+      { ...field, example: field.otherExample ?? field.example },
+    ]);
+  const value = { ...examplesOf(others), ...(named && { [named[0]]: DEFAULT_POOL_NAME }) };
+  return { complete, shortest: { summary, value } };
+}
+
+/** Returns an example of a request body with the id of the pool instead of its name. */
+function withIds({ references = {} }: ResourceType, body: Body): Body {
+  const members = Object.entries(body).flatMap(([name, value]) =>
+    Object.entries(references[name]?.fields(DEFAULT_POOL_ID) ?? { [name]: value }),
+  );
+  return Object.fromEntries(members);
 }
 
 /**

@@ -218,6 +218,7 @@ function creation(type: ResourceType, fields: Properties): JsonSchema {
   return withDefaultsInWords({
     ...object(`A new ${type.title}.`, members, required),
     ...referenceCondition(type),
+    ...(type.variants === undefined ? {} : { anyOf: type.variants }),
     additionalProperties: false,
   });
 }
