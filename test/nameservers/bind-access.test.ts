@@ -170,8 +170,14 @@ controls { inet 127.0.0.1 port ${controlPort} allow { any; } keys { rndc-key; };
               each.name === zone ? [each.lists[right]] : [],
             );
             const said = lists.some((each) => each?.permits(requester) === true);
-            // Of limited rules, the evaluation says only whether they permit anything.
-            const isLimited = said && lists.some((each) => each?.inexpressible?.has(name) === true);
+            // Of these rules, the evaluation says only whether they may permit anything.
+            const isLimited =
+              said &&
+              lists.some(
+                (each) =>
+                  each?.inexpressible !== undefined &&
+                  (each.inexpressible.has(name) || !each.keys.includes(name)),
+              );
             const request = right === 'update' ? additionTo(zone) : undefined;
             const actual = await isPermitted(server.address, source, zone, right, key, request);
             const what = `${right} of ${zone} from ${source} by '${name}'`;

@@ -70,6 +70,8 @@ export function textOfStatement({ parts }: Statement): string {
 /** An address match list. The last element that decides is a key, or not. */
 export interface MatchList {
   readonly ranges: readonly Range[];
+  /** The networks as text, and whether the list permits or refuses them. */
+  readonly signs: readonly (readonly [network: string, yes: boolean])[];
   readonly namesLocal: boolean;
   readonly keys: readonly string[];
   /** Why the evaluation may differ from the server's. */
@@ -92,9 +94,13 @@ export type FindList = (name: string) => MatchList | undefined;
 export function matchListOf(statements: readonly Statement[], find: FindList): MatchList {
   const elements = statements.map(({ parts }) => elementOf(parts, find));
   const inner = elements.map((element) => element.inner);
-  const doubt = inner.find((each) => each.doubt !== undefined)?.doubt;
+  const signs = elements.flatMap(({ negated, inner: each }) =>
+    each.signs.map(([range, yes]) => [range, yes !== negated] as const),
+  );
+  const doubt = inner.find((each) => each.doubt !== undefined)?.doubt ?? contradictionOf(signs);
   return {
     ranges: inner.flatMap(({ ranges }) => ranges),
+    signs,
     namesLocal: inner.some(({ namesLocal }) => namesLocal),
     keys: [...new Set(inner.flatMap(({ keys }) => keys))],
     ...(doubt === undefined ? {} : { doubt }),
@@ -106,6 +112,20 @@ export function matchListOf(statements: readonly Statement[], find: FindList): M
       return undefined;
     },
   };
+}
+
+/**
+ * BIND merges nested lists, so a network that one permits and another refuses is refused, even if
+ * the first element permits it.
+ */
+function contradictionOf(signs: MatchList['signs']): string | undefined {
+  const seen = new Map<string, boolean>();
+  for (const [network, yes] of signs) {
+    if (seen.get(network) === !yes)
+      return 'the list permits a network in one place, and refuses it in another';
+    seen.set(network, yes);
+  }
+  return undefined;
 }
 
 function elementOf(parts: Statement['parts'], find: FindList): Element {
@@ -128,10 +148,10 @@ function elementOf(parts: Statement['parts'], find: FindList): Element {
   return { negated: false, inner: inner ?? doubtful(`the acl '${first.text}', which is missing`) };
 }
 
-const NOTHING = { ranges: [], namesLocal: false, keys: [] };
+const NOTHING = { ranges: [], signs: [], namesLocal: false, keys: [] };
 const MATCH = { yes: true, byKey: false };
 
-export const ANY: MatchList = { ...NOTHING, decide: () => MATCH };
+export const ANY: MatchList = { ...NOTHING, signs: [['any', true]], decide: () => MATCH };
 
 const BUILT_IN: ReadonlyMap<string, MatchList> = new Map([
   ['any', ANY],
@@ -176,6 +196,7 @@ function addressList(text: string): MatchList | undefined {
   return {
     ...NOTHING,
     ranges: [range],
+    signs: [[`${range.first}-${range.last}`, true]],
     decide: ({ address: from }) => (contains(range, from) ? MATCH : undefined),
   };
 }

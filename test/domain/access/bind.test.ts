@@ -97,6 +97,14 @@ test.each([
     ],
   ],
   [
+    'a network that one list permits and another refuses',
+    `acl a { 10/8; }; ${zone('allow-transfer { { a; !{ 10/8; }; key k; }; };')}`,
+    [
+      'k transfer z: the list permits a network in one place, and refuses it in another',
+      'open transfer z to 10.0.0.0/8',
+    ],
+  ],
+  [
     'a key over one transport',
     zone('allow-transfer port 853 transport tls { key k; };'),
     ["k transfer z: the list permits requests only over 'port 853 transport tls'"],
