@@ -1,10 +1,11 @@
 import {
   KeyFileError,
   placeOf,
-  type Entry,
-  type KeyReader,
+  type IncludedFile,
   type ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
+import { ACCESS_READERS } from '../../domain/access/readers.ts';
+import type { ServerConfiguration } from '../../domain/access/access.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { plainText } from '../output/plain-text.ts';
@@ -13,13 +14,21 @@ import { readText } from '../service/input.ts';
 import { createIncludeReader, type UnreadFile } from './include-files.ts';
 import type { FoundKey } from './key-import.ts';
 
+/** The keys of a file or server, and who may do what there, if it says that. */
+export interface KeySource {
+  readonly keys: readonly FoundKey[];
+  readonly unread: readonly UnreadFile[];
+  readonly configuration?: ServerConfiguration | undefined;
+}
+
 export async function readKeyFile(
   file: string,
   format: string | undefined,
   terminal: Terminal,
-): Promise<{ readonly keys: FoundKey[]; readonly unread: readonly UnreadFile[] }> {
+): Promise<KeySource> {
   const content = await readText(file, terminal);
-  const reader = IMPORT_FORMATS[format ?? detectFormat(content) ?? ''];
+  const name = format ?? detectFormat(content) ?? '';
+  const reader = IMPORT_FORMATS[name];
   if (reader === undefined) {
     const hint = `Set --format to one of: ${Object.entries(IMPORT_FORMATS)
       .map(([each, { source }]) => `${each} (${source})`)
@@ -29,22 +38,37 @@ export async function readKeyFile(
   const log = (line: string) => void terminal.err.write(`${plainText(line)}\n`);
   const included =
     reader.includes === undefined ? undefined : createIncludeReader(file, reader.includes, log);
-  const entries = readEntries(reader, file, content, included?.include);
+  const [include, again] = included === undefined ? [] : twice(included.include);
+  const entries = refusing(() => reader.read(content, include, file));
+  const read = ACCESS_READERS[name];
+  const configuration =
+    read && again && refusing(() => read(content, again, file === '-' ? 'stdin' : file));
+  const unread = included?.unread ?? [];
   return {
     keys: entries.map((found) => ({ place: placeOf(found), found })),
-    unread: included?.unread ?? [],
+    unread,
+    configuration: configuration && {
+      ...configuration,
+      unread: unread.map(({ place }) => `a file that ${place} includes`),
+    },
   };
 }
 
-/** Returns the entries of a file. Throws `CommandError` for a syntax error. */
-function readEntries(
-  reader: KeyReader,
-  file: string,
-  content: string,
-  include?: ReadIncluded,
-): Entry[] {
+/** Returns a reader of included files, and one that returns the same files again in order. */
+function twice(include: ReadIncluded): readonly [first: ReadIncluded, second: ReadIncluded] {
+  const found: (readonly IncludedFile[])[] = [];
+  const first: ReadIncluded = (statement) => {
+    const files = include(statement);
+    found.push(files);
+    return files;
+  };
+  return [first, () => found.shift() ?? []];
+}
+
+/** Returns the result of `read`. Throws `CommandError` for a syntax error. */
+function refusing<T>(read: () => T): T {
   try {
-    return reader.read(content, include, file);
+    return read();
   } catch (error) {
     if (error instanceof KeyFileError)
       throw new CommandError(

@@ -3,6 +3,7 @@ import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { isOwnKey } from '../../domain/brands/brands.ts';
 import { OWN_KEY } from '../../domain/key-formats/read-bind.ts';
+import { grantList, grantsIn, type Grant } from '../../domain/resources/grants.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, type Connection } from '../service/client.ts';
@@ -32,7 +33,17 @@ export interface Step {
   readonly outcome: Outcome;
   /** The name of the key, or why it is not imported. */
   readonly text: string;
+  /** The name of the key in comparison form. Absent for what is not imported. */
+  readonly key?: string;
   readonly request?: () => Promise<unknown>;
+}
+
+/** What the keys of an import may do, if their source says it. Keys are in comparison form. */
+export interface ImportedGrants {
+  /** Returns the grants of a key in the zones that exist by now. */
+  grantsOf(key: string): readonly Grant[];
+  /** Returns whether every zone exists in which a key gets a right. */
+  isComplete(key: string): boolean;
 }
 
 /**
@@ -43,6 +54,7 @@ export async function planImport(
   connection: Connection,
   keys: readonly FoundKey[],
   wanted: KeyImport,
+  grants?: ImportedGrants,
 ): Promise<Step[]> {
   const existing = new Map(
     (await listItems(connection, tsigkey, [])).map((item) => [
@@ -51,7 +63,7 @@ export async function planImport(
     ]),
   );
   const seen = new Map<string, string>();
-  return keys.map(({ place, found }): Step => {
+  const planOne = async ({ place, found }: FoundKey): Promise<Step> => {
     if ('leftOut' in found) return { place, outcome: 'left out', text: found.leftOut };
     if ('problem' in found) return { place, outcome: 'invalid', text: found.problem };
     const { key } = found;
@@ -63,31 +75,66 @@ export async function planImport(
       return { place, outcome: 'invalid', text };
     }
     seen.set(name, place);
-    return { place, ...planKey(connection, key, existing.get(name), wanted) };
-  });
+    return {
+      place,
+      key: name,
+      ...(await planKey(connection, key, existing.get(name), wanted, grants)),
+    };
+  };
+  const steps: Step[] = [];
+  for (const each of keys) steps.push(await planOne(each));
+  return steps;
 }
 
-function planKey(
+async function planKey(
   connection: Connection,
   key: Key,
   current: Item | undefined,
   { scope, resourceId, update }: KeyImport,
-): Omit<Step, 'place'> {
+  grants?: ImportedGrants,
+): Promise<Omit<Step, 'place'>> {
   const { name, algorithm, secret } = key;
+  const own = comparisonForm(name);
   const named = {
     ...connection,
     warn: (message: string) => connection.warn?.(`${name}: ${message}`),
   };
   if (current === undefined) {
-    const body = { ...key, scope, resource_id: resourceId };
-    const request = () => call(named, 'POST', '/v2/tsigkeys', body);
+    const request = () => {
+      const body = { ...key, scope, resource_id: resourceId };
+      const granted = grants === undefined ? {} : { grants: grants.grantsOf(own) };
+      return call(named, 'POST', '/v2/tsigkeys', { ...body, ...granted });
+    };
     return { outcome: 'added', text: name, request };
   }
-  if (isSameKey(keyOf(current), key)) return { outcome: 'unchanged', text: name };
-  if (!update) return { outcome: 'different', text: describeDifference(current, key) };
   const path = `/v2/tsigkeys/${String(current.id)}`;
-  const request = () => call(named, 'PATCH', path, { algorithm, secret });
+  const isSame = isSameKey(keyOf(current), key);
+  const isGranted = grants === undefined || (await hasGrants(connection, path, own, grants));
+  if (isSame && isGranted) return { outcome: 'unchanged', text: name };
+  if (!update)
+    return {
+      outcome: 'different',
+      text: isSame
+        ? `${name} already exists with other grants; use --update to replace them`
+        : describeDifference(current, key),
+    };
+  const request = async () => {
+    if (!isSame) await call(named, 'PATCH', path, { algorithm, secret });
+    if (!isGranted) await call(named, 'PUT', `${path}/grants`, { grants: grants.grantsOf(own) });
+  };
   return { outcome: 'updated', text: name, request };
+}
+
+/** Returns whether a key of the service already has the grants of an import. */
+async function hasGrants(
+  connection: Connection,
+  path: string,
+  key: string,
+  grants: ImportedGrants,
+): Promise<boolean> {
+  const { grants: current } = await call(connection, 'GET', `${path}/grants`);
+  const canonical = grantList(grantsIn(grants.grantsOf(key)));
+  return grants.isComplete(key) && JSON.stringify(current) === JSON.stringify(canonical);
 }
 
 /**
@@ -137,11 +184,18 @@ export async function poolZones(
   connection: Connection,
   poolId: string,
 ): Promise<string[] | undefined> {
+  return (await poolZoneItems(connection, poolId))?.map(({ name }) => String(name));
+}
+
+/** Returns the zones of a pool, as `poolZones` does. */
+export async function poolZoneItems(
+  connection: Connection,
+  poolId: string,
+): Promise<Item[] | undefined> {
   try {
     const { name } = await call(connection, 'GET', `/v2/pools/${poolId}`);
     const parameters = [['pool', String(name)] as const, ['sort_key', 'name'] as const];
-    const zones = await readEverywhere(connection, (from) => listItems(from, zone, parameters));
-    return zones.map((each) => String(each.name));
+    return await readEverywhere(connection, (from) => listItems(from, zone, parameters));
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     if (error.status === 404) return [];

@@ -8,10 +8,12 @@ const OUTCOMES = [
   'updated',
   'removed',
   'left out',
+  'left in your configuration',
   'different',
   'invalid',
   'refused',
   'not read',
+  'warning',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -26,6 +28,7 @@ export type Place = number | string;
 
 /** The outcomes of an import. Texts must not contain secrets. */
 export interface Report {
+  items(): readonly { readonly outcome: Outcome; readonly text: string; readonly place: Place }[];
   add(outcome: Outcome, text: string, place?: Place): void;
   /**
    * Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns the counts of exactly these
@@ -53,6 +56,7 @@ export function createReport(write?: (line: string) => unknown): Report {
   const added: { readonly outcome: Outcome; readonly text: string; readonly place: Place }[] = [];
   const count = (outcome: Outcome) => added.filter((each) => each.outcome === outcome).length;
   return {
+    items: () => added,
     add(outcome, text, place = '') {
       added.push({ outcome, text, place });
       write?.(`${placeOf(place)}: ${outcome}: ${plainCell(text)}\n`);
@@ -60,7 +64,7 @@ export function createReport(write?: (line: string) => unknown): Report {
     summary(outcomes) {
       const shown = outcomes ?? OUTCOMES.filter((outcome) => count(outcome) > 0);
       return (
-        shown.map((outcome) => `${count(outcome)} ${outcome}`).join(', ') || 'nothing to import'
+        shown.map((outcome) => countText(count(outcome), outcome)).join(', ') || 'nothing to import'
       );
     },
     count,
@@ -88,6 +92,10 @@ export function quote(text: string | null | undefined): string {
   if (text === null || text === undefined) return 'none';
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
   return `'${plainCell(shown)}'`;
+}
+
+function countText(count: number, outcome: Outcome): string {
+  return `${count} ${outcome}${outcome === 'warning' && count !== 1 ? 's' : ''}`;
 }
 
 function placeOf(place: Place): string {

@@ -31,6 +31,25 @@ function isShort({ algorithm, secret }: { algorithm: AlgorithmName; secret: stri
   return wireProblems({ secret }).length === 0 && octets < ALGORITHMS[algorithm].hashOctets;
 }
 
+/** Returns the weaknesses of a key, and why no DNS message can contain it. */
+export function keyWarnings(key: {
+  readonly name: string;
+  readonly algorithm: AlgorithmName;
+  readonly secret: string;
+}): string[] {
+  const { name, algorithm, secret } = key;
+  const weakness = weaknessOf(algorithm);
+  return [
+    ...(weakness === undefined ? [] : [`${algorithm} ${weakness}`]),
+    ...wireProblems({ name, secret }).map(
+      ({ path, message }) => `the ${path.join('.')} ${message}`,
+    ),
+    ...(isShort(key)
+      ? [`the secret is shorter than the output of ${algorithm} (RFC 2104 section 3)`]
+      : []),
+  ];
+}
+
 const fields = defineFields({
   name: {
     ...line(255),
@@ -132,19 +151,8 @@ export const tsigkey = defineResource({
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey', 'outside_grants'] },
-  warnings: ({ name, algorithm, secret: stored }) => {
-    const secret = readable(stored);
-    const weakness = weaknessOf(algorithm);
-    return [
-      ...(weakness === undefined ? [] : [`${algorithm} ${weakness}`]),
-      ...wireProblems({ name, secret }).map(
-        ({ path, message }) => `the ${path.join('.')} ${message}`,
-      ),
-      ...(isShort({ algorithm, secret })
-        ? [`the secret is shorter than the output of ${algorithm} (RFC 2104 section 3)`]
-        : []),
-    ];
-  },
+  warnings: ({ name, algorithm, secret }) =>
+    keyWarnings({ name, algorithm, secret: readable(secret) }),
 });
 
 /** The resource type for each scope of a key. */

@@ -1,15 +1,26 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { saysUses } from '../../../domain/access/readers.ts';
+import { zonesText } from '../../../domain/access/warnings.ts';
 import { normaliseUuid } from '../../../domain/model/field.ts';
 import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
 import { tsigkey as tsigkeyType } from '../../../domain/resources/tsigkey.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
-import { connect, withConnectionFlags } from '../../flags/flags.ts';
+import { collect, connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { readReferences, referenceOptions } from '../../flags/references.ts';
 import { declareDestructive, type ConfirmationFlags } from '../../output/confirmation.ts';
-import { createReport } from '../../output/import-report.ts';
-import { readKeyFile } from '../../imports/key-file.ts';
+import { createReport, type Report } from '../../output/import-report.ts';
+import { printList } from '../../output/output.ts';
+import { formatJson } from '../../output/plain-text.ts';
+import {
+  planAccess,
+  reportAccess,
+  warningsFor,
+  type AccessPlan,
+  type RightChange,
+} from '../../imports/access-import.ts';
+import { readKeyFile, type KeySource } from '../../imports/key-file.ts';
 import {
   describeReach,
   performImport,
@@ -35,6 +46,9 @@ interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
   readonly zone?: string;
   readonly update?: boolean;
   readonly dryRun?: boolean;
+  readonly widen?: readonly string[];
+  readonly createZones?: boolean;
+  readonly outputFormat?: 'json';
 }
 
 export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
@@ -59,7 +73,19 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
       new Option('--resource-id <id>', 'set the pool or zone of new keys').argParser(readUuid),
     )
     .option('--update', 'replace the algorithm and secret of existing keys')
-    .option('--dry-run', 'show the changes without making them');
+    .option('--dry-run', 'show the changes without making them')
+    .option(
+      '--widen <key>',
+      'also let this key do everywhere what it may do only for some requests today; repeat the flag for more keys',
+      collect,
+    )
+    .option('--create-zones', 'create the zones in which the keys have rights')
+    .addOption(
+      new Option(
+        '-f, --output-format <format>',
+        'print keys, rights and warnings in this format',
+      ).choices(['json']),
+    );
   for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
     command.addOption(option);
   withSourceFlags(command).option(
@@ -78,36 +104,12 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
       }
       return copyFromSource(tsigkeyType, flags, terminal);
     }
-    const { update = false, dryRun = false } = flags;
     assertTarget(flags);
-    const { keys, unread } =
+    const source =
       file === undefined
         ? { keys: await readPowerdns(flags.fromPowerdns ?? '', terminal), unread: [] }
         : await readKeyFile(file, flags.format, terminal);
-    const report = createReport((line) => terminal.out.write(line));
-    const connection = await connect(flags, terminal);
-    const { scope = '', resource_id: resourceId = '' } = {
-      scope: flags.scope,
-      resource_id: flags.resourceId,
-      ...(await readReferences(tsigkeyType, { ...flags }, connection)),
-    };
-    for (const { place, problem } of unread) report.add('not read', problem, place);
-    const steps = await planImport(connection, keys, { scope, resourceId, update });
-    const added = steps.flatMap(({ outcome, text }) => (outcome === 'added' ? [text] : []));
-    if (scope === 'POOL' && added.length > 0) {
-      terminal.err.write(`${await describeReach(connection, resourceId, added)}\n`);
-      if (!dryRun) await confirm('Continue?', flags, terminal);
-    }
-    const { signal, release } = catchInterrupt(terminal);
-    const processed = await performImport(steps, dryRun, report, signal).finally(release);
-    if (processed < keys.length) {
-      const summary = processed === 0 ? '' : `: ${report.summary()}`;
-      throw new CommandError(
-        EXIT.interrupted,
-        `Stopped after ${processed} of ${keys.length} keys${summary}`,
-      );
-    }
-    conclude(report, dryRun, terminal);
+    await importKeys(source, flags, terminal, confirm);
   });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
@@ -117,6 +119,85 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
       purpose: 'copy keys with ids and timestamps',
     },
   ]);
+}
+
+/** Imports the keys of a source, with the grants that follow from its configuration. */
+async function importKeys(
+  { keys, unread, configuration }: KeySource,
+  flags: ImportFlags,
+  terminal: Terminal,
+  confirm: ReturnType<typeof declareDestructive>,
+): Promise<void> {
+  const { update = false, dryRun = false, widen = [], createZones = false } = flags;
+  const isJson = flags.outputFormat === 'json';
+  const report = createReport(isJson ? undefined : (line) => terminal.out.write(line));
+  const connection = await connect(flags, terminal);
+  const { scope = '', resource_id: resourceId = '' } = {
+    scope: flags.scope,
+    resource_id: flags.resourceId,
+    ...(await readReferences(tsigkeyType, { ...flags }, connection)),
+  };
+  const wanted = { scope, resourceId, update };
+  const access =
+    configuration !== undefined && saysUses(configuration)
+      ? await planAccess(connection, configuration, wanted, { widen, createZones })
+      : undefined;
+  if (access === undefined && (widen.length > 0 || createZones))
+    throw new CommandError(
+      EXIT.usage,
+      'Cannot use --widen or --create-zones: the source does not say where its keys are used',
+      'Omit both flags, or import the main configuration file of the name server.',
+    );
+  for (const { place, problem } of unread) report.add('not read', problem, place);
+  const steps = await planImport(connection, keys, wanted, access);
+  const all = [...(access?.zoneSteps ?? []), ...steps];
+  const added = steps.flatMap(({ outcome, text }) => (outcome === 'added' ? [text] : []));
+  if (access === undefined && scope === 'POOL' && added.length > 0) {
+    terminal.err.write(`${await describeReach(connection, resourceId, added)}\n`);
+    if (!dryRun) await confirm('Continue?', flags, terminal);
+  }
+  const { signal, release } = catchInterrupt(terminal);
+  const processed = await performImport(all, dryRun, report, signal).finally(release);
+  if (processed < all.length) {
+    const summary = processed === 0 ? '' : `: ${report.summary()}`;
+    const noun = all.length === steps.length ? 'keys' : 'zones and keys';
+    throw new CommandError(
+      EXIT.interrupted,
+      `Stopped after ${processed} of ${all.length} ${noun}${summary}`,
+    );
+  }
+  if (access !== undefined) reportAccess(report, access);
+  const changes = steps.flatMap(({ key }) =>
+    key === undefined ? [] : (access?.changesOf(key) ?? []),
+  );
+  if (isJson) terminal.out.write(formatJson(planJson(report, access, changes)));
+  else if (dryRun && changes.length > 0) printChanges(changes, terminal);
+  conclude(report, dryRun, isJson ? { ...terminal, out: terminal.err } : terminal);
+}
+
+function printChanges(changes: readonly RightChange[], terminal: Terminal): void {
+  const rows = changes.map(({ key, right, before, limited, after }) => ({
+    key,
+    right,
+    before: [zonesText(before), limited.length === 0 ? '' : `limited: ${zonesText(limited)}`]
+      .filter((text) => text !== '')
+      .join('; '),
+    after: after.length === 0 ? 'none' : zonesText(after),
+  }));
+  printList(terminal, rows, ['key', 'right', 'before', 'after'], {});
+}
+
+/** Returns what an import did or would do, for programs. */
+function planJson(report: Report, access: AccessPlan | undefined, changes: readonly RightChange[]) {
+  return {
+    items: report.items(),
+    rights: changes,
+    left_in_configuration: access?.kept ?? [],
+    missing_zones: access?.missing ?? [],
+    open: access?.matrix.open ?? [],
+    warnings: access === undefined ? [] : warningsFor(access),
+    unread: access?.configuration.unread ?? [],
+  };
 }
 
 function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {

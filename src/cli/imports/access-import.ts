@@ -1,0 +1,159 @@
+import {
+  matrixOf,
+  type Finding,
+  type KeptRow,
+  type Matrix,
+  type Row,
+  type ServerConfiguration,
+} from '../../domain/access/access.ts';
+import { warningsOf, zonesText } from '../../domain/access/warnings.ts';
+import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
+import { ALGORITHM_NAMES } from '../../domain/dns/algorithms.ts';
+import { keyWarnings } from '../../domain/resources/tsigkey.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
+import type { Report } from '../output/import-report.ts';
+import { call, type Connection } from '../service/client.ts';
+import { poolZoneItems, type ImportedGrants, type KeyImport, type Step } from './key-import.ts';
+
+/** A right of a key, and the zones in which it has the right. */
+export interface RightChange {
+  readonly key: string;
+  readonly right: Right;
+  /** The zones in which the key has the right for all requests today. */
+  readonly before: readonly string[];
+  /** The zones in which the key has the right only for some requests today. */
+  readonly limited: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** What the configuration of a name server means for the keys of an import. */
+export interface AccessPlan extends ImportedGrants {
+  readonly configuration: ServerConfiguration;
+  readonly matrix: Matrix;
+  /** What stays in the configuration of the server. */
+  readonly kept: readonly KeptRow[];
+  /** The zones in which keys have rights, but that the service does not know. */
+  readonly missing: readonly string[];
+  /** Creates the missing zones, if the caller wants that. */
+  readonly zoneSteps: readonly Step[];
+  changesOf(key: string): RightChange[];
+}
+
+export interface AccessFlags {
+  /** The names of the keys whose rights may grow. */
+  readonly widen: readonly string[];
+  readonly createZones: boolean;
+}
+
+/**
+ * Compares a configuration with the zones of the service, and changes nothing. Throws
+ * `CommandError` for a key in `widen` that has nothing to widen.
+ */
+export async function planAccess(
+  connection: Connection,
+  configuration: ServerConfiguration,
+  wanted: KeyImport,
+  { widen, createZones }: AccessFlags,
+): Promise<AccessPlan> {
+  const matrix = matrixOf(configuration);
+  const widened = new Set(widen.map(comparisonForm));
+  const isWidened = ({ key, partial }: KeptRow) => partial && widened.has(key);
+  const wide = matrix.kept.filter(isWidened);
+  const unknown = widen.find((key) => !wide.some((row) => row.key === comparisonForm(key)));
+  if (unknown !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `Cannot use --widen with '${unknown}': this key has no right that stays in the configuration. Omit --widen.`,
+    );
+  const rows: Row[] = [...matrix.rows, ...wide];
+  const ids = await zoneIdsOf(connection, wanted);
+  const missing = [...new Set(rows.flatMap(({ zones }) => zones))].filter((name) => !ids.has(name));
+  const planned = new Set(createZones ? missing : []);
+  const zonesOf = (key: string, right: Right, from: readonly Row[]) => [
+    ...new Set(from.flatMap((row) => (row.key === key && row.right === right ? row.zones : []))),
+  ];
+  return {
+    configuration,
+    matrix,
+    kept: matrix.kept.filter((row) => !isWidened(row)),
+    missing: createZones ? [] : missing,
+    zoneSteps: [...planned].map((name) => zoneStep(connection, name, configuration, wanted, ids)),
+    grantsOf: (key) =>
+      RIGHTS.flatMap((right) => {
+        const zones = zonesOf(key, right, rows).flatMap((name) => ids.get(name) ?? []);
+        return zones.length === 0 ? [] : [{ rights: [right], zones }];
+      }),
+    isComplete: (key) =>
+      rows.every((row) => row.key !== key || row.zones.every((name) => ids.has(name))),
+    changesOf: (key) =>
+      RIGHTS.flatMap((right): RightChange[] => {
+        const before = zonesOf(key, right, matrix.rows);
+        const partial = matrix.kept.filter((row) => row.partial);
+        const limited = zonesOf(key, right, partial).filter((name) => !before.includes(name));
+        const after = zonesOf(key, right, rows).filter(
+          (name) => ids.has(name) || planned.has(name),
+        );
+        return before.length + limited.length === 0 ? [] : [{ key, right, before, limited, after }];
+      }),
+  };
+}
+
+/** Returns the ids of the zones in which new keys can have rights, by name in comparison form. */
+async function zoneIdsOf(
+  connection: Connection,
+  { scope, resourceId }: KeyImport,
+): Promise<Map<string, string>> {
+  const zones =
+    scope === 'ZONE'
+      ? [await call(connection, 'GET', `/v2/zones/${resourceId}`)]
+      : await poolZoneItems(connection, resourceId);
+  if (zones === undefined)
+    throw new CommandError(
+      EXIT.denied,
+      'This token cannot list the zones of the pool, so the rights of the keys are unknown',
+      'Use a token with a role that may list zones.',
+    );
+  return new Map(zones.map(({ name, id }) => [comparisonForm(String(name)), String(id)]));
+}
+
+function zoneStep(
+  connection: Connection,
+  name: string,
+  { zones }: ServerConfiguration,
+  { resourceId }: KeyImport,
+  ids: Map<string, string>,
+): Step {
+  const body = { name: `${name}.`, email: `hostmaster@${name}`, pool_id: resourceId };
+  return {
+    place: zones.find((each) => each.name === name)?.place ?? '',
+    outcome: 'added',
+    text: `zone ${name}.`,
+    request: async () => {
+      const { id } = await call(connection, 'POST', '/v2/zones', body);
+      ids.set(name, String(id));
+    },
+  };
+}
+
+/** Reports what stays in the configuration of the server, and what needs a person. */
+export function reportAccess(report: Report, access: AccessPlan): void {
+  for (const { key, right, zones, reason, place } of access.kept) {
+    const text = `${key}: ${right} of ${zonesText(zones)}: ${reason}`;
+    report.add('left in your configuration', text, place);
+  }
+  for (const { place, text } of warningsFor(access))
+    report.add('warning', text, place === '' ? 'zones' : place);
+}
+
+export function warningsFor({ configuration, matrix, missing }: AccessPlan): Finding[] {
+  const names = zonesText(missing.map((name) => `${name}.`));
+  const text = `not in the service, so no key gets rights there: ${names}; use --create-zones`;
+  return [
+    ...(missing.length === 0 ? [] : [{ kind: 'missing_zone', place: '', text }]),
+    ...warningsOf(configuration, matrix, (key) => {
+      const algorithm = ALGORITHM_NAMES.find((name) => name === key.algorithm);
+      return algorithm === undefined ? [] : keyWarnings({ ...key, algorithm });
+    }),
+  ];
+}

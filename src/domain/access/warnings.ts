@@ -1,0 +1,77 @@
+import { isSameKey, type Key } from '../key-formats/key.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import { firstOf } from '../text/first-of.ts';
+import type { Finding, Matrix, ServerConfiguration } from './access.ts';
+import { publicationOf } from './published-secrets.ts';
+
+const SHOWN_ZONES = 10;
+
+/** Returns the first names of a list of zones, and how many more there are. */
+export function zonesText(zones: readonly string[]): string {
+  return firstOf(zones, SHOWN_ZONES, String).join(', ');
+}
+
+/**
+ * Returns what needs a person in the configuration of a name server. `weaknessesOf` returns the
+ * weaknesses of a key that the service warns about. No text contains a secret.
+ */
+export function warningsOf(
+  configuration: ServerConfiguration,
+  { open }: Matrix,
+  weaknessesOf: (key: Key) => readonly string[],
+): Finding[] {
+  const { keys, findings, unread } = configuration;
+  const used = usedKeys(configuration);
+  return [
+    ...keys.flatMap(({ key, place }) =>
+      [...weaknessesOf(key), ...guessable(key)].map((text) =>
+        finding('weak_key', place, key, text),
+      ),
+    ),
+    ...keys.flatMap(({ key, place }) => {
+      const source = publicationOf(key.secret);
+      const text = `its secret is published (${source ?? ''}), so anyone can sign with it`;
+      return source === undefined ? [] : [finding('published_secret', place, key, text)];
+    }),
+    ...keys.flatMap(({ key, place }, index) => {
+      const same = keys
+        .slice(0, index)
+        .find((other) => other.key.secret === key.secret && !isSameKey(other.key, key));
+      const text = `it has the same secret as ${same?.key.name ?? ''}`;
+      return same === undefined ? [] : [finding('same_secret', place, key, text)];
+    }),
+    ...keys.flatMap(({ key, place }) =>
+      used.has(comparisonForm(key.name)) || unread.length > 0
+        ? []
+        : [finding('unused_key', place, key, 'the configuration uses it nowhere')],
+    ),
+    ...findings,
+    ...open.map(({ right, zones, addresses }) => ({
+      kind: 'open',
+      place: '',
+      text: `${right} of ${zonesText(zones)} needs no key from ${addresses === 'everyone' ? 'anywhere' : firstOf(addresses, SHOWN_ZONES, String).join(', ')}`,
+    })),
+  ];
+}
+
+function finding(kind: string, place: string, { name }: Key, text: string): Finding {
+  return { kind, place, text: `${name}: ${text}` };
+}
+
+/** Returns why a secret can be guessed, besides its length. */
+function guessable({ name, secret }: Key): string[] {
+  const octets = Buffer.from(secret, 'base64');
+  if (octets.length === 0) return [];
+  if (new Set(octets).size <= octets.length / 4) return ['its secret repeats a few octets'];
+  if (octets.toString('latin1').toLowerCase() === comparisonForm(name))
+    return ['its secret is its name'];
+  return octets.every((octet) => octet >= 0x20 && octet < 0x7f) ? ['its secret is text'] : [];
+}
+
+function usedKeys({ zones, references }: ServerConfiguration): Set<string> {
+  const lists = new Set(zones.flatMap(({ lists: { transfer, update } }) => [transfer, update]));
+  return new Set([
+    ...[...lists].flatMap((list) => list?.keys ?? []),
+    ...references.map(({ key }) => key),
+  ]);
+}

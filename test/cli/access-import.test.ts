@@ -1,0 +1,254 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { POOL_ID } from '../harness/samples.ts';
+import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
+import { createZone, primary } from '../harness/zones.ts';
+import { runInside } from './session.ts';
+
+const folder = temporaryFolder();
+const SECRETS = [
+  'MkLlQSz1yhJLSUHVxCAZzsDrVkMFS+AfUVBFjwYvxYg=',
+  '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
+  'u8BX0vJb3vKZb3vWl4b5lq0nJ5tq3v1yq0e8xw7m2nQ=',
+];
+const keyOf = (name: string, index = 0) =>
+  `key "${name}" { algorithm hmac-sha256; secret "${SECRETS[index] ?? ''}"; };\n`;
+const zoneOf = (name: string, statements: string) =>
+  `zone "${name}" { type primary; file "x"; ${statements} };\n`;
+
+let service: TestService;
+beforeEach(async () => {
+  service = await startTestService();
+});
+
+async function importText(text: string, ...argv: string[]) {
+  const path = join(folder, 'named.conf');
+  writeFileSync(path, text);
+  const run = await runInside(
+    { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
+    ...['tsigkey', 'import', path, '--scope', 'POOL', '--resource-id', POOL_ID, ...argv],
+  );
+  const plain = (part: string) => part.replaceAll(`${folder}/`, '');
+  for (const secret of SECRETS) expect(run.out + run.err).not.toContain(secret);
+  return { status: run.status, out: plain(run.out), err: plain(run.err) };
+}
+
+/** Returns the grants of each key, with the names of zones instead of their ids. */
+async function grants(): Promise<Record<string, unknown>> {
+  const zones = (await service.get('/v2/zones')).body as { zones: { id: string; name: string }[] };
+  const nameOf = (id: string) => zones.zones.find((each) => each.id === id)?.name ?? id;
+  const { tsigkeys } = (await service.get('/v2/tsigkeys?sort_key=name')).body as {
+    tsigkeys: { id: string; name: string }[];
+  };
+  const found: Record<string, unknown> = {};
+  for (const { id, name } of tsigkeys) {
+    const { body } = await service.get(`/v2/tsigkeys/${id}/grants`);
+    const own = (body as { grants: { rights: string[]; zones: string[] | 'all' }[] | null }).grants;
+    found[name] =
+      own === null
+        ? null
+        : own.map(({ rights, zones: ids }) => [
+            rights.join(),
+            ids === 'all' ? ids : ids.map(nameOf).sort().join(),
+          ]);
+  }
+  return found;
+}
+
+const zone = (name: string) => createZone(service, primary(name));
+
+describe('a configuration that says where its keys are used', () => {
+  const CONFIGURATION = `${keyOf('one')}${keyOf('two', 1)}${keyOf('rndc-key', 2)}
+acl inside { 10.0.0.0/8; };
+${zoneOf('a.example', 'allow-transfer { key one; key two; }; allow-update { key two; };')}${zoneOf('b.example', 'allow-transfer { !{ !inside; any; }; key one; };')}${zoneOf('c.example', 'allow-transfer { inside; key two; };')}`;
+
+  test('exits with 0, and each key opens what it opened before', async () => {
+    for (const name of ['a.example.', 'b.example.', 'c.example.', 'd.example.']) await zone(name);
+    const { status, out } = await importText(CONFIGURATION);
+    expect({ status, out }).toEqual({
+      status: 0,
+      out: `line 1: added: one
+line 2: added: two
+line 3: left out: rndc-key: rndc controls the server with this key
+named.conf:7: left in your configuration: one: transfer of b.example: the list permits this key only from certain addresses
+zones: warning: transfer of c.example needs no key from 10.0.0.0/8
+2 added, 1 left out, 1 left in your configuration, 1 warning
+`,
+    });
+    expect(await grants()).toEqual({
+      one: [['transfer', 'a.example.']],
+      two: [
+        ['transfer', 'c.example.'],
+        ['transfer,update', 'a.example.'],
+      ],
+    });
+    expect((await importText(CONFIGURATION)).out).toMatch(/^2 unchanged, 1 left out/m);
+  });
+
+  test('prints rights before and after with --dry-run, and changes nothing', async () => {
+    for (const name of ['a.example.', 'b.example.']) await zone(name);
+    const { status, out } = await importText(CONFIGURATION, '--dry-run');
+    expect(status).toBe(0);
+    expect(out).toContain(`key\tright\tbefore\tafter
+one\ttransfer\ta.example; limited: b.example\ta.example
+two\ttransfer\ta.example, c.example\ta.example
+two\tupdate\ta.example\ta.example
+`);
+    expect(out).toContain(
+      'zones: warning: not in the service, so no key gets rights there: c.example.; use --create-zones\n',
+    );
+    expect(await grants()).toEqual({});
+  });
+
+  test('creates the missing zones in which keys have rights with --create-zones', async () => {
+    const text = `${CONFIGURATION}${zoneOf('unused.example', 'allow-transfer { none; };')}`;
+    const { status, out } = await importText(text, '--create-zones');
+    expect([status, out.split('\n').slice(0, 2)]).toEqual([
+      0,
+      ['named.conf:6: added: zone a.example.', 'named.conf:8: added: zone c.example.'],
+    ]);
+    const { zones } = (await service.get('/v2/zones?sort_key=name')).body as {
+      zones: { name: string; pool_id: string }[];
+    };
+    expect(zones.map(({ name, pool_id: pool }) => [name, pool])).toEqual([
+      ['a.example.', POOL_ID],
+      ['c.example.', POOL_ID],
+    ]);
+    expect((await grants()).two).toEqual([
+      ['transfer', 'c.example.'],
+      ['transfer,update', 'a.example.'],
+    ]);
+  });
+
+  test('widens a right only for the keys of --widen, and refuses a key without one', async () => {
+    for (const name of ['a.example.', 'b.example.', 'c.example.']) await zone(name);
+    const refused = await importText(CONFIGURATION, '--widen', 'two');
+    expect([refused.status, refused.err]).toEqual([
+      2,
+      "tsigil: Cannot use --widen with 'two': this key has no right that stays in the configuration. Omit --widen.\n",
+    ]);
+    expect((await importText(CONFIGURATION, '--widen', 'ONE.')).status).toBe(0);
+    expect((await grants()).one).toEqual([['transfer', 'a.example.,b.example.']]);
+  });
+
+  test('a key that only signs requests opens nothing', async () => {
+    await zone('a.example.');
+    const text = `${keyOf('one')}server 192.0.2.1 { keys { one; }; };\n`;
+    expect((await importText(text)).status).toBe(0);
+    expect(await grants()).toEqual({ one: [] });
+  });
+
+  test('no key has rights if an included file could not be read', async () => {
+    await zone('a.example.');
+    const text = `${keyOf('one')}include "${folder}/missing.conf";\n${zoneOf('a.example', 'allow-transfer { key one; };')}`;
+    const { status, out } = await importText(text);
+    expect(status).toBe(1);
+    expect(out).toContain(
+      'left in your configuration: one: transfer of a.example: a file that named.conf:2 includes could not be read, and may refuse this key\n',
+    );
+    expect(await grants()).toEqual({ one: [] });
+  });
+
+  test('exits with 1 for an existing key with other grants, and replaces them with --update', async () => {
+    await zone('a.example.');
+    const text = `${keyOf('one')}${zoneOf('a.example', 'allow-transfer { key one; };')}`;
+    const members = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
+    await service.post('/v2/tsigkeys', { name: 'one', secret: SECRETS[0], ...members });
+    const { status, out } = await importText(text);
+    expect([status, out]).toEqual([
+      1,
+      'line 1: different: one already exists with other grants; use --update to replace them\n',
+    ]);
+    expect(await grants()).toEqual({ one: null });
+    expect((await importText(text, '--update')).out).toContain('line 1: updated: one\n');
+    expect(await grants()).toEqual({ one: [['transfer', 'a.example.']] });
+  });
+
+  test('with --zone, a key gets its rights in this zone only', async () => {
+    await zone('a.example.');
+    const path = join(folder, 'one-zone.conf');
+    writeFileSync(path, CONFIGURATION);
+    const { status } = await runInside(
+      { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
+      ...['tsigkey', 'import', path, '--zone', 'a.example.'],
+    );
+    expect(status).toBe(0);
+    expect(await grants()).toEqual({
+      one: [['transfer', 'a.example.']],
+      two: [['transfer,update', 'a.example.']],
+    });
+  });
+
+  test('warns of weak, guessable, published, repeated and unused keys', async () => {
+    await zone('a.example.');
+    const weak = (name: string, algorithm: string, secret: string) =>
+      `key ${name} { algorithm ${algorithm}; secret "${secret}"; };\n`;
+    const text = [
+      weak('md5', 'hmac-md5', 'u8BX0vJb3vKZb3vWl4b5lg=='),
+      weak(
+        'text',
+        'hmac-sha256',
+        Buffer.from('a secret that a person has chosen').toString('base64'),
+      ),
+      weak('zeros', 'hmac-sha256', Buffer.alloc(32).toString('base64')),
+      weak('same', 'hmac-sha256', SECRETS[1] ?? ''),
+      weak('again', 'hmac-sha256', SECRETS[1] ?? ''),
+      weak('unused', 'hmac-sha256', SECRETS[2] ?? ''),
+      zoneOf(
+        'a.example',
+        'allow-transfer { key md5; key text; key zeros; key same; key again; key gone; };',
+      ),
+    ].join('');
+    const { out } = await importText(text, '--dry-run');
+    expect(out.split('\n').filter((line) => line.includes(': warning: '))).toEqual([
+      'named.conf:1: warning: md5: hmac-md5 must not be used (RFC 8945 section 6)',
+      'named.conf:2: warning: text: its secret is text',
+      'named.conf:3: warning: zeros: its secret repeats a few octets',
+      'named.conf:3: warning: zeros: its secret is published (placeholder of 32 zero octets), so anyone can sign with it',
+      'named.conf:5: warning: again: it has the same secret as same',
+      'named.conf:6: warning: unused: the configuration uses it nowhere',
+      "named.conf:7: warning: The key 'gone' is used here, but not defined",
+    ]);
+  });
+
+  test('prints the plan as JSON with -f json', async () => {
+    await zone('a.example.');
+    const { status, out } = await importText(CONFIGURATION, '--dry-run', '-f', 'json');
+    expect(status).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      items: expect.arrayContaining([{ outcome: 'added', text: 'one', place: 'line 1' }]),
+      rights: [
+        {
+          key: 'one',
+          right: 'transfer',
+          before: ['a.example'],
+          limited: ['b.example'],
+          after: ['a.example'],
+        },
+        {
+          key: 'two',
+          right: 'transfer',
+          before: ['a.example', 'c.example'],
+          limited: [],
+          after: ['a.example'],
+        },
+        { key: 'two', right: 'update', before: ['a.example'], limited: [], after: ['a.example'] },
+      ],
+      left_in_configuration: [
+        { key: 'one', right: 'transfer', zones: ['b.example'], partial: true },
+      ],
+      missing_zones: ['c.example'],
+      open: [{ right: 'transfer', zones: ['c.example'], addresses: ['10.0.0.0/8'] }],
+      warnings: [{ kind: 'missing_zone' }, { kind: 'open' }],
+    });
+  });
+
+  test('exits with 2 for --widen and --create-zones with a file of keys', async () => {
+    const { status, err } = await importText(keyOf('one'), '--create-zones');
+    expect([status, err]).toEqual([
+      2,
+      'tsigil: Cannot use --widen or --create-zones: the source does not say where its keys are used\nOmit both flags, or import the main configuration file of the name server.\n',
+    ]);
+  });
+});
