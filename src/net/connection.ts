@@ -15,6 +15,8 @@ export interface Connection {
   send(octets: Buffer): void;
   /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends earlier. */
   read(size: number): Promise<Buffer>;
+  /** Returns the next `size` octets if they have arrived: much faster than a promise of each. */
+  readNow(size: number): Buffer | undefined;
   /** Returns all further octets once the server closes the connection. */
   readToEnd(): Promise<Buffer>;
 }
@@ -70,16 +72,22 @@ function over(socket: Socket): Connection {
       throw new NetError(`the response has more than ${MAX_RESPONSE} bytes`);
     return true;
   };
+  const readNow = (size: number): Buffer | undefined => {
+    if (received.length < size) return undefined;
+    const octets = received.subarray(0, size);
+    received = received.subarray(size);
+    return octets;
+  };
   return {
     send: (octets) => void socket.write(octets),
     async read(size) {
-      while (received.length < size) {
+      for (;;) {
+        const octets = readNow(size);
+        if (octets !== undefined) return octets;
         if (!(await more())) throw new NetError(CLOSED);
       }
-      const octets = received.subarray(0, size);
-      received = received.subarray(size);
-      return octets;
     },
+    readNow,
     async readToEnd() {
       while (await more());
       return received;

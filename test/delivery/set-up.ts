@@ -53,6 +53,7 @@ export function passDependencies(
     since: opened.clock(),
     onDrift: 'repair',
     memory: new Map(),
+    lastRead: {},
     signal: new AbortController().signal,
     ...changes,
   };

@@ -77,7 +77,7 @@ function encode(unit: KnotUnit): Buffer {
 async function readBlock(connection: Connection): Promise<readonly KnotUnit[]> {
   const units: Record<string, string>[] = [];
   for (;;) {
-    const [type = END] = await connection.read(1);
+    const [type = END] = connection.readNow(1) ?? (await connection.read(1));
     if (type === BLOCK) return units;
     if (type === END) throw new NetError('Knot ended the response early');
     if (type < FIRST_ITEM) {
@@ -85,7 +85,8 @@ async function readBlock(connection: Connection): Promise<readonly KnotUnit[]> {
       units.push({});
       continue;
     }
-    const octets = await connection.read((await connection.read(2)).readUInt16BE(0));
+    const size = (connection.readNow(2) ?? (await connection.read(2))).readUInt16BE(0);
+    const octets = connection.readNow(size) ?? (await connection.read(size));
     const index = type - FIRST_ITEM;
     const name = index === DATA_ITEM ? 'data' : ITEMS[index];
     const unit = units.at(-1);

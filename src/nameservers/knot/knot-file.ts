@@ -67,8 +67,11 @@ async function reason(configurationFile: string, signal: AbortSignal): Promise<s
 export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
   const parts = new Map<string, Record<string, string>>();
   for (const { item, id, data } of units)
-    if (item !== undefined && id !== undefined && data !== undefined)
-      parts.set(id, { ...parts.get(id), [item]: data });
+    if (item !== undefined && id !== undefined && data !== undefined) {
+      const part = parts.get(id) ?? {};
+      part[item] = data;
+      parts.set(id, part);
+    }
   const keys = [...parts].map(([name, { algorithm = '', secret = '' }]) =>
     canonicalKey({ name, algorithm, secret }),
   );

@@ -7,6 +7,7 @@ import {
 } from '../../domain/delivery/delivery-ports.ts';
 import type { Driver } from '../driver.ts';
 import { nextStamps } from './hold.ts';
+import type { LastRead } from './last-read.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
 import { performPass } from './perform.ts';
 import { preparePass } from './prepare.ts';
@@ -29,6 +30,7 @@ export interface PassDependencies extends RecordDependencies {
   readonly onDrift: 'repair' | 'report';
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
+  readonly lastRead: LastRead;
   /** Aborts when the service stops without waiting for the pass to end. */
   readonly signal: AbortSignal;
 }
@@ -76,7 +78,13 @@ async function reconcile(
 ): Promise<PassResult> {
   const { store, holder, clock, random } = dependencies;
   const { server, fence } = claim;
-  const { job, plan, former, revived } = await preparePass(store, claim, clock(), random);
+  const { job, plan, former, revived } = await preparePass(
+    store,
+    claim,
+    clock(),
+    random,
+    dependencies.lastRead,
+  );
   if (revived.length > 0) await store.intend(server.id, holder, fence, revived);
   const { stamps } = job;
   const result = await performPass(job, {

@@ -12,6 +12,7 @@ import type { Fault } from '../../domain/model/fault.ts';
 import { eachInSlices, nextIfOver } from '../../domain/scheduling/slicer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { newSlicer } from '../slices.ts';
+import { readDesired, type LastRead } from './last-read.ts';
 import { newStamp, nextStamps, withoutBlocked, withoutHeld } from './hold.ts';
 import { dueProbes } from './schedule.ts';
 
@@ -30,20 +31,21 @@ export interface PreparedPass {
 
 /**
  * Reads the outbox and then the desired state, and returns the job and what its result is recorded
- * with.
+ * with. `last` is what this process read last for the name server.
  */
 export async function preparePass(
   store: Pick<DeliveryStore, 'outbox' | 'desired' | 'deliveries'>,
   claim: Claim,
   now: string,
   random: () => number,
+  last: LastRead = {},
 ): Promise<PreparedPass> {
   const { server, fence, probes } = claim;
   const slicer = newSlicer();
   // Read the outbox before the state. A change that commits in between is then in the state, and
   // its row remains.
   const outbox = await store.outbox(server.id);
-  const desired = await store.desired(server);
+  const { desired, hash: wholeHash } = await readDesired(store, claim, outbox, last, now);
   const former = await store.deliveries(server.id);
   await nextIfOver(slicer);
   const present = former.filter(isOnServer);
@@ -56,7 +58,7 @@ export async function preparePass(
   const keys = blocked === null ? unheld : withoutBlocked(unheld, former);
   const state = { zones, keys, kept: blocked === null ? kept : [] };
   const isWhole = blocked === null && server.held === null;
-  const hash = hashOf(state);
+  const hash = isWhole ? wholeHash : hashOf(state);
   await nextIfOver(slicer);
   const rows = new Map(former.map((row) => [row.keyId, row]));
   const [fresh, others]: [DesiredKey[], DesiredKey[]] = [[], []];

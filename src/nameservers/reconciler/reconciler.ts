@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { DeliveryStore } from '../../domain/delivery/delivery-ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import { runJob } from '../../domain/scheduling/job.ts';
 import { untilCalm } from '../bursts.ts';
 import type { Driver } from '../driver.ts';
-import { makePass } from './pass.ts';
+import { makePass, type PassDependencies } from './pass.ts';
 import type { PassResult } from './record.ts';
 import type { Verify } from './verification.ts';
 
@@ -52,6 +51,11 @@ export interface Reconciler {
   close(graceMs: number): Promise<void>;
 }
 
+/** Returns what a process remembers of a name server before its first pass. */
+function nothingRead(): Pick<PassDependencies, 'memory' | 'lastRead'> {
+  return { memory: new Map(), lastRead: {} };
+}
+
 /**
  * Applies the desired state to its name servers after each change, and checks each name server
  * about every 60 s. Each name server has one pass at a time. All changes during a pass share the
@@ -62,7 +66,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const { store, servers, concurrency, failed } = dependencies;
   const byId = new Map(servers.map((server) => [server.id, server]));
   const ids = [...byId.keys()];
-  const memories = new Map(ids.map((id) => [id, new Map<string, DesiredKey>()]));
+  const memories = new Map(ids.map((id) => [id, nothingRead()]));
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const ending = new AbortController();
@@ -92,11 +96,13 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   };
 
   const run = async ({ id, driver, minimumIntervalMs }: ServedNameServer): Promise<void> => {
-    const memory = memories.get(id) ?? new Map<string, DesiredKey>();
     const began = performance.now();
     started.set(id, began);
     try {
-      const result = await makePass({ ...dependencies, driver, memory, signal: ending.signal }, id);
+      const result = await makePass(
+        { ...dependencies, ...(memories.get(id) ?? nothingRead()), driver, signal: ending.signal },
+        id,
+      );
       if (result === undefined) return;
       if (result.outcome === 'failed') failing.add(id);
       else failing.delete(id);

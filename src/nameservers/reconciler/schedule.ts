@@ -64,16 +64,19 @@ export function retryMs(attempts: number, code: string | undefined, random: () =
   return Math.round(random() * Math.min(most, 2 ** Math.min(attempts, 20)) * 1000);
 }
 
+/** Returns whether a name server changed so recently that a pass may have missed a change. */
+export function isNew(
+  { created_at: createdAt, updated_at: updatedAt }: NameServer,
+  now: string,
+): boolean {
+  return millisecondsOf(now) - millisecondsOf(updatedAt ?? createdAt) < FIRST_CHECK_MS;
+}
+
 /**
  * Returns the time until the next check in milliseconds, with 10 % of jitter. Returns 30 s for a
  * name server that changed less than 30 s ago.
  */
-export function checkInterval(
-  { created_at: createdAt, updated_at: updatedAt }: NameServer,
-  now: string,
-  random: () => number,
-): number {
-  const age = millisecondsOf(now) - millisecondsOf(updatedAt ?? createdAt);
-  if (age < FIRST_CHECK_MS) return FIRST_CHECK_MS;
+export function checkInterval(server: NameServer, now: string, random: () => number): number {
+  if (isNew(server, now)) return FIRST_CHECK_MS;
   return Math.round(CHECK_INTERVAL_MS * (0.9 + 0.2 * random()));
 }
