@@ -43,6 +43,18 @@ test('access without a key lists the tokens that can read any secret, also as JS
   expect(names).toEqual(['default-ci', 'edge-ci', 'zone-ci']);
 });
 
+test('token list shows the limits by name', async () => {
+  const { out } = await run('token', 'list');
+  const rows = out.split('\n').map((line) => line.split('\t'));
+  expect(rows[0]).toEqual(['name', 'roles', 'limits', 'project_id', 'expires_at']);
+  expect(rows.slice(1, -1).map(([name, , limits]) => [name, limits])).toEqual([
+    ['default-ci', 'pool default'],
+    ['edge-ci', 'pool edge, from 192.0.2.0/24'],
+    ['zone-ci', 'zone a.test.'],
+  ]);
+  expect((await run('token', 'list', '-f', 'value', '-c', 'limits')).out).toContain('pool edge');
+});
+
 test('access names an unknown key, and the role that a refused token needs', async () => {
   expect(await run('access', 'nosuch')).toMatchObject({
     status: 1,

@@ -34,7 +34,7 @@ const LISTS = [
   ['tsigkey', ['name', 'algorithm', 'scope'], 'transfer.ns1.example.org'],
   ['zone', ['name', 'type', 'serial', 'status', 'action'], 'a.example.org.'],
   ['pool', ['name', 'description'], 'anycast'],
-  ['token', ['name', 'roles', 'project_id', 'expires_at'], 'reporting'],
+  ['token', ['name', 'roles', 'limits', 'project_id', 'expires_at'], 'reporting'],
 ] as const;
 
 describe.each(LISTS)('%s list', (noun, columns, name) => {

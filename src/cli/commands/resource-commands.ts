@@ -40,6 +40,7 @@ import {
   secretField,
   secretOptions,
 } from '../flags/secret-flags.ts';
+import { withLimits } from '../service/token-limits.ts';
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import {
   describeLoss,
@@ -122,7 +123,7 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
   ];
   addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(
     async (flags: Flags & { limit?: number; sort?: string; long?: boolean }) => {
-      checkColumns(flags, columnsOf(type));
+      checkColumns(flags, [...columnsOf(type), ...(resource.stateColumns ?? [])]);
       const wanted = [
         ...readFilters(resource, flags, terminal.now()),
         ...readSort(type, flags.sort ?? resource.sort),
@@ -132,7 +133,10 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       const parameters = [...Object.entries(references), ...wanted];
       const items = await listItems(readingOf(connection, flags), type, parameters, flags.limit);
       const hidden = items.map((item) => hideSecret(type, item, flags));
-      printList(terminal, hidden, listColumns(resource, flags), flags);
+      const columns = flags.column ?? listColumns(resource, flags);
+      const isStateShown = columns.some((name) => resource.stateColumns?.includes(name));
+      const shown = isStateShown ? await withLimits(connection, hidden) : hidden;
+      printList(terminal, shown, columns, flags);
     },
   );
 }

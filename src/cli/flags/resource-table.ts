@@ -50,6 +50,8 @@ export interface ResourceCommand {
    * `--wait`.
    */
   readonly isDelivered?: boolean;
+  /** Further columns of lists, which need further requests. */
+  readonly stateColumns?: readonly string[];
   readonly plural: string;
   /** The sort key of lists without `--sort`, if it differs from the service's default. */
   readonly sort?: string;
@@ -79,12 +81,12 @@ export interface ListColumnFlags {
  * all other columns. The secret is a column only with `--reveal`.
  */
 export function listColumns(
-  { type, columns, tableColumns }: ResourceCommand,
+  { type, columns, tableColumns, stateColumns = [] }: ResourceCommand,
   { allProjects, format = 'table', long, reveal }: ListColumnFlags,
 ): string[] {
   const first = format === 'table' ? tableColumns : columns;
   const owner = type.owner !== undefined && allProjects === true ? [type.owner] : [];
-  const others = long === true ? columnsOf(type) : [];
+  const others = long === true ? [...columnsOf(type), ...stateColumns] : [];
   return [...new Set([...first, ...owner, ...others])].filter(
     (name) => reveal === true || type.fields[name]?.secret !== true,
   );
@@ -268,7 +270,8 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: token,
     columns: columnsOf(token),
-    tableColumns: ['name', 'roles', 'project_id', 'expires_at'],
+    tableColumns: ['name', 'roles', 'limits', 'project_id', 'expires_at'],
+    stateColumns: ['limits'],
     sort: 'name',
     plural: 'tokens',
     flags: TOKEN_FLAGS,
@@ -282,7 +285,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'tsigil token create --name deploy --role keymanager --pool anycast --from 192.0.2.0/24',
       ],
       list: [
-        'tsigil token list -c name -c roles -c expires_at',
+        'tsigil token list -c name -c roles -c limits',
         {
           command: 'tsigil token list --unused 90d -c name -c last_used_at',
           purpose: 'list tokens that were not used in the last 90 days',
