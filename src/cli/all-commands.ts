@@ -36,7 +36,7 @@ export function addAllCommands(
     program.commands.find((command) => command.name() === noun) ?? program;
   const [key, server] = [commandOf('tsigkey'), commandOf('nameserver')];
   addKeyExport(key, terminal);
-  addKeyImport(key, terminal);
+  addKeyImport(key, async (...of) => (await local()).readNameServer(...of), terminal);
   addKeyVerify(key, terminal);
   addTldImport(commandOf('tld'), terminal);
   addTokenRevoke(commandOf('token'), terminal);

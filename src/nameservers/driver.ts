@@ -50,9 +50,19 @@ export interface Driver {
    * from other keys by the database. Throws `DriverError`.
    */
   unknownKeys?(owned: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]>;
+  /** Reads the configuration of the running server, with its secrets. Throws `DriverError`. */
+  printed?(signal: AbortSignal): Promise<PrintedConfiguration>;
   /** Checks all requirements of the driver on this server. Throws only `signal.reason`. */
   check(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
+
+/**
+ * The configuration of a running server: the text that `program` prints in an import format, or the
+ * API that shows it. It contains secrets.
+ */
+export type PrintedConfiguration =
+  | { readonly format: 'bind' | 'knot' | 'nsd'; readonly program: string; readonly text: string }
+  | { readonly format: 'powerdns'; readonly url: string; readonly apiKey: string };
 
 /**
  * A driver calls this function before its first change, with the keys that it does not leave out.

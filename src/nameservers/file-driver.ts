@@ -313,6 +313,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       return main === undefined ? undefined : stateOfFiles(main, options.file);
     },
 
+    printed: (signal) => server.printed(signal),
     async check(signal) {
       const replaceable = await file.check();
       const requirement = `The control channel of ${program} accepts commands.`;

@@ -3,7 +3,7 @@ import type { AccessLists } from '../domain/delivery/desired-state.ts';
 import type { Key } from '../domain/key-formats/key.ts';
 import { KeyFileError, type Entry } from '../domain/key-formats/reader.ts';
 import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
-import type { Requirement } from './driver.ts';
+import type { PrintedConfiguration, Requirement } from './driver.ts';
 
 /** A name server that reads its keys from a file that its configuration includes. */
 export interface FileServer {
@@ -44,6 +44,8 @@ export interface FileServer {
   configured?(signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Returns the main configuration file, or undefined if the server does not show it. */
   configurationFile(signal: AbortSignal): Promise<string | undefined>;
+  /** Reads the configuration of the running server. Throws `DriverError`. */
+  printed(signal: AbortSignal): Promise<PrintedConfiguration>;
   /** Checks further requirements. Throws only `signal.reason`. */
   check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import type { Terminal } from '../output/terminal.ts';
+import type { ReadRunningServer } from '../service/running-server.ts';
 
 /** Asks the operator for confirmation. Throws if the reply is not yes. */
 export type Ask = (question: string) => Promise<void>;
@@ -16,6 +17,8 @@ export interface LocalCommands {
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
   /** Runs the agent of a name server. If `isCheck`, only checks the requirements of the agent. */
   agent(config: string, isCheck: boolean): Promise<void>;
+  /** Reads the configuration of a running name server, which contains secrets. */
+  readNameServer: ReadRunningServer;
   backUp(config: string | undefined, target: string): Promise<void>;
   /**
    * Replaces the database with a backup, after `ask` confirms. With `revive`, tokens and keys that

@@ -2,10 +2,13 @@ import { anyText, array, type Kind } from '../../domain/model/field.ts';
 import { optional, responseObject } from '../../domain/model/object.ts';
 import type { ServerConfiguration } from '../../domain/access/access.ts';
 import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/powerdns.ts';
+import { isOwnKey } from '../../domain/brands/brands.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { sendRequest } from '../service/send-request.ts';
+import type { KeySource } from './key-file.ts';
 import type { FoundKey } from './key-import.ts';
 
 const HINT =
@@ -25,6 +28,12 @@ const METADATA = array(
   Infinity,
 );
 const SETTINGS = array(responseObject({ name: anyText(), value: anyText() }), 0, Infinity);
+
+/** Reads the keys of a PowerDNS server, and where it uses them. Throws `CommandError`. */
+export async function readPowerdns(url: string, apiKey: string): Promise<KeySource> {
+  const keys = await readPowerdnsKeys(url, apiKey);
+  return { keys, unread: [], configuration: await readPowerdnsServer(url, apiKey, keys) };
+}
 
 /**
  * Reads every key of a PowerDNS server through its API. Reads each key separately, because the list
@@ -62,7 +71,11 @@ export async function readPowerdnsServer(
     zones.push({ name, metadata: new Map(metadata.map((each) => [each.kind, each.metadata])) });
   }
   return readPowerdnsAccess({
-    keys: keys.flatMap(({ place, found }) => ('key' in found ? [{ place, key: found.key }] : [])),
+    keys: keys.flatMap(({ place, found }) =>
+      'key' in found && !isOwnKey(comparisonForm(found.key.name))
+        ? [{ place, key: found.key }]
+        : [],
+    ),
     zones,
     settings: new Map(
       settings.flatMap(({ name, value }) =>

@@ -132,11 +132,12 @@ function readValues(text: string, origin: Origin): string[] {
  * Returns a value without its quotation marks and without a comment after it. Throws
  * `KeyFileError`.
  */
-function readValue(text: string, origin: Origin): string {
-  const value = text.trim();
+function readValue(given: string, origin: Origin): string {
+  const value = given.trim();
   const quote = value[0];
   if (quote !== '"' && quote !== "'") return value.replace(/(?:^|\s)#.*$/, '').trim();
-  const end = value.indexOf(quote, 1);
-  if (end < 0) throw new KeyFileError(origin, 'the quotation mark is not closed');
-  return value.slice(1, end);
+  const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')/.exec(value) ?? [];
+  const text = double?.replaceAll(/\\(.)/g, '$1') ?? single;
+  if (text === undefined) throw new KeyFileError(origin, 'the quotation mark is not closed');
+  return text;
 }

@@ -11,7 +11,7 @@ import { defineDriver, DriverError, DuplicateKeyError } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import type { FileServer } from '../file-server.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
-import { MAX_REASON, outputOf } from '../programs.ts';
+import { MAX_REASON, outputOf, printedBy } from '../programs.ts';
 import { listsIn, MARKER, render, ZONE_LISTS } from './bind-file.ts';
 import { rndc } from './rndc.ts';
 
@@ -98,6 +98,12 @@ export const bind = defineDriver({
       async duplicates(signal) {
         const output = await checkConfiguration(signal);
         return namesIn(output, /key '([^']+)': already exists/g);
+      },
+      async printed(signal) {
+        const main = await mainFile(signal);
+        const parameters = main === undefined ? ['-p'] : ['-p', main];
+        const text = await printedBy('named-checkconf', parameters, signal);
+        return { format: 'bind', program: 'named-checkconf -p', text };
       },
       isReserved: (name) => name === SESSION_KEY,
       async configured(signal) {

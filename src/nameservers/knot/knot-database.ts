@@ -20,7 +20,7 @@ import {
   type Driver,
 } from '../driver.ts';
 import { knotControl, type KnotUnit } from './knot-control.ts';
-import { keysOf } from './knot-file.ts';
+import { keysOf, printedByKnot } from './knot-file.ts';
 
 /** How long a transaction of another client may stay open before it counts as abandoned. */
 const TRANSACTION_MS = 2000;
@@ -106,6 +106,8 @@ export function createKnotDatabase(controlSocket: string): Driver {
         const [found] = await connection.run(unit);
         return STAMP.exec(found?.data ?? '')?.[1];
       }),
+
+    printed: (signal) => printedByKnot(controlSocket, signal),
 
     async check(signal) {
       const requirement = 'The control channel of Knot DNS accepts commands.';

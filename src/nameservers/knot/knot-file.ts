@@ -2,8 +2,9 @@ import { knot as brand, knotKey, knotRule } from '../../domain/brands/knot.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { knotSections } from '../../domain/key-formats/read-knot.ts';
+import { quoted } from '../../domain/key-formats/writer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { DriverError } from '../driver.ts';
+import { DriverError, type PrintedConfiguration } from '../driver.ts';
 import { hasKeys, type FileServer } from '../file-server.ts';
 import { MAX_REASON, outputOf } from '../programs.ts';
 import { knotControl, type KnotUnit } from './knot-control.ts';
@@ -27,6 +28,7 @@ export function knotFile(controlSocket: string, configurationFile: string): File
       knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content),
     render,
     lists: listsIn,
+    printed: (signal) => printedByKnot(controlSocket, signal),
     configurationFile: () => Promise.resolve(configurationFile),
     async load(signal) {
       const units = await run({ command: 'reload' }, signal);
@@ -61,6 +63,25 @@ async function reason(configurationFile: string, signal: AbortSignal): Promise<s
     .exec(output)?.[1]
     ?.replaceAll(/, (?:value '.*'|item '(?![a-z-]{1,30}')[^']*')/g, '')
     .slice(0, MAX_REASON);
+}
+
+/** Reads the configuration of a running server over its control socket. */
+export async function printedByKnot(
+  controlSocket: string,
+  signal: AbortSignal,
+): Promise<PrintedConfiguration> {
+  const units = await knotControl(controlSocket, signal, (connection) =>
+    connection.run({ command: 'conf-read' }),
+  );
+  let section = '';
+  const lines = units.map(({ section: name = '', item = '', id, data = '' }) => {
+    const head = name === section ? '' : `${name}:\n`;
+    section = name;
+    // The value of the first item of an entry is its id.
+    const isId = id === undefined && ['id', 'domain', 'target'].includes(item);
+    return `${head}${isId ? '  - ' : '    '}${item}: ${quoted(data)}\n`;
+  });
+  return { format: 'knot', program: 'knotc conf-read', text: lines.join('') };
 }
 
 /** Returns the keys in the response to `conf-read key`. */

@@ -5,7 +5,7 @@ import { defineDriver, DriverError, unmet, type Driver } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
 import { FILE_MEMBERS, line, ownPath } from '../include-file.ts';
 import { createKnotDatabase } from './knot-database.ts';
-import { knotFile } from './knot-file.ts';
+import { knotFile, printedByKnot } from './knot-file.ts';
 
 const options = object({
   ...FILE_MEMBERS,
@@ -59,6 +59,7 @@ export const knot = defineDriver({
       compare: async (state, owned, signal) => (await chosen()).compare(state, owned, signal),
       stamp: async (signal) => (await chosen()).stamp(signal),
       configuration: async () => (await chosen()).configuration?.(),
+      printed: (signal) => printedByKnot(controlSocket, signal),
       async check(signal) {
         try {
           return await (await chosen()).check(signal);

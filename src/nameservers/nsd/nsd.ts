@@ -15,7 +15,7 @@ import { defineDriver, DriverError, unmet, type Requirement } from '../driver.ts
 import { createFileDriver } from '../file-driver.ts';
 import { hasKeys, type FileServer } from '../file-server.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
-import { outputOf } from '../programs.ts';
+import { outputOf, printedBy } from '../programs.ts';
 
 const CONTROL_PORT = 8952;
 
@@ -101,6 +101,11 @@ export const nsd = defineDriver({
           has: (_content, keys) => hasKeys(loaded, keys),
         };
       },
+      async printed(signal) {
+        const checked = await printedBy('nsd-checkconf', ['-v', given.configurationFile], signal);
+        const added = zonesAdded(await run('zonestatus', signal), checked);
+        return { format: 'nsd', program: 'nsd-checkconf -v', text: checked + added };
+      },
       configurationFile: () => Promise.resolve(given.configurationFile),
       check: async (signal) => [await checkPlainPort(host ?? '127.0.0.1', port, signal)],
     };
@@ -164,6 +169,19 @@ async function problemOf(file: string, signal: AbortSignal): Promise<string | un
   return access(file, constants.R_OK)
     .then(() => outputOf('nsd-checkconf', [file], signal))
     .catch(() => undefined);
+}
+
+/**
+ * Returns the zones that `nsd-control addzone` created, which are not in the configuration, as its
+ * sections. `status` is the output of `zonestatus`.
+ */
+function zonesAdded(status: string, checked: string): string {
+  const names = [...checked.matchAll(/^zone:\n\tname: "([^"]*)"/gm)].map(([, name = '']) => name);
+  const known = new Set(names.map(comparisonForm));
+  return [...status.matchAll(/^zone:[ \t]+(\S+)\n[ \t]+pattern: (\S+)/gm)]
+    .filter(([, name = '']) => !known.has(comparisonForm(name)))
+    .map(([, name, pattern]) => `\nzone:\n\tname: "${name}"\n\tinclude-pattern: "${pattern}"\n`)
+    .join('');
 }
 
 /** Reads the output of `print_tsig`: one key on each line. */

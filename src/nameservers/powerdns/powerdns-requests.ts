@@ -121,7 +121,7 @@ function limitedSignals(ending: AbortSignal): () => AbortSignal {
   };
 }
 
-async function readApiKey(file: string): Promise<string> {
+export async function readApiKey(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (cause) {

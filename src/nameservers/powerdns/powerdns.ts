@@ -19,6 +19,7 @@ import {
 } from '../driver.ts';
 import { line } from '../include-file.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
+import { readApiKey } from './powerdns-requests.ts';
 import { readGrants, writeGrants, type Grants } from './powerdns-grants.ts';
 import {
   disableKey,
@@ -270,6 +271,11 @@ export const powerdns = defineDriver({
         ];
         if (differences.length === 0) last = { ...known, stamp: carried };
         return differences;
+      },
+
+      async printed() {
+        const apiKey = await readApiKey(given.apiKeyFile);
+        return { format: 'powerdns', url: given.url.replace(/\/+$/, ''), apiKey };
       },
 
       stamp: async (signal) => stampIn(await (await open(signal)).key(stampName(id))),

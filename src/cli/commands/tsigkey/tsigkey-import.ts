@@ -5,6 +5,7 @@ import { normaliseUuid } from '../../../domain/model/field.ts';
 import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
 import { tsigkey as tsigkeyType } from '../../../domain/resources/tsigkey.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
+import type { ReadRunningServer } from '../../service/running-server.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { collect, connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
@@ -21,13 +22,9 @@ import {
   type RightChange,
 } from '../../imports/access-import.ts';
 import { readKeyFile, type KeySource } from '../../imports/key-file.ts';
-import {
-  describeReach,
-  performImport,
-  planImport,
-  type FoundKey,
-} from '../../imports/key-import.ts';
-import { readPowerdnsKeys } from '../../imports/powerdns.ts';
+import { describeReach, performImport, planImport } from '../../imports/key-import.ts';
+import { readPowerdns } from '../../imports/powerdns.ts';
+import { readRunningServer } from '../../imports/running-server.ts';
 import {
   conclude,
   copyFromSource,
@@ -40,6 +37,8 @@ import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
   readonly format?: string;
   readonly fromPowerdns?: string;
+  readonly fromNameserver?: string;
+  readonly config?: string;
   readonly scope?: string;
   readonly resourceId?: string;
   readonly pool?: string;
@@ -51,7 +50,11 @@ interface ImportFlags extends ConnectionFlags, SourceFlags, ConfirmationFlags {
   readonly outputFormat?: 'json';
 }
 
-export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
+export function addKeyImport(
+  tsigkey: Command,
+  readServer: ReadRunningServer,
+  terminal: Terminal,
+): void {
   const { schema } = tsigkeyType.fields.scope;
   const command = tsigkey
     .command('import')
@@ -92,6 +95,17 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
     '--from-powerdns <url>',
     'import from the PowerDNS API at this URL; set the API key in PDNS_API_KEY',
   );
+  command
+    .option(
+      '--from-nameserver <name>',
+      'with --dry-run, show the keys that this running name server of the configuration has, and what they may do',
+    )
+    .addOption(
+      new Option(
+        '--config <file>',
+        'with --from-nameserver, read this configuration file of the service',
+      ).env('TSIGIL_CONFIG'),
+    );
   const confirm = declareDestructive(command, 'before new keys open every zone of a pool');
   command.action(async (file: string | undefined, flags: ImportFlags) => {
     assertOneSource(file, flags);
@@ -104,15 +118,27 @@ export function addKeyImport(tsigkey: Command, terminal: Terminal): void {
       }
       return copyFromSource(tsigkeyType, flags, terminal);
     }
+    if (flags.fromNameserver !== undefined) {
+      if (flags.dryRun !== true) {
+        const hint = 'Add --dry-run, or import the configuration file of the name server.';
+        throw new CommandError(EXIT.usage, 'Cannot use --from-nameserver without --dry-run', hint);
+      }
+      const server = await readServer(flags.config, flags.fromNameserver);
+      const target = hasTarget(flags) ? flags : { ...flags, pool: server.pool };
+      assertTarget(target);
+      await importKeys(await readRunningServer(server), target, terminal, confirm);
+      return;
+    }
     assertTarget(flags);
     const source =
       file === undefined
-        ? { keys: await readPowerdns(flags.fromPowerdns ?? '', terminal), unread: [] }
+        ? await readFromPowerdns(flags.fromPowerdns ?? '', terminal)
         : await readKeyFile(file, flags.format, terminal);
     await importKeys(source, flags, terminal, confirm);
   });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
+    'tsigil tsigkey import --dry-run --from-nameserver ns1',
     'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
     {
       command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token',
@@ -200,6 +226,10 @@ function planJson(report: Report, access: AccessPlan | undefined, changes: reado
   };
 }
 
+function hasTarget({ scope, resourceId, pool, zone }: ImportFlags): boolean {
+  return [scope, resourceId, pool, zone].some((each) => each !== undefined);
+}
+
 function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
   if (pool !== undefined || zone !== undefined) return;
   if (scope === undefined || resourceId === undefined)
@@ -212,19 +242,22 @@ function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
 
 /** Throws `CommandError` unless exactly one source of keys is given. */
 function assertOneSource(file: string | undefined, flags: ImportFlags): void {
-  const sources = [file !== undefined, hasSource(flags), flags.fromPowerdns !== undefined].filter(
-    Boolean,
-  );
+  const sources = [
+    file !== undefined,
+    hasSource(flags),
+    flags.fromPowerdns !== undefined,
+    flags.fromNameserver !== undefined,
+  ].filter(Boolean);
   if (sources.length !== 1)
     throw new CommandError(
       EXIT.usage,
-      'Set exactly one source: a file, - (standard input), --from, --from-os-cloud or --from-powerdns',
+      'Set exactly one source: a file, - (standard input), --from, --from-os-cloud, --from-powerdns or --from-nameserver',
     );
   if (flags.format !== undefined && file === undefined)
     throw new CommandError(EXIT.usage, 'Cannot use --format without a file. Omit --format.');
 }
 
-async function readPowerdns(url: string, { environment }: Terminal): Promise<FoundKey[]> {
+async function readFromPowerdns(url: string, { environment }: Terminal): Promise<KeySource> {
   const apiKey = environment.PDNS_API_KEY ?? '';
   if (!/^[\x21-\x7e]+$/.test(apiKey))
     throw new CommandError(
@@ -238,7 +271,7 @@ async function readPowerdns(url: string, { environment }: Terminal): Promise<Fou
       'Invalid URL in --from-powerdns. Use an http or https URL without a path, such as http://127.0.0.1:8081.',
     );
   }
-  return readPowerdnsKeys(url.replace(/\/+$/, ''), apiKey);
+  return readPowerdns(url.replace(/\/+$/, ''), apiKey);
 }
 
 function readUuid(value: string): string {
