@@ -16,6 +16,7 @@ import { addSessionCommands } from './commands/session-commands.ts';
 import { addTldImport } from './commands/tld-import.ts';
 import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyExport } from './commands/tsigkey/tsigkey-export.ts';
+import { addKeyGrants } from './commands/key-grants.ts';
 import { addKeyImport } from './commands/tsigkey/tsigkey-import.ts';
 import { addKeyVerify } from './commands/tsigkey/tsigkey-verify.ts';
 import { addCompletion } from './completion.ts';
@@ -41,6 +42,7 @@ export function addAllCommands(
   addTldImport(commandOf('tld'), terminal);
   addTokenRevoke(commandOf('token'), terminal);
   for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
+  addKeyGrants(key, terminal);
   addKeyStatus(key, terminal);
   addServerCheck(server, terminal);
   addReconcile(server, terminal);

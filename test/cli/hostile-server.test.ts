@@ -142,6 +142,8 @@ const commands: string[][] = [
   ['tld', 'import', '--from', 'URL', '--from-token-file', 'TOKEN'],
   ['tsigkey', 'export', ID, '--format', 'bind'],
   ['tsigkey', 'verify', ID, '--server', '127.0.0.1:1', '--zone', 'example.org'],
+  ['tsigkey', 'grants', ID],
+  ['tsigkey', 'grants', ID, '--zone', ID, '--right', 'transfer'],
   ['tsigkey', 'import', keys, ...scope],
   ['tsigkey', 'import', keys, ...scope, '--yes'],
   ['tsigkey', 'import', keys, ...scope, '--format', 'nsd', '--yes'],

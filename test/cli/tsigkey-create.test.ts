@@ -146,7 +146,6 @@ describe('names instead of ids', () => {
       err: "tsigil: No pool is named 'nosuch'\nRun 'tsigil pool list' to list all pools.\n",
     });
     for (const flags of [
-      ['--zone', 'example.com.'],
       ['--scope', 'POOL'],
       ['--resource-id', UNKNOWN_ID],
     ]) {

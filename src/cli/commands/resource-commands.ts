@@ -52,6 +52,8 @@ import {
   waitOptions,
   type Holders,
 } from './deliveries.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { reportGrants } from './key-grants.ts';
 import { addCreate } from './resource-create.ts';
 import {
   addVerb,
@@ -153,6 +155,7 @@ function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal)
       );
       print(terminal, type, item, flags);
       await reportRemoving(connection, type, item, terminal);
+      if (type === tsigkey) await reportGrants(connection, item, terminal);
     });
 }
 

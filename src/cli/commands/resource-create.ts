@@ -3,6 +3,7 @@ import type { ResourceType } from '../../domain/model/resource.ts';
 import { call } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { checkColumns, connect } from '../flags/flags.ts';
+import { placeOptions, readPlace } from '../flags/grant-flags.ts';
 import { readListedIds, readReferences } from '../flags/references.ts';
 import { fieldOptions, flaggedFields, phrase, readFields } from '../flags/resource-flags.ts';
 import { columnsOf, type ResourceCommand } from '../flags/resource-table.ts';
@@ -22,11 +23,12 @@ import {
 export function addCreate(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type, nameIsArgument = false, shortcut } = resource;
   const shownOnce = Object.keys(type.shownOnce ?? {});
+  const hasGrants = type.requestOnly?.grants !== undefined;
   const columns = [...columnsOf(type), ...shownOnce];
   const named = type.unique?.field;
   const fields = flaggedFields(type, true).filter(([name]) => !nameIsArgument || name !== named);
   const options = [
-    ...referenceOptionsOf(resource, 'create'),
+    ...(hasGrants ? placeOptions() : referenceOptionsOf(resource, 'create')),
     ...fields.flatMap(([name, each]) => fieldOptions(resource, name, each, true)),
     ...(shortcut === undefined
       ? []
@@ -49,7 +51,9 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       ...(await readSecret(type, flags, terminal)),
     });
     const connection = await connect(flags, terminal);
-    const references = await readReferences(type, flags, connection);
+    const references = hasGrants
+      ? await readPlace(connection, flags)
+      : await readReferences(type, flags, connection);
     const listed = await readListedIds(resource.flags ?? {}, given, connection);
     const members = { ...given, ...references, ...listed };
     const body = resource.complete?.(members) ?? members;

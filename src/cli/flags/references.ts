@@ -78,7 +78,7 @@ export async function readListedIds(
  * Returns the id of the resource with this name or id. For a type with owners, searches all
  * projects if the caller may see them, and otherwise the caller's project.
  */
-async function referredId(
+export async function referredId(
   connection: Connection,
   type: ResourceType,
   text: string,

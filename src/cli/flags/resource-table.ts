@@ -179,6 +179,11 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         },
         'tsigil tsigkey create acme --pool default --algorithm hmac-sha512',
         'tsigil tsigkey create backup --wait',
+        {
+          command:
+            'tsigil tsigkey create partner --zone example.org --zone example.net --right transfer',
+          purpose: 'create a key that may only transfer these two zones',
+        },
       ],
       list: [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",

@@ -1,0 +1,129 @@
+import { Option, type Command } from 'commander';
+import { GRANTS, type Grant } from '../../domain/resources/grants.ts';
+import { responseObject } from '../../domain/model/object.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
+import { grantOptions, readChangedGrants } from '../flags/grant-flags.ts';
+import { addExamples } from '../flags/help.ts';
+import type { FlagValues } from '../flags/resource-flags.ts';
+import { CommandError } from '../output/command-error.ts';
+import { printItem, printList, type OutputFlags } from '../output/output.ts';
+import { plainText } from '../output/plain-text.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { call, callFor, type Connection } from '../service/client.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
+import { findPath, readEverywhere, withHints, type Item } from '../service/resource-requests.ts';
+import { waitForDelivery } from './deliveries.ts';
+
+type Flags = ConnectionFlags & OutputFlags & FlagValues;
+
+const COLUMNS = ['rights', 'zones'];
+
+const SHOWN = responseObject({ grants: GRANTS });
+
+/** The number of zones that a line names. */
+const NAMED_ZONES = 10;
+
+export function addKeyGrants(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('grants')
+    .description(
+      'show what a tsigkey may do on its name servers, and in which zones; with flags, replace it',
+    )
+    .argument('<tsigkey>', 'id or name of the tsigkey');
+  for (const option of grantOptions(
+    'let the key work only in this zone of its pool (name or id); repeat the flag for more zones',
+  ))
+    command.addOption(option);
+  command
+    .addOption(
+      new Option('--reset', 'let the key open all of its scope, with every right').conflicts([
+        'zone',
+        'right',
+        'none',
+      ]),
+    )
+    .addOption(new Option('--wait', 'wait up to 60 seconds until every name server has the change'))
+    .action(async (idOrName: string, flags: Flags) => {
+      checkColumns(flags, COLUMNS);
+      const connection = await connect(flags, terminal);
+      const path = await withHints(tsigkey, () => findPath(connection, tsigkey, idOrName));
+      const changed = await readChangedGrants(connection, flags);
+      const { grants } = await withHints(tsigkey, () =>
+        changed === undefined
+          ? callFor(SHOWN, connection, 'GET', `${path}/grants`)
+          : callFor(SHOWN, connection, 'PUT', `${path}/grants`, { grants: changed }),
+      );
+      // Programs get what the API returns, because null differs from an empty list.
+      if (flags.format === 'json' || flags.format === 'yaml')
+        printItem(terminal, { grants }, ['grants'], { format: flags.format });
+      else printList(terminal, await shownRows(connection, grants), COLUMNS, flags);
+      if (flags.wait === true) {
+        const { failure, isDelivered } = await waitForDelivery(connection, path, terminal);
+        if (!isDelivered) throw failure;
+      }
+    });
+  addExamples(withConnectionFlags(withOutputFlags(command)), [
+    'tsigil tsigkey grants transfer',
+    {
+      command:
+        'tsigil tsigkey grants transfer --zone example.org --zone example.net --right transfer',
+      purpose: 'let the key transfer these two zones, and do nothing else',
+    },
+    'tsigil tsigkey grants transfer --none',
+    'tsigil tsigkey grants transfer --reset --wait',
+  ]);
+}
+
+const WHOLE_SCOPE = 'all of its scope';
+const EVERY_RIGHT = { rights: 'all that the name server gives', zones: WHOLE_SCOPE };
+const NOTHING = { rights: 'nothing', zones: 'none' };
+
+/** Returns the lines of a table, with the names of the first zones. */
+async function shownRows(
+  connection: Connection,
+  grants: readonly Grant[] | null,
+): Promise<readonly Item[]> {
+  if (grants === null) return [EVERY_RIGHT];
+  if (grants.length === 0) return [NOTHING];
+  const rows: Item[] = [];
+  for (const { rights, zones } of grants)
+    rows.push({
+      rights: rights.join(', '),
+      zones: zones === 'all' ? WHOLE_SCOPE : await namesOf(connection, zones),
+    });
+  return rows;
+}
+
+async function namesOf(connection: Connection, ids: readonly string[]): Promise<string> {
+  const names: string[] = [];
+  for (const id of ids.slice(0, NAMED_ZONES)) names.push(await nameOf(connection, id));
+  const more = ids.length - names.length;
+  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+/** Returns the name of a zone, or its id if the caller may not see the zone. */
+async function nameOf(connection: Connection, id: string): Promise<string> {
+  try {
+    const read = (from: Connection) => call(from, 'GET', `/v2/zones/${id}`);
+    return String((await readEverywhere(connection, read)).name);
+  } catch (error) {
+    if (error instanceof CommandError && [401, 403, 404].includes(error.status ?? 0)) return id;
+    throw error;
+  }
+}
+
+/** Reports what a key opens, if it has grants of its own. */
+export async function reportGrants(
+  connection: Connection,
+  key: Item,
+  { err }: Pick<Terminal, 'err'>,
+): Promise<void> {
+  const path = `/v2/${tsigkey.collection}/${String(key.id)}/grants`;
+  const { grants } = await callFor(SHOWN, connection, 'GET', path);
+  if (grants === null) return;
+  const rows = await shownRows(connection, grants);
+  const opened = rows.map(({ rights, zones }) => `${String(rights)} in ${String(zones)}`);
+  const shown = grants.length === 0 ? 'nothing' : opened.join('; ');
+  err.write(`${plainText(`The key opens only: ${shown}`)}\n`);
+}

@@ -1,0 +1,119 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
+import type { Grant } from '../../domain/resources/grants.ts';
+import { pool } from '../../domain/resources/pool.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { zone } from '../../domain/resources/zone.ts';
+import { call, type Connection } from '../service/client.ts';
+import { readEverywhere } from '../service/resource-requests.ts';
+import { collect } from './flags.ts';
+import { referredId } from './references.ts';
+import type { FlagValues } from './resource-flags.ts';
+
+/** The flags that say what a key may do, and in which zones. `about` begins their descriptions. */
+export function grantOptions(zoneDescription: string): Option[] {
+  const right = new Option(
+    '--right <right>',
+    'let the key do only this: transfer or update; repeat the flag for both',
+  );
+  right.argChoices = [...RIGHTS];
+  return [
+    new Option('--zone <zone>', zoneDescription).argParser(collect),
+    right.argParser(readRight),
+    new Option('--none', 'let the key open nothing, such as a key that only requests').conflicts(
+      'right',
+    ),
+  ];
+}
+
+function readRight(text: string, earlier: string[] | undefined): string[] {
+  if (!RIGHTS.some((right) => right === text))
+    throw new InvalidArgumentError(`Use one of: ${RIGHTS.join(', ')}.`);
+  return collect(text, earlier);
+}
+
+/** The flags that say where a new key works. */
+export function placeOptions(): Option[] {
+  const others = ['scope', 'resourceId'];
+  const flags = [
+    new Option('--pool <pool>', 'apply the key to every zone of this pool (name or id)'),
+    ...grantOptions(
+      'apply the key to this zone (name or id); beside --pool, or repeated, only to these zones of the pool',
+    ),
+  ];
+  return flags.map((option) =>
+    ['pool', 'zone'].includes(option.attributeName()) ? option.conflicts(others) : option,
+  );
+}
+
+/**
+ * Returns the members of a new key that the flags of `placeOptions` set. One `--zone` without
+ * `--pool` is the scope of the key. Throws `CommandError`.
+ */
+export async function readPlace(
+  connection: Connection,
+  flags: FlagValues,
+): Promise<Readonly<Record<string, unknown>>> {
+  const zones = await readZones(connection, flags);
+  const { pool: named, right } = flags;
+  const isGranted = zones.length > 1 || (zones.length === 1 && named !== undefined);
+  const grants: readonly Grant[] | undefined =
+    flags.none === true
+      ? []
+      : isGranted || right !== undefined
+        ? [grantOf(flags, isGranted ? zones : [])]
+        : undefined;
+  return {
+    ...(await placeOf(connection, named, zones, isGranted)),
+    ...(grants === undefined ? {} : { grants }),
+  };
+}
+
+async function placeOf(
+  connection: Connection,
+  named: unknown,
+  [first]: readonly string[],
+  isGranted: boolean,
+): Promise<Readonly<Record<string, string>>> {
+  const { references } = tsigkey;
+  if (typeof named === 'string')
+    return references?.pool?.fields(await referredId(connection, pool, named)) ?? {};
+  if (first === undefined) return {};
+  if (!isGranted) return references?.zone?.fields(first) ?? {};
+  const found = await readEverywhere(connection, (from) => call(from, 'GET', `/v2/zones/${first}`));
+  return references?.pool?.fields(String(found.pool_id)) ?? {};
+}
+
+/** Returns the ids of the zones that `--zone` names. Throws `CommandError`. */
+async function readZones(connection: Connection, flags: FlagValues): Promise<string[]> {
+  const ids: string[] = [];
+  for (const text of listIn(flags.zone)) ids.push(await referredId(connection, zone, text));
+  return [...new Set(ids)];
+}
+
+/** Returns the grant of the flags: without `--right` every right, without zones all of the scope. */
+function grantOf({ right }: FlagValues, zones: readonly string[]): Grant {
+  const rights: readonly Right[] = RIGHTS.filter((each) => listIn(right).includes(each));
+  return {
+    rights: rights.length === 0 ? RIGHTS : rights,
+    zones: zones.length === 0 ? 'all' : zones,
+  };
+}
+
+/**
+ * Returns the grants that the flags of a change set: null for `--reset`, or undefined if no flag
+ * changes them. Throws `CommandError`.
+ */
+export async function readChangedGrants(
+  connection: Connection,
+  flags: FlagValues,
+): Promise<readonly Grant[] | null | undefined> {
+  if (flags.reset === true) return null;
+  if (flags.none === true) return [];
+  if (flags.zone === undefined && flags.right === undefined) return undefined;
+  return [grantOf(flags, await readZones(connection, flags))];
+}
+
+function listIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

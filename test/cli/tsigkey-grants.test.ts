@@ -1,0 +1,114 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { POOL_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { runInside } from './session.ts';
+
+let service: TestService;
+let variables: Record<string, string>;
+let pool: string;
+const zones = new Map<string, string>();
+beforeAll(async () => {
+  service = await startTestService();
+  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  pool = String((await service.post('/v2/pools', { name: 'anycast' })).body.id);
+  const names = Array.from({ length: 12 }, (_, index) => `z${index}.example.`);
+  for (const name of ['a.example.', 'b.example.', ...names]) {
+    const body = { name, email: 'a@example.com', pool_id: pool };
+    const made = await service.post('/v2/zones', body, { 'x-auth-sudo-project-id': 'someone' });
+    zones.set(name, String(made.body.id));
+  }
+});
+
+const run = (...argv: string[]) => runInside({ variables }, 'tsigkey', ...argv);
+async function created(...argv: string[]) {
+  const { status, out, err } = await run('create', ...argv, '-f', 'json');
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  const { id, scope, resource_id: resource } = JSON.parse(out) as Record<string, string>;
+  const { body } = await service.get(`/v2/tsigkeys/${id}/grants`);
+  return { scope, resource, grants: body.grants as unknown };
+}
+const idOf = (name: string) => zones.get(`${name}.example.`) ?? '';
+const both = () => [idOf('a'), idOf('b')].sort();
+
+describe('tsigkey create', () => {
+  test('one zone without a pool is the scope, and a right narrows it', async () => {
+    const place = { scope: 'ZONE', resource: idOf('a') };
+    expect(await created('one', '--zone', 'a.example')).toEqual({ ...place, grants: null });
+    expect(await created('two', '--zone', 'a.example', '--right', 'transfer')).toEqual({
+      ...place,
+      grants: [{ rights: ['transfer'], zones: 'all' }],
+    });
+  });
+
+  test('zones beside a pool, or several, are grants within the pool', async () => {
+    const place = { scope: 'POOL', resource: pool };
+    expect(await created('three', '--pool', 'anycast', '--zone', 'a.example')).toEqual({
+      ...place,
+      grants: [{ rights: ['transfer', 'update'], zones: [idOf('a')] }],
+    });
+    expect(
+      await created('four', '--zone', 'a.example', '--zone', 'b.example', '--right', 'transfer'),
+    ).toEqual({ ...place, grants: [{ rights: ['transfer'], zones: both() }] });
+    expect(await created('five', '--pool', 'anycast', '--none')).toEqual({ ...place, grants: [] });
+    expect(await created('six', '--right', 'update')).toEqual({
+      ...{ scope: 'POOL', resource: POOL_ID },
+      grants: [{ rights: ['update'], zones: 'all' }],
+    });
+  });
+
+  test('refuses an unknown right, a zone of another pool, and flags that exclude each other', async () => {
+    const { status, err } = await run('create', 'x', '--right', 'query');
+    expect([status, err]).toEqual([2, expect.stringContaining('Use one of: transfer, update.')]);
+    const other = await run('create', 'x', '--pool', 'default', '--zone', 'a.example');
+    expect([other.status, other.err]).toEqual([
+      1,
+      expect.stringContaining('in the pool of the key'),
+    ]);
+    for (const flags of [
+      ['--none', '--right', 'transfer'],
+      ['--zone', 'a.example', '--scope', 'ZONE'],
+    ])
+      expect((await run('create', 'x', ...flags)).status).toBe(2);
+  });
+});
+
+describe('tsigkey grants', () => {
+  const shown = async (...argv: string[]) => {
+    const { status, out, err } = await run('grants', ...argv, '-f', 'csv');
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    return out.split('\n').slice(1, -1);
+  };
+
+  test('shows and replaces what a key opens', async () => {
+    await created('changing', '--pool', 'anycast');
+    expect(await shown('changing')).toEqual(['all that the name server gives,all of its scope']);
+    expect(await shown('changing', '--zone', 'a.example', '--right', 'transfer')).toEqual([
+      'transfer,a.example.',
+    ]);
+    expect(await shown('changing')).toEqual(['transfer,a.example.']);
+    expect(await shown('changing', '--zone', 'b.example')).toEqual([
+      '"transfer, update",b.example.',
+    ]);
+    expect(await shown('changing', '--none')).toEqual(['nothing,none']);
+    expect((await run('grants', 'changing', '-f', 'json')).out).toBe('{\n  "grants": []\n}\n');
+    expect(await shown('changing', '--reset')).toEqual([
+      'all that the name server gives,all of its scope',
+    ]);
+    expect((await run('grants', 'changing', '-f', 'json')).out).toBe('{\n  "grants": null\n}\n');
+  });
+
+  test('names the first zones of many, and show says what a narrowed key opens', async () => {
+    const many = Array.from({ length: 12 }, (_, index) => ['--zone', `z${index}.example`]).flat();
+    await created('many', ...many, '--right', 'transfer');
+    const [line] = await shown('many');
+    expect(line).toMatch(/^transfer,"z\d+\.example\.(, z\d+\.example\.){9} and 2 more"$/);
+    const { err } = await run('show', 'many');
+    expect(err).toMatch(/^The key opens only: transfer in z\d+\.example\., .* and 2 more\n$/);
+    expect((await run('show', 'changing')).err).toBe('');
+  });
+
+  test('exits with 1 for an unknown key, and with 2 for flags that exclude each other', async () => {
+    expect((await run('grants', 'unknown')).status).toBe(1);
+    expect((await run('grants', 'changing', '--reset', '--none')).status).toBe(2);
+  });
+});
