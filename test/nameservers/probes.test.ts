@@ -2,11 +2,13 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Access, DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { verifyByQueries } from '../../src/nameservers/reconciler/verification.ts';
 import { findServedZone, verifyExpectations, type Expectation } from '../../src/net/probe.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
-import { newKey } from './driver-contract.ts';
+import { DRIVER_ID, newKey } from './driver-contract.ts';
 
 const ZONE = ZONES[0];
 const RIGHTS = ['transfer', 'update'] as const;
@@ -51,7 +53,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
 
   test('sends one request for each right, and at most eight queries for the serial number', async () => {
     const keys = Array.from({ length: 40 }, () => newKey({ rights: RIGHTS }));
-    const driver = DRIVERS[bind.driver]?.create(bind.options(server), newKey({ rights: [] }).id);
+    const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
     await driver?.apply({ zones: ZONES, keys }, new Set(), AbortSignal.timeout(30_000));
     const counter = await startCounter(server.address.port);
     const expectations = keys.flatMap((key) =>
@@ -66,6 +68,32 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     // Eight probes run at the same time, so at most eight probes begin before the serial number is
     // known.
     expect(counter.count.udp - keys.length).toBeLessThanOrEqual(8);
+  });
+
+  test('names the zone or the right that the server gives to a key against its grants', async () => {
+    const keys = [newKey({ rights: RIGHTS }), newKey({ rights: ['transfer'] })] as const;
+    const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
+    const signal = AbortSignal.timeout(30_000);
+    await driver?.apply({ zones: ZONES, keys }, new Set(), signal);
+    const verify = (key: DesiredKey, right: Right, access: Access) => {
+      const narrow = { ...key, access };
+      const [{ host, port }, former] = [server.address, key.access[right]];
+      const target = { name: 'ns1', driver: 'bind', address: `${host}:${port}`, probe_zone: null };
+      const plan = {
+        ...{ accepted: [narrow], refused: [] },
+        restricted: [{ key: narrow, right, former }],
+      };
+      return verifyByQueries(target, ZONES, plan, signal, () => Promise.resolve(false));
+    };
+    const [wide, exact] = keys;
+    for (const [right, access, message] of [
+      ['transfer', { transfer: ['a.test'], update: 'all' }, "may transfer the zone 'b.test'"],
+      ['update', { transfer: 'all', update: ['b.test'] }, "may update the zone 'a.test'"],
+    ] as const)
+      expect([...(await verify(wide, right, access)).failures]).toEqual([
+        [wide.id, { code: 'too_wide', message: expect.stringContaining(message) as string }],
+      ]);
+    expect((await verify(exact, 'update', exact.access)).failures).toEqual(new Map());
   });
 
   test('waits about 1 s for 200 keys that the server does not have, instead of 1 s for each key', async () => {

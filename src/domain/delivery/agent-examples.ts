@@ -34,6 +34,7 @@ export const JOB_EXAMPLE: Job = {
   further: [],
   is_applied: false,
   accepted: [EXAMPLE_ID],
+  restricted: [],
   refused: [],
   taken: [],
   is_slow: false,

@@ -11,6 +11,7 @@ import {
   type ValueOf,
 } from '../model/field.ts';
 import { described, object, optional, responseObject, withDefault } from '../model/object.ts';
+import { RIGHTS } from '../brands/brand.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
 /**
@@ -118,6 +119,13 @@ export const JOB = responseObject({
     'Whether the last pass applied this state. The agent then compares before it changes anything.',
   ),
   accepted: ids('The keys to verify that the name server must accept.'),
+  restricted: withDefault(
+    described(
+      items(responseObject({ id: uuid(), right: enumeration(RIGHTS) })),
+      'Keys in `accepted`, each with a right that it has not in every zone. The name server must refuse it in one of the others.',
+    ),
+    [],
+  ),
   refused: described(
     items(responseObject({ id: uuid(), name: anyText() })),
     'The removed keys that the name server must refuse.',

@@ -147,6 +147,7 @@ async function attempt(
       is_drift_kept: true,
       differences: drift,
     };
+  const formerAccess = new Map([...memory].map(([id, { access }]) => [id, access]));
   let changed = false;
   let problems: readonly KeyProblem[] = job.taken;
   if (drift.length > 0 || !job.is_applied || isForeign) {
@@ -163,6 +164,11 @@ async function attempt(
   const left = new Set(problems.map(({ id }) => id));
   const wanted = new Set(job.accepted.filter((id) => !left.has(id)));
   const accepted = state.keys.filter(({ id }) => wanted.has(id));
+  const rights = new Map(job.restricted.map(({ id, right }) => [id, right]));
+  const restricted = accepted.flatMap((key) => {
+    const right = rights.get(key.id);
+    return right === undefined ? [] : [{ key, right, former: formerAccess.get(key.id)?.[right] }];
+  });
   // A query cannot distinguish a removed key from another key with its name, unless it has a secret.
   const refused = job.refused.flatMap(({ id, name }) => {
     const former = memory.get(id);
@@ -173,11 +179,11 @@ async function attempt(
         verify,
         job.name_server,
         state.zones,
-        accepted,
+        { accepted, restricted },
         () => dependencies.isInterrupted(),
         signal,
       )
-    : await verify(job.name_server, state.zones, { accepted, refused }, signal, () =>
+    : await verify(job.name_server, state.zones, { accepted, refused, restricted }, signal, () =>
         dependencies.isInterrupted(),
       );
   const unknown = changed && !job.is_held ? null : await unknownKeys();

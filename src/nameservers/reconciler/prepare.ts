@@ -1,5 +1,5 @@
 import { AGENT_FORMAT, type Job } from '../../domain/delivery/agent-protocol.ts';
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { DesiredKey, Right } from '../../domain/delivery/desired-state.ts';
 import { hashOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import type {
   Claim,
@@ -120,6 +120,7 @@ export async function preparePass(
         hash === claim.appliedHash &&
         former.every(({ state: of }) => of === 'delivered' || of === 'undeliverable'),
       accepted: accepted.map(({ id }) => id),
+      restricted: restrictedOf(fresh, sample, server.rights, zones, random),
       refused: gone.map(({ keyId: id, keyName: name }) => ({ id, name })),
       taken: former.flatMap(({ keyId: id, error }) =>
         error?.code === 'name_taken' ? [{ id, code: 'name_taken', message: error.message }] : [],
@@ -146,6 +147,29 @@ export async function preparePass(
       ),
     },
   };
+}
+
+/**
+ * Returns each changed key, and one of the other keys, with a right of the name server that it does
+ * not have in every zone. Keys that open everything are left out.
+ */
+function restrictedOf(
+  changed: readonly DesiredKey[],
+  others: readonly DesiredKey[],
+  rights: readonly Right[],
+  zones: readonly string[],
+  random: () => number,
+): Job['restricted'] {
+  const restricted = (keys: readonly DesiredKey[]) =>
+    keys.flatMap(({ id, access }) => {
+      const missing = rights.filter((right) => {
+        const own = access[right] ?? [];
+        return own !== 'all' && own.length < zones.length;
+      });
+      const right = missing[Math.floor(random() * missing.length)];
+      return right === undefined ? [] : [{ id, right }];
+    });
+  return [...restricted(changed), ...restricted(others).slice(0, 1)];
 }
 
 /** Returns whether a name server may have a key. */

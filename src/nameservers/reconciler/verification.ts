@@ -1,7 +1,13 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
+import type { CheckResult } from '../../domain/dns/key-check.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findBrand } from '../../domain/brands/brands.ts';
-import { rightsIn, type DesiredKey, type Zones } from '../../domain/delivery/desired-state.ts';
+import {
+  rightsIn,
+  type DesiredKey,
+  type Right,
+  type Zones,
+} from '../../domain/delivery/desired-state.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { NameServer as Stored } from '../../domain/resources/name-server.ts';
 
@@ -28,6 +34,16 @@ export interface VerifyPlan {
   readonly accepted: readonly DesiredKey[];
   /** The keys that were removed. */
   readonly refused: readonly RemovedKey[];
+  /** Keys among `accepted` that the name server must refuse in some zone. */
+  readonly restricted?: readonly RestrictedKey[];
+}
+
+/** A key, and a right that it does not have in every zone. */
+export interface RestrictedKey {
+  readonly key: DesiredKey;
+  readonly right: Right;
+  /** The zones in which the key had the right before the pass, if this process knows them. */
+  readonly former: Zones | undefined;
 }
 
 /** A key that was removed. */
@@ -69,7 +85,7 @@ export async function verifySlowly(
   verify: Verify,
   server: NameServer,
   zones: readonly string[],
-  keys: readonly DesiredKey[],
+  { accepted: keys, restricted = [] }: Omit<VerifyPlan, 'refused'>,
   isInterrupted: () => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<Verdict & { readonly verified: number }> {
@@ -77,7 +93,11 @@ export async function verifySlowly(
   for (let start = 0; ; start += KEYS_AT_ONCE) {
     const accepted = keys.slice(start, start + KEYS_AT_ONCE);
     const began = performance.now();
-    const verdict = await verify(server, zones, { accepted, refused: [] }, signal, isInterrupted);
+    const plan = {
+      ...{ accepted, refused: [] },
+      restricted: restricted.filter(({ key }) => accepted.includes(key)),
+    };
+    const verdict = await verify(server, zones, plan, signal, isInterrupted);
     for (const [id, failure] of verdict.failures) failures.set(id, failure);
     const verified = start + accepted.length;
     const { open } = verdict;
@@ -198,6 +218,12 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
     if (tested !== undefined)
       expectations.push({ key, check: 'transfer', zone: tested, accepted: false });
   }
+  const removed = new Set(plan.refused.map(({ id }) => id));
+  for (const { key, right, former } of plan.restricted ?? []) {
+    const tested = zoneWithout(key, right, former, zones);
+    if (tested !== undefined)
+      expectations.push({ key, check: right, zone: tested, accepted: false });
+  }
   if (address === undefined) return { failures, open: undefined };
   const outcomes = await verifyExpectations(address, expectations, Date.now, signal, isInterrupted);
   const isUnmet = outcomes.some(({ expectation, met }) => expectation.accepted && !met);
@@ -206,6 +232,10 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
     const { id } = expectation.key;
     const stillKnown = unknownSecrets.has(id) && result.verdict === 'wrong secret';
     if (met && !stillKnown) continue;
+    if (!expectation.accepted && !removed.has(id)) {
+      if (!failures.has(id)) failures.set(id, tooWide(expectation, result));
+      continue;
+    }
     const fault = faultIn({ expectation, met, result });
     const explained = isLost && expectation.accepted && expectation.zone === zone;
     failures.set(
@@ -226,6 +256,35 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
     return { failures, open: undefined };
   }
 };
+
+/**
+ * Returns a zone in which a key must not have a right, at random: one that the key has lost, or else
+ * any. Returns undefined if there is none.
+ */
+function zoneWithout(
+  { access }: DesiredKey,
+  right: Right,
+  former: Zones | undefined,
+  zones: readonly string[],
+): string | undefined {
+  const own = access[right] ?? [];
+  if (own === 'all') return undefined;
+  const granted = new Set(own);
+  const others = zones.filter((zone) => !granted.has(zone));
+  const before = former === 'all' ? undefined : new Set(former);
+  const lost = before === undefined ? others : others.filter((zone) => before.has(zone));
+  const tested = lost.length > 0 ? lost : others;
+  return tested.length === 0 ? undefined : tested[randomInt(tested.length)];
+}
+
+/** Returns the failure of a key that a name server accepts where the key must not have the right. */
+function tooWide({ check, zone }: Expectation, { verdict, reason }: CheckResult): Fault {
+  if (verdict === 'no response') return { code: 'unreachable', message: reason };
+  if (verdict === 'clock skew') return { code: 'clock_skew', message: reason };
+  const does = check === 'update' ? 'update' : 'transfer';
+  const message = `the key may ${does} the zone '${zone}' on the name server, although its grants do not permit it. Remove the key from the lists of this zone that Tsigil does not write`;
+  return { code: 'too_wide', message };
+}
 
 /** Returns whether a name server responds, but not with the SOA record of a zone. */
 async function isNotServed(server: NameServerAddress, zone: string): Promise<boolean> {
