@@ -161,6 +161,7 @@ export async function startService(
       randomBytes: dependencies.randomBytes ?? randomBytes,
       encryption,
       audit: trail,
+      version: VERSION,
       recording,
       delivery: delivery.status,
       agents: delivery.agents,

@@ -172,10 +172,27 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     );
   });
 
+  test('tsigkey list shows the state, age and weakness of keys, and status that all is live', async () => {
+    await run('tsigkey', 'create', 'listed', '--algorithm', 'hmac-sha1', '--wait');
+    const list = await run('tsigkey', 'list', '--name', 'listed');
+    expect(list.out).toMatch(
+      /^name\talgorithm\tscope\tstate\tage\tweakness\nlisted\thmac-sha1\tPOOL\tdelivered\t\d+s\tsha1\n$/,
+    );
+    const { out } = await run('status');
+    expect(out).toMatch(/\nname servers\tok\t1 live\t\n/);
+    expect((await run('tsigkey', 'delete', 'listed', '--wait')).status).toBe(0);
+    expect((await run('status')).status).toBe(0);
+  });
+
   test('nameserver check and tsigkey create --wait print what is wrong with a stopped server: exit code 1', async () => {
     await bind.stop();
     const check = await run('nameserver', 'check', 'ns1');
     const created = await run('tsigkey', 'create', 'late', '--wait', '-f', 'value', '-c', 'name');
+    const status = await run('status');
+    expect([status.status, status.out]).toEqual([
+      1,
+      expect.stringMatching(/\n\tproblem\tns1 is failed: .+\ttsigil nameserver check ns1\n/),
+    ]);
     await bind.start();
     expect([check.status, check.out]).toEqual([1, expect.stringMatching(/\tfalse\t/)]);
     expect(check.err).toMatch(

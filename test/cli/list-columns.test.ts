@@ -31,7 +31,11 @@ async function printed(columns: number | undefined, ...argv: string[]): Promise<
 
 const LISTS = [
   ['tld', ['name', 'description'], 'org'],
-  ['tsigkey', ['name', 'algorithm', 'scope'], 'transfer.ns1.example.org'],
+  [
+    'tsigkey',
+    ['name', 'algorithm', 'scope', 'state', 'age', 'weakness'],
+    'transfer.ns1.example.org',
+  ],
   ['zone', ['name', 'type', 'serial', 'status', 'action'], 'a.example.org.'],
   ['pool', ['name', 'description'], 'anycast'],
   ['token', ['name', 'roles', 'limits', 'project_id', 'expires_at'], 'reporting'],

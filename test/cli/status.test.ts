@@ -1,73 +1,162 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
+import { startTestService, testDatabase, type TestService } from '../harness/service.ts';
+import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService({
-    TSIGIL_METRICS_TOKEN: 'a-token-for-metrics-only-with-32-characters',
-  });
+  service = await startTestService();
 });
 
-const status = (url: string, token: string) =>
-  runInside({ variables: { TSIGIL_URL: url, TSIGIL_TOKEN: token } }, 'status', '-f', 'json');
-
-/** Returns a token with these roles. */
-async function tokenOf(...roles: string[]): Promise<string> {
-  const { body } = await service.post('/v2/tokens', {
-    name: roles.join('-'),
-    roles,
-    project_id: 'p1',
-  });
-  return body.token as string;
-}
-
-test('status shows resource counts without the metrics token', async () => {
-  for (const name of ['com', 'net']) await service.post('/v2/tlds', { name });
-  const { out, err } = await status(service.url, service.token);
-  expect(JSON.parse(out)).toMatchObject({
-    version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
-    database: 'available',
-    tlds: 2,
-    pools: 1,
-    zones: 0,
-  });
-  expect(err).toBe('');
-});
-
-test("status shows 'not permitted' for counts that the token may not read", async () => {
-  const reader = await status(service.url, await tokenOf('reader'));
-  expect([reader.status, JSON.parse(reader.out)]).toEqual([
-    0,
+const run = (of: TestService, argv: readonly string[], columns?: number, url = of.url) =>
+  runInside(
     {
-      url: service.url,
-      version: expect.any(String) as string,
-      database: 'available',
-      ...Object.fromEntries(RESOURCE_TYPES.map(({ collection }) => [collection, 'not permitted'])),
-      zones: 0,
+      variables: { TSIGIL_URL: url, TSIGIL_TOKEN: of.token },
+      ...(columns === undefined ? {} : { columns }),
     },
+    ...argv,
+  );
+
+const DAY_MS = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 19);
+
+test('status ends with 0 if nothing needs a person, and shows all sections', async () => {
+  const calm = await startTestService();
+  for (const name of ['com', 'net']) await calm.post('/v2/tlds', { name });
+  await calm.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'transfer' });
+  expect(await run(calm, ['status'])).toEqual({
+    status: 0,
+    err: '',
+    out: [
+      'section\tresult\tdetail\trun',
+      'name servers\tok\tnone\t',
+      'keys\tok\t0 of 1 delivered, 1 without a name server, none weak\t',
+      'tokens\tok\t0, none expiring within 14 days\t',
+      'secrets\tok\tnone in clear text\t',
+      "last backup\tunknown\tnot recorded, because 'tsigil backup' has not written one\t",
+      'zones\tok\t0, none outside the TLD entries\t',
+      '',
+    ].join('\n'),
+  });
+  const { out } = await run(calm, ['status', '-f', 'json']);
+  expect(JSON.parse(out)).toMatchObject({
+    url: calm.url,
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
+    tlds: { total: 2 },
+    problems: [],
+  });
+});
+
+test('status ends with 1 and names what needs a person, with a mark in colour on a terminal', async () => {
+  const busy = await startTestService();
+  const post = (path: string, body: object) =>
+    busy.post(path, body, { 'x-auth-sudo-project-id': 'p' });
+  await post('/v2/nameservers', {
+    ...{ name: 'ns1', driver: 'bind', address: '192.0.2.53', pool_id: KEY_MEMBERS.resource_id },
+  });
+  await post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'short', secret: 'c2VjcmV0' });
+  await post('/v2/zones', { name: 'example.org.', email: 'a@example.org' });
+  await post('/v2/tlds', { name: 'com' });
+  await post('/v2/tokens', { name: 'ends', roles: ['reader'], expires_at: inDays(400) });
+  await post('/v2/tokens', { name: 'brief', roles: ['reader'], expires_at: inDays(1) });
+  const { status, out, err } = await run(busy, ['status'], 80);
+  expect([status, err]).toEqual([1, '\x1b[31mtsigil:\x1b[39m 4 problems need a person\n']);
+  for (const line of out.split('\n'))
+    expect(line.replaceAll(/\x1b\[\d+m/g, '').length).toBeLessThanOrEqual(80);
+  expect(out).toContain('\x1b[31m✗ name servers  0 of 1 live\x1b[39m\n');
+  expect(out).toContain('\x1b[32m✓ tokens        2, none expiring within 14 days\x1b[39m\n');
+  const { body } = await busy.get('/v2/status');
+  const problems = body.problems as { section: string; message: string; run: string }[];
+  expect(problems.map(({ message, run: next }) => [message, next])).toEqual([
+    [expect.stringMatching(/^ns1 is failed: no running process/), 'tsigil nameserver check ns1'],
+    ['keys that do not work on every name server: 1 (short)', 'tsigil tsigkey status short'],
+    ['keys with a weak algorithm or a short secret: 1 (short)', 'tsigil tsigkey list --weak'],
+    ['zones outside the TLD entries: 1 (example.org.)', 'tsigil zone list --outside-tlds'],
+  ]);
+  expect((await run(busy, ['tsigkey', 'list', '--weak', '-f', 'value', '-c', 'name'])).out).toBe(
+    'short\n',
+  );
+});
+
+test('a long-lived token that expires within 14 days needs a person, a short-lived one does not', async () => {
+  let now = new Date('2030-01-01T00:00:00Z');
+  const clock = () => now.toISOString().replace('Z', '000');
+  const later = await startTestService({}, { clock });
+  const at = (days: number) => new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 19);
+  const tokens = { lasting: at(90), other: at(200) };
+  for (const [name, expires] of Object.entries(tokens))
+    await later.post('/v2/tokens', { name, roles: ['reader'], expires_at: expires });
+  now = new Date(now.getTime() + 80 * DAY_MS);
+  await later.post('/v2/tokens', { name: 'brief', roles: ['reader'], expires_at: at(5) });
+  const { body } = await later.get('/v2/status');
+  expect(body.tokens).toMatchObject({ total: 3, expiring: [{ name: 'lasting' }] });
+  expect(body.problems).toMatchObject([
+    { message: 'tokens that expire within 14 days: 1 (lasting on 2030-04-01)' },
   ]);
 });
 
-test('status sends the token to paths of the API only', async () => {
-  const requests: IncomingMessage[] = [];
+test('status says which sections the token may not see: exit code 5', async () => {
+  const body = { name: 'r', roles: ['reader'], project_id: 'p1' };
+  const { token } = (await service.post('/v2/tokens', body)).body as { token: string };
+  const { status, out, err } = await run({ ...service, token }, ['status']);
+  expect([status, err]).toEqual([
+    5,
+    'tsigil: No problem found, but the token may not see everything: name servers, keys, tokens, secrets, last backup\nUse a token with the role auditor or admin, without limits.\n',
+  ]);
+  expect(out).toContain('\nkeys\tunknown\tnot visible to this token\t\n');
+  const auditor = await service.post('/v2/tokens', { name: 'a', roles: ['auditor'] });
+  const all = await run({ ...service, token: auditor.body.token as string }, ['status']);
+  expect([all.status, all.err]).toEqual([0, '']);
+});
+
+test.runIf(process.env.TEST_DATABASE !== 'postgres')(
+  'status shows when tsigil backup last wrote a backup, even after its record was purged',
+  async () => {
+    const { folder } = service;
+    const variables = { TSIGIL_DATABASE_URL: await testDatabase(folder) };
+    const copy = await tsigil(folder, variables, 'backup', '--to', join(folder, 'copy.db'));
+    expect(copy.status).toBe(0);
+    const { out } = await run(service, ['status', '-f', 'json', '-c', 'backup']);
+    const { backup } = JSON.parse(out) as { backup: { last_at: string } };
+    expect(Date.now() - Date.parse(`${backup.last_at}Z`)).toBeLessThan(60_000);
+    expect((await run(service, ['status'])).out).toMatch(/\nlast backup\tok\t\d+s ago, at \d{4}-/);
+  },
+);
+
+test('status sends one request, and tsigkey list two for 1,000 keys', async () => {
+  for (let index = 0; index < 5; index += 1)
+    await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `key${index}` });
+  const requests: string[] = [];
   const proxy = createServer((request, response) => {
-    requests.push(request);
-    const token = request.headers['x-auth-token'];
-    const headers = typeof token === 'string' ? { 'x-auth-token': token } : {};
-    void fetch(service.url + String(request.url), { headers }).then(async (answer) =>
-      response.writeHead(answer.status).end(await answer.text()),
-    );
+    const { method = '', url = '', headers } = request;
+    requests.push(`${method} ${url}`);
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      void fetch(service.url + url, {
+        method,
+        headers: {
+          'x-auth-token': String(headers['x-auth-token']),
+          ...(body.length > 0 ? { 'content-type': 'application/json' } : {}),
+        },
+        ...(body.length > 0 ? { body } : {}),
+      }).then(async (answer) => response.writeHead(answer.status).end(await answer.text()));
+    });
   }).listen(0, '127.0.0.1');
   onTestFinished(() => void proxy.close());
   await once(proxy, 'listening');
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  expect((await status(url, service.token)).status).toBe(0);
-  const withToken = requests.filter(({ headers }) => headers['x-auth-token'] !== undefined);
-  expect(withToken.length).toBeGreaterThan(3);
-  for (const { url: path } of withToken) expect(path).toMatch(/^\/v2\//);
+  expect((await run(service, ['status'], undefined, url)).status).toBe(0);
+  expect(requests.splice(0)).toEqual(['GET /v2/status']);
+  const { out } = await run(service, ['tsigkey', 'list'], undefined, url);
+  expect(out.split('\n')).toHaveLength(7);
+  expect(requests.splice(0)).toEqual(['GET /v2/tsigkeys', 'POST /v2/tsigkeys/states']);
+  await run(service, ['tsigkey', 'list', '-f', 'json'], undefined, url);
+  expect(requests).toEqual(['GET /v2/tsigkeys']);
 });

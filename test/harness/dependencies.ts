@@ -77,16 +77,19 @@ export function serverDependenciesOn(
       rotateMasterKey: absent,
     },
     audit: {
+      lastBackup: absent,
       records: absent,
       batches: absent,
       verify() {
         throw new Error('This part is not running');
       },
     },
+    version: '0.0.0',
     agents: { desired: absent, observed: absent, renew: absent },
     delivery: {
       statuses: absent,
       ofKey: absent,
+      ofKeys: absent,
       removing: absent,
       request: absent,
       resume: absent,

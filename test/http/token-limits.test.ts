@@ -34,6 +34,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tsigkeys/{id}/deliveries': 'w w w -',
   'GET /v2/tsigkeys/{id}/grants': 'w w w -',
   'PUT /v2/tsigkeys/{id}/grants': 'w w - -',
+  'POST /v2/tsigkeys/states': 'w w w -',
   'POST /v2/tsigkeys/import': '- - - -',
   'GET /v2/pools': 'w w - -',
   'POST /v2/pools': '- - - -',
@@ -67,6 +68,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/whoami': '* * * *',
   'GET /v2/access': '- - - -',
   'GET /v2/tsigkeys/{id}/access': '- - - -',
+  'GET /v2/status': '* * * *',
   'GET /v2/audit': '- - - -',
   'GET /v2/audit/batches': '- - - -',
   'GET /v2/audit/verify': '- - - -',
@@ -265,6 +267,31 @@ describe.each(rowsWith('w').filter(({ method, path }) => method === 'GET' && !pa
       for (const id of idsOf(kind, collection).outside)
         expect(shown(await limited[kind].get(`${path}?marker=${id}`), id)).toEqual(expected);
     });
+  },
+);
+
+test.each(rowsWith('w').filter(({ path }) => path === '/v2/tsigkeys/states'))(
+  '200 with the states of only the keys within the limits for a token limited to $kind',
+  async ({ path, kind }) => {
+    const { inside, outside } = idsOf(kind, 'tsigkeys');
+    const { status, body } = await limited[kind].post(path, {
+      ids: [...outside, randomUUID(), ...inside],
+    });
+    const states = body.states as { id: string }[];
+    expect([status, states.map(({ id }) => id)]).toEqual([200, inside]);
+  },
+);
+
+test.each(LIMIT_KINDS)(
+  '200 for GET /v2/status with only what is within the limits of a token limited to %s',
+  async (kind) => {
+    const { body } = await limited[kind].get('/v2/status');
+    const count = (collection: string) => idsOf(kind, collection).inside.length;
+    const keys = body.tsigkeys as { total: number } | null;
+    const zones = body.zones as { total: number } | null;
+    expect([keys?.total ?? 0, zones?.total ?? 0]).toEqual([count('tsigkeys'), count('zones')]);
+    for (const section of ['tokens', 'encryption', 'backup', 'tlds'])
+      expect(body[section]).toBeNull();
   },
 );
 

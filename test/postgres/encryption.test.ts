@@ -110,6 +110,10 @@ test('a master key encrypts the secrets that were stored in clear text and signs
     .poll(async () => ((await loose.get('/v2/encryption')).body.data_keys as unknown[]).length)
     .toBe(1);
   expect((await loose.get('/v2/encryption')).body.clear_text).toBe(1);
+  expect((await loose.get('/v2/status')).body).toMatchObject({
+    encryption: { clear_text: 1 },
+    problems: [{ message: 'secrets in clear text: 1', run: 'tsigil encryption status' }],
+  });
   expect((await loose.get(`/v2/tsigkeys/${String(id)}`)).body.secret).not.toBe('Rm9yZ2Vk');
   const secrets = (JSON.parse(wanted) as { tsigkeys: { secret: string }[] }).tsigkeys;
   const stored = JSON.stringify(await query('SELECT secret, secret_key FROM tsigkeys'));

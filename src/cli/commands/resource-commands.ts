@@ -55,6 +55,7 @@ import {
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { reportGrants } from './key-grants.ts';
 import { addCreate } from './resource-create.ts';
+import { withStates } from '../service/key-states.ts';
 import {
   addVerb,
   findVerb,
@@ -137,7 +138,11 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       const hidden = items.map((item) => hideSecret(type, item, flags));
       const columns = flags.column ?? listColumns(resource, flags);
       const isStateShown = columns.some((name) => resource.stateColumns?.includes(name));
-      const shown = isStateShown ? await withLimits(connection, hidden) : hidden;
+      const shown = !isStateShown
+        ? hidden
+        : type.collection === 'tsigkeys'
+          ? await withStates(connection, hidden, terminal.now())
+          : await withLimits(connection, hidden);
       printList(terminal, shown, columns, flags);
     },
   );

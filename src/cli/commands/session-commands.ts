@@ -12,7 +12,7 @@ import { call, type Connection } from '../service/client.ts';
 import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
 import { readText } from '../service/input.ts';
 import { profileNamed, readProfiles, writeProfiles } from '../service/profiles.ts';
-import { readStatus } from '../service/status.ts';
+import { addStatus } from './status.ts';
 
 const DEFAULT_PROFILE = 'default';
 
@@ -155,22 +155,6 @@ function addWhoami(program: Command, terminal: Terminal): void {
  */
 function identify(connection: Connection): Promise<Readonly<Record<string, unknown>>> {
   return call(connection, 'GET', '/v2/whoami');
-}
-
-function addStatus(program: Command, terminal: Terminal): void {
-  const command = program
-    .command('status')
-    .description(
-      'show the version and the database of the service, count its resources, and warn about problems',
-    )
-    .summary('show the state of the service')
-    .action(async (flags: ConnectionFlags & OutputFlags) => {
-      const { item, warnings } = await readStatus(await connect(flags, terminal));
-      printItem(terminal, item, Object.keys(item), flags);
-      for (const warning of warnings) terminal.err.write(`Warning: ${warning}\n`);
-    });
-  withConnectionFlags(withOutputFlags(command));
-  addExamples(command, ['tsigil status', 'tsigil status -f json']);
 }
 
 function addProfiles(program: Command, terminal: Terminal): void {

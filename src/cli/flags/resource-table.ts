@@ -10,6 +10,7 @@ import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Format } from '../output/output.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Example } from './help.ts';
+import { STATE_COLUMNS } from '../service/key-states.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
 import { TOKEN_FLAGS, type FieldFlag } from './token-flags.ts';
 
@@ -145,7 +146,8 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     type: tsigkey,
     plural: 'keys',
     columns: ['id', 'name', 'algorithm', 'secret', 'scope', 'resource_id'],
-    tableColumns: ['name', 'algorithm', 'scope', 'secret'],
+    tableColumns: ['name', 'algorithm', 'scope', 'state', 'age', 'weakness', 'secret'],
+    stateColumns: STATE_COLUMNS,
     defaults: {
       algorithm: DEFAULT_ALGORITHM,
       scope: 'POOL',
@@ -187,6 +189,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       ],
       list: [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",
+        'tsigil tsigkey list --weak',
         'tsigil tsigkey list --pool default',
         'tsigil tsigkey list --orphaned --sort name:desc --long',
       ],

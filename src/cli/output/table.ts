@@ -114,7 +114,7 @@ function shrink(
  * Splits `text` into lines of at most `width` columns. Breaks lines at blanks, else after
  * punctuation, else anywhere.
  */
-function wrap(text: string, width: number): string[] {
+export function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];
   let line = '';

@@ -79,6 +79,8 @@ export interface ActionDependencies extends Dependencies {
   readonly agents: AgentDelivery;
   readonly delivery: DeliveryStatus;
   readonly recording: Recording;
+  /** The version of the service. */
+  readonly version: string;
 }
 
 /** A parsed request, as an action's `run` receives it. */

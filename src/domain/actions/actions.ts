@@ -7,6 +7,8 @@ import { importAction } from './import.ts';
 import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
 import { tldBulk } from './tld-bulk.ts';
+import { keyStatesAction } from './key-states.ts';
+import { status } from './status.ts';
 import { whoami } from './whoami.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
 import { limits, zoneNameServers } from './zone-queries.ts';
@@ -16,6 +18,7 @@ import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 export const ACTIONS: readonly Action[] = [
   keyExport,
   ...GRANT_ACTIONS,
+  keyStatesAction,
   ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,
@@ -23,6 +26,7 @@ export const ACTIONS: readonly Action[] = [
   limits,
   whoami,
   ...ACCESS_ACTIONS,
+  status,
   ...DELIVERY_ACTIONS,
   ...ENCRYPTION_ACTIONS,
   ...AUDIT_ACTIONS,

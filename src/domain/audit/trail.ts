@@ -92,6 +92,8 @@ export interface TrailVerification {
 
 /** The operations on the audit trail. Each operation throws `unavailable` if the database fails. */
 export interface AuditTrail {
+  /** Returns when `tsigil backup` last wrote a backup, or null if it never did. */
+  lastBackup(): Promise<string | null>;
   records(query: RecordQuery): Promise<RecordPage>;
   batches(query: BatchQuery): Promise<readonly AuditBatch[]>;
   /** Verifies the whole trail, part by part. */

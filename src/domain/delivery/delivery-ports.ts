@@ -317,12 +317,17 @@ export interface KeyOnServer {
   readonly delivery: Delivery | undefined;
 }
 
+/** The members of a key that determine its name servers. */
+export type DeliveredKey = Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>;
+
 /** The status of delivery, for callers. */
 export interface DeliveryStatus {
   /** Returns the live status of name servers, by id. */
   statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
   /** Returns the name servers that should have a key or still have it. */
-  ofKey(key: Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>): Promise<KeyOnServer[]>;
+  ofKey(key: DeliveredKey): Promise<KeyOnServer[]>;
+  /** Returns what `ofKey` returns, for each key. */
+  ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;
   request(id: string, confirm: boolean): Promise<void>;

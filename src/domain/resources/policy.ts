@@ -24,7 +24,7 @@ export const AUDIT_RIGHT = 'audit:list';
 
 /** The rights to read and change, or only to read, the resources of all projects. */
 export const ALL_PROJECTS = 'all_projects';
-const READ_ALL_PROJECTS = 'read_all_projects';
+export const READ_ALL_PROJECTS = 'read_all_projects';
 
 /**
  * The rights that are not operations on a collection, such as the rights to change the request

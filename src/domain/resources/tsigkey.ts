@@ -1,7 +1,7 @@
 import { ALGORITHM_NAMES, ALGORITHMS, weaknessOf, type AlgorithmName } from '../dns/algorithms.ts';
 import { wireProblems } from '../key-formats/key.ts';
 import { comparisonForm } from '../text/dns-name.ts';
-import { boolean, enumeration, nullable, uuid } from '../model/field.ts';
+import { enumeration, integer, nullable, timestamp, uuid } from '../model/field.ts';
 import { GRANTS, RIGHTS_TEXTS } from './grants.ts';
 import { keyVersion, line } from './shared-fields.ts';
 import { pool } from './pool.ts';
@@ -24,11 +24,16 @@ export function generateSecret(
   return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
 }
 
-/** Returns whether a secret in base64 is shorter than the hash output of the algorithm. */
-function isShort({ algorithm, secret }: { algorithm: AlgorithmName; secret: string }): boolean {
+/** Returns the length of a secret in base64, in octets. 0 if the secret is not base64. */
+export function octetsOf(secret: string): number {
+  if (wireProblems({ secret }).length > 0) return 0;
   const padding = secret.length - secret.replace(/=+$/, '').length;
-  const octets = (secret.length / 4) * 3 - padding;
-  return wireProblems({ secret }).length === 0 && octets < ALGORITHMS[algorithm].hashOctets;
+  return (secret.length / 4) * 3 - padding;
+}
+
+/** Returns whether a secret is shorter than the hash output of the algorithm. */
+function isShort(algorithm: AlgorithmName, octets: number): boolean {
+  return octets > 0 && octets < ALGORITHMS[algorithm].hashOctets;
 }
 
 /** Returns the weaknesses of a key, and why no DNS message can contain it. */
@@ -44,7 +49,7 @@ export function keyWarnings(key: {
     ...wireProblems({ name, secret }).map(
       ({ path, message }) => `the ${path.join('.')} ${message}`,
     ),
-    ...(isShort(key)
+    ...(isShort(algorithm, octetsOf(secret))
       ? [`the secret is shorter than the output of ${algorithm} (RFC 2104 section 3)`]
       : []),
   ];
@@ -85,11 +90,19 @@ const fields = defineFields({
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: 'required',
   },
-  secret_usable: {
-    ...boolean(),
-    description: 'Whether the secret is base64. Lists use it instead of the encrypted secret.',
-    example: true,
-    onCreate: { default: true },
+  secret_octets: {
+    ...integer(0, 255),
+    description:
+      'The length of the secret in octets, or 0 if it is not base64. Lists use it instead of the encrypted secret.',
+    example: 32,
+    onCreate: { default: 0 },
+    set: 'hidden',
+  },
+  secret_set_at: {
+    ...timestamp(),
+    description: 'The time when the key got its present secret.',
+    example: '2030-01-31T12:00:00.000000',
+    onCreate: { default: '' },
     set: 'hidden',
   },
   granted: {
@@ -125,8 +138,12 @@ export const tsigkey = defineResource({
     unusable: {
       description:
         'Whether no name server can use the key, because the name is not a domain name or the secret is not base64.',
-      evaluate: async (keys) =>
-        keys.map(({ name, secret_usable: usable }) => !usable || wireProblems({ name }).length > 0),
+      evaluate: (keys) => Promise.resolve(keys.map(isUnusable)),
+    },
+    weak: {
+      description:
+        'Whether the algorithm of the key is not recommended, or its secret is shorter than the output of the algorithm.',
+      evaluate: (keys) => Promise.resolve(keys.map((key) => weaknessesOf(key).length > 0)),
     },
   },
   references: {
@@ -155,13 +172,35 @@ export const tsigkey = defineResource({
     keyWarnings({ name, algorithm, secret: readable(secret) }),
 });
 
+type Strength = Pick<Tsigkey, 'name' | 'algorithm' | 'secret_octets'>;
+
+/** Why a key is weak: its algorithm without `hmac-`, or `short` for its secret. */
+export const WEAKNESSES = ['md5', 'sha1', 'short'] as const;
+
+export function weaknessesOf({
+  algorithm,
+  secret_octets: octets,
+}: Pick<Strength, 'algorithm' | 'secret_octets'>): (typeof WEAKNESSES)[number][] {
+  return WEAKNESSES.filter((word) =>
+    word === 'short' ? isShort(algorithm, octets) : algorithm === `hmac-${word}`,
+  );
+}
+
+/** Returns whether no name server can use a key. */
+export function isUnusable({ name, secret_octets: octets }: Omit<Strength, 'algorithm'>): boolean {
+  return octets === 0 || wireProblems({ name }).length > 0;
+}
+
 /** The resource type for each scope of a key. */
 export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
 
 /** The members of a key that identify its pool or zone. */
 export type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
 
-async function areOrphaned(resources: readonly Target[], reader: IndexReader): Promise<boolean[]> {
+export async function areOrphaned(
+  resources: readonly Target[],
+  reader: IndexReader,
+): Promise<boolean[]> {
   const existing = new Set<string>();
   const types: Readonly<Record<string, ResourceType>> = SCOPES;
   for (const [scope, type] of Object.entries(types)) {

@@ -1,10 +1,17 @@
-import { wireProblems } from '../key-formats/key.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
+import { readable } from '../model/unreadable.ts';
 import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
 import { givenGrants } from '../resources/grants.ts';
-import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/tsigkey.ts';
+import {
+  generateSecret,
+  octetsOf,
+  SCOPES,
+  type Target,
+  type Tsigkey,
+  type tsigkey,
+} from '../resources/tsigkey.ts';
 
 import { admitGrants, assertGrantsInScope, type AdmittedGrants } from './grant-rules.ts';
 
@@ -43,28 +50,38 @@ export async function admitTsigkey(
     : await admitGrants(resource, grants, null, transaction, caller);
   const isMissing = refersAnew(change) && !(await hasResource(resource, transaction));
   if (isMissing && settings.requireResource) throw missingResource(resource);
+  const secret = resource.secret ?? generateSecret(resource.algorithm, randomBytes);
   return {
     ...(isMissing ? { warnings: [MISSING_RESOURCE[resource.scope]] } : {}),
     ...(zoneRights === undefined ? {} : { zoneRights, recorded }),
     resource: {
       ...resource,
       granted,
-      secret: resource.secret ?? generateSecret(resource.algorithm, randomBytes),
-      secret_usable: isSecretUsable(change),
+      secret,
+      ...secretFacts(change, secret),
       version: versionOf(change),
     },
   };
 }
 
-/** Does not read the stored secret, because it may be unreadable. */
-function isSecretUsable(change: Change<TsigkeyFields>): boolean {
-  if (change.operation === 'create') return isUsable(change.resource.secret);
-  const isNew = change.operation === 'update' && 'secret' in change.given;
-  return isNew ? isUsable(change.given.secret) : change.resource.secret_usable;
-}
-
-function isUsable(secret: string | undefined): boolean {
-  return wireProblems({ secret }).length === 0;
+/** Does not read a stored secret that the change keeps, because it may be unreadable. */
+function secretFacts(
+  change: Change<TsigkeyFields>,
+  secret: Tsigkey['secret'],
+): Pick<Tsigkey, 'secret_octets' | 'secret_set_at'> {
+  const { resource } = change;
+  if (change.operation === 'create')
+    return { secret_octets: octetsOf(readable(secret)), secret_set_at: resource.created_at };
+  const isNew =
+    change.operation === 'update' &&
+    'secret' in change.given &&
+    change.given.secret !== change.current.secret;
+  return isNew
+    ? {
+        secret_octets: octetsOf(readable(secret)),
+        secret_set_at: resource.updated_at ?? resource.created_at,
+      }
+    : { secret_octets: resource.secret_octets, secret_set_at: resource.secret_set_at };
 }
 
 const DELIVERED = ['name', 'algorithm', 'secret', 'scope', 'resource_id'] as const;

@@ -6,6 +6,7 @@ import type { Clock } from '../../domain/model/ports.ts';
 import type { AuditTrail } from '../../domain/audit/trail.ts';
 import type { Database } from '../sql/sql.ts';
 import { readBatches } from './batches.ts';
+import { readLastBackup } from './last-backup.ts';
 import { readRecords } from './read.ts';
 import { runTrail, type RunningTrail } from './running.ts';
 import { verifyTrail } from './verify.ts';
@@ -73,6 +74,10 @@ export function openAudit({ settings, log, metrics, ...rest }: AuditDependencies
     hmac: (text) => keyring.auditKey()?.hmac(text),
   });
   const trail: AuditTrail = {
+    async lastBackup() {
+      await database.ping(); // another program writes backups
+      return readLastBackup(sql);
+    },
     records: (query) => readRecords(sql, query),
     batches: (query) => readBatches(sql, query),
     async *verify() {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
+  DeliveredKey,
   DeliveryStatus,
   KeyOnServer,
   ServerStatus,
@@ -9,7 +10,6 @@ import type { Clock, Store } from '../../domain/model/ports.ts';
 import { readInBatches } from '../../domain/scheduling/batches.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
-import type { Tsigkey } from '../../domain/resources/tsigkey.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
 import { insertRecord } from '../sql/audit-records.ts';
 import { createAgentStore } from './agent-store.ts';
@@ -78,29 +78,47 @@ export function createDeliveryStatus(
     );
     return groupedBy(rows, 'key_id');
   });
-  return {
-    statuses,
-    async ofKey(key) {
-      const pool = await poolOf(database, key);
-      const wanted = (await serverIdsOf([pool])).get(pool) ?? [];
-      const rows = (await deliveriesOf([key.id])).get(key.id) ?? [];
-      const ids = [
-        ...new Set([...wanted.map(({ id }) => id), ...rows.map((row) => row.nameserver_id)]),
-      ].map(String);
-      const servers = await serversOf(ids);
-      return ids
+  const poolsOfZones = readInBatches(async (zones) => {
+    const rows = await rowsOf(
+      zones,
+      (named) => `SELECT id, pool_id FROM zones WHERE id IN (${named})`,
+    );
+    return new Map(rows.map((row) => [String(row.id), String(row.pool_id)]));
+  });
+  const ofKeys = async (keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]> => {
+    const zones = keys.flatMap(({ scope, resource_id: id }) => (scope === 'ZONE' ? [id] : []));
+    const poolsOfThese = zones.length === 0 ? new Map<string, string>() : await poolsOfZones(zones);
+    // A key whose zone does not exist has no pool.
+    const poolOf = ({ scope, resource_id: id }: DeliveredKey) =>
+      scope === 'POOL' ? id : (poolsOfThese.get(id) ?? '');
+    const wanted = await serverIdsOf([...new Set(keys.map(poolOf))]);
+    const rows = await deliveriesOf(keys.map(({ id }) => id));
+    const idsOf = (key: DeliveredKey) => [
+      ...new Set([
+        ...(wanted.get(poolOf(key)) ?? []).map(({ id }) => String(id)),
+        ...(rows.get(key.id) ?? []).map((row) => String(row.nameserver_id)),
+      ]),
+    ];
+    const servers = await serversOf([...new Set(keys.flatMap(idsOf))]);
+    return keys.map((key) =>
+      idsOf(key)
         .flatMap((id) => servers.get(id) ?? [])
         .toSorted((one, other) => (one.server.name < other.server.name ? -1 : 1))
         .map(({ server, live }): KeyOnServer => {
-          const row = rows.find((each) => each.nameserver_id === server.id);
+          const row = rows.get(key.id)?.find((each) => each.nameserver_id === server.id);
           return {
             server,
             status: live ?? { isServed: false, pendingSince: null },
-            isWanted: server.pool_id === pool,
+            isWanted: server.pool_id === poolOf(key),
             delivery: row === undefined ? undefined : deliveryOf(row),
           };
-        });
-    },
+        }),
+    );
+  };
+  return {
+    statuses,
+    ofKeys,
+    ofKey: async (key) => (await ofKeys([key]))[0] ?? [],
     async removing() {
       // Only a name server with a pending change or a failed attempt can have keys to remove.
       const rows = await database.reads.all(
@@ -194,17 +212,4 @@ function statusOf({ served, pending }: SqlRow): ServerStatus {
     isServed: Number(served) === 1,
     pendingSince: pending === null ? null : timestampOf(Number(pending)),
   };
-}
-
-/**
- * Returns the id of the pool whose name servers get a key. Returns an empty string if the key's
- * zone does not exist.
- */
-async function poolOf(
-  { reads }: Database,
-  { scope, resource_id: id }: Pick<Tsigkey, 'scope' | 'resource_id'>,
-): Promise<string> {
-  if (scope === 'POOL') return id;
-  const row = await reads.one('SELECT pool_id FROM zones WHERE id = ?', [id]);
-  return typeof row?.pool_id === 'string' ? row.pool_id : '';
 }

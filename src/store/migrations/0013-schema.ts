@@ -14,7 +14,8 @@ const sortIndexes = (table: string) => [
 /**
  * Creates the schema of the first release. Lower numbers belong to development versions. Times of
  * type BIGINT are milliseconds of the database's clock. A row of `copies` says that the database is
- * the source of a finished copy, or the target of an unfinished one.
+ * the source of a finished copy, or the target of an unfinished one, or when its last backup was
+ * written.
  */
 export const migration: Migration = {
   number: 13,
@@ -76,7 +77,8 @@ function resources(text: string, now: string): string[] {
       algorithm ${text} NOT NULL,
       secret ${text} NOT NULL,
       secret_key INTEGER REFERENCES data_keys (number),
-      secret_usable INTEGER NOT NULL,
+      secret_octets INTEGER NOT NULL,
+      secret_set_at ${text} NOT NULL,
       scope ${text} NOT NULL,
       resource_id ${text} NOT NULL,
       granted ${text},

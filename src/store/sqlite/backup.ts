@@ -16,6 +16,7 @@ import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/sqlite-faults.ts';
+import { WRITE_LAST_BACKUP } from '../audit/last-backup.ts';
 import { localEntry } from '../audit/local.ts';
 import { insertStatement } from '../sql/audit-records.ts';
 
@@ -82,10 +83,12 @@ export function recordBackup(location: string): void {
   try {
     connection.exec('PRAGMA busy_timeout = 5000');
     if (connection.prepare(dialect.tableExists).get('audit_records') === undefined) return;
-    const { text, parameters } = insertStatement([
-      localEntry({ at: timestampOf(Date.now()), action: 'database:backup' }),
-    ]);
+    const at = timestampOf(Date.now());
+    const { text, parameters } = insertStatement([localEntry({ at, action: 'database:backup' })]);
+    connection.exec('BEGIN IMMEDIATE');
     connection.prepare(text).run(...parameters);
+    connection.prepare(WRITE_LAST_BACKUP).run(at);
+    connection.exec('COMMIT');
   } finally {
     connection.close();
   }

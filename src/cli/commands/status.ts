@@ -1,0 +1,173 @@
+import type { Command } from 'commander';
+import { STATUS_RESPONSE, type Status } from '../../domain/actions/status.ts';
+import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
+import { addExamples } from '../flags/help.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
+import { plainCell, printItem, printList, type OutputFlags } from '../output/output.ts';
+import { wrap } from '../output/table.ts';
+import { bold, coloured, marked, textStyleOf, type Terminal } from '../output/terminal.ts';
+import { callFor } from '../service/client.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
+import { ageOf } from '../service/key-states.ts';
+
+const COLUMNS = [
+  ...['url', 'version', 'problems', 'nameservers', 'tsigkeys', 'tokens', 'encryption', 'backup'],
+  ...['zones', 'pools', 'tlds'],
+];
+
+export function addStatus(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('status')
+    .description(
+      'show the name servers, keys, tokens, secrets, backups and zones at a glance; exit with 1 if something needs a person',
+    )
+    .summary('show what needs a person')
+    .action(async (flags: ConnectionFlags & OutputFlags) => {
+      checkColumns(flags, COLUMNS);
+      const connection = await connect(flags, terminal);
+      const { url } = connection;
+      const status = await callFor(STATUS_RESPONSE, connection, 'GET', '/v2/status');
+      const isTable = (flags.format ?? 'table') === 'table' && flags.column === undefined;
+      if (isTable) print({ ...status, url }, flags, terminal);
+      else printItem(terminal, { ...status, url }, COLUMNS, flags);
+      conclude(status);
+    });
+  withConnectionFlags(withOutputFlags(command));
+  addExamples(command, ['tsigil status', 'tsigil status -f json']);
+}
+
+/** A part of the service, and what is known about it. Null if the token may not see it. */
+interface Section {
+  readonly name: string;
+  readonly member: string;
+  summary(status: Status, now: number): string | null;
+}
+
+const SECTIONS: readonly Section[] = [
+  {
+    name: 'name servers',
+    member: 'nameservers',
+    summary: ({ nameservers: all }) => all && ofAll(all.live, all.total, 'live'),
+  },
+  {
+    name: 'keys',
+    member: 'tsigkeys',
+    summary({ tsigkeys }) {
+      if (tsigkeys === null) return null;
+      const { total, states, weak } = tsigkeys;
+      const others = Object.entries(states).flatMap(([state, count]) =>
+        state === 'delivered' || count === 0
+          ? []
+          : [state === 'none' ? `${count} without a name server` : `${count} ${state}`],
+      );
+      const first = ofAll(states.delivered, total, 'delivered');
+      return [first, ...others, `${numberOf(weak)} weak`].join(', ');
+    },
+  },
+  {
+    name: 'tokens',
+    member: 'tokens',
+    summary: ({ tokens: all }) =>
+      all && `${all.total}, ${numberOf(all.expiring.length)} expiring within 14 days`,
+  },
+  {
+    name: 'secrets',
+    member: 'encryption',
+    summary: ({ encryption: all }) => all && `${numberOf(all.clear_text)} in clear text`,
+  },
+  {
+    name: 'last backup',
+    member: 'backup',
+    summary({ backup }, now) {
+      if (backup === null) return null;
+      const { last_at: at } = backup;
+      return at === null
+        ? "not recorded, because 'tsigil backup' has not written one"
+        : `${ageOf(now - millisecondsOf(at))} ago, at ${at.slice(0, 19)}`;
+    },
+  },
+  {
+    name: 'zones',
+    member: 'zones',
+    summary({ zones }) {
+      if (zones === null) return null;
+      const { total, outside_tlds: outside } = zones;
+      if (outside === null) return `${total}`;
+      const count = outside < MAX_LIMIT ? numberOf(outside) : `${MAX_LIMIT} or more`;
+      return `${total}, ${count} outside the TLD entries`;
+    },
+  },
+];
+
+function ofAll(count: number, total: number, word: string): string {
+  if (total === 0) return 'none';
+  return count === total ? `${total} ${word}` : `${count} of ${total} ${word}`;
+}
+
+function numberOf(count: number): string {
+  return count === 0 ? 'none' : String(count);
+}
+
+const MIN_WIDTH = 20;
+
+const HIDDEN = 'not visible to this token';
+
+function print(
+  { url, ...status }: Status & { readonly url: string },
+  flags: OutputFlags,
+  terminal: Terminal,
+): void {
+  const { out, environment } = terminal;
+  const style = textStyleOf(out, environment);
+  const rows = SECTIONS.flatMap(({ name, member, summary }) => {
+    const detail = summary(status, terminal.now());
+    const problems = status.problems.filter(({ section }) => section === member);
+    const isKnown = detail !== null && !(member === 'backup' && status.backup?.last_at === null);
+    const result = !isKnown ? 'unknown' : problems.length > 0 ? 'problem' : 'ok';
+    return [
+      { section: name, result, detail: detail ?? HIDDEN, run: '' },
+      ...problems.map(({ message, run }) => ({ section: '', result: '', detail: message, run })),
+    ];
+  });
+  if (!style.decorated) {
+    const filled = rows.map((row) => (row.section === '' ? { ...row, result: 'problem' } : row));
+    printList(terminal, filled, ['section', 'result', 'detail', 'run'], flags);
+    return;
+  }
+  const width = Math.max(...SECTIONS.map(({ name }) => name.length));
+  out.write(`${bold(plainCell(`Tsigil ${status.version} at ${url}`), style)}\n\n`);
+  const indent = ' '.repeat(width + 4);
+  for (const { section, result, detail, run } of rows) {
+    const [first = '', ...more] = [detail, ...(run === '' ? [] : [`Run: ${run}`])]
+      .map(plainCell)
+      .flatMap((text) => wrap(text, Math.max(MIN_WIDTH, style.width - indent.length)));
+    const text = `${section.padEnd(width)}  ${first}`;
+    const line =
+      result === 'ok' || result === 'problem'
+        ? marked(text, result === 'ok' ? 'good' : 'bad', style)
+        : `${result === 'unknown' ? '-' : ' '} ${text}`;
+    out.write(`${coloured(line, line, style)}\n`);
+    for (const each of more) out.write(`${indent}${each}\n`);
+  }
+}
+
+/** Throws `CommandError` if something needs a person, or if the token may not see everything. */
+function conclude(status: Status): void {
+  const count = status.problems.length;
+  if (count > 0)
+    throw new CommandError(
+      EXIT.refused,
+      count === 1 ? '1 problem needs a person' : `${count} problems need a person`,
+    );
+  const unseen = SECTIONS.filter(({ summary }) => summary(status, 0) === null);
+  if (unseen.length > 0 || status.zones?.outside_tlds === null)
+    throw new CommandError(
+      EXIT.unchecked,
+      `No problem found, but the token may not see everything: ${
+        unseen.map(({ name }) => name).join(', ') || 'zones outside the TLD entries'
+      }`,
+      'Use a token with the role auditor or admin, without limits.',
+    );
+}

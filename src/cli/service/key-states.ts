@@ -1,0 +1,42 @@
+import { KEY_STATES } from '../../domain/actions/key-states.ts';
+import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
+import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { callFor, type Connection } from './client.ts';
+import type { Item } from './resource-requests.ts';
+
+/** The columns of keys that `withStates` adds. */
+export const STATE_COLUMNS = ['state', 'age', 'weakness'] as const;
+
+/** Adds the columns of `STATE_COLUMNS` to keys, with one request for 1,000 keys. */
+export async function withStates(
+  connection: Connection,
+  keys: readonly Item[],
+  now: number,
+): Promise<Item[]> {
+  const shown: Item[] = [];
+  for (const some of parts(keys, MAX_LIMIT)) {
+    const body = { ids: some.map(({ id }) => id) };
+    const path = '/v2/tsigkeys/states';
+    const { states } = await callFor(KEY_STATES, connection, 'POST', path, body);
+    const byId = new Map(states.map((each) => [each.id, each]));
+    for (const key of some) {
+      const { state, weakness, secret_set_at: since } = byId.get(String(key.id)) ?? {};
+      const age = since === undefined ? null : ageOf(now - millisecondsOf(since));
+      shown.push({ ...key, state, weakness, age });
+    }
+  }
+  return shown;
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const;
+
+/** Returns a duration in its largest unit, such as `400d`. */
+export function ageOf(milliseconds: number): string {
+  const [unit, size] = UNITS.find(([, each]) => milliseconds >= each) ?? ['s', 1000];
+  return `${Math.max(0, Math.floor(milliseconds / size))}${unit}`;
+}

@@ -1,0 +1,81 @@
+import { DELIVERY_STATES } from '../delivery/responses.ts';
+import { EXAMPLE_ID } from '../model/error-entry.ts';
+import { anyText, enumeration, list, timestamp, uuid } from '../model/field.ts';
+import { described, list as objects, object, responseObject } from '../model/object.ts';
+import { MAX_LIMIT } from '../model/settings.ts';
+import { FLAWS, keyStates } from '../operations/key-states.ts';
+import { isVisible } from '../operations/visibility.ts';
+import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { defineAction } from './action.ts';
+
+export const KEY_STATES = responseObject({
+  states: described(
+    objects(
+      responseObject({
+        id: described(anyText(), 'The id of the key.'),
+        state: described(
+          enumeration([...DELIVERY_STATES, 'none']),
+          'The worst state on any name server. `none` if the pool of the key has no name server.',
+        ),
+        weakness: described(
+          list(enumeration(FLAWS), 0, FLAWS.length),
+          'What is wrong with the key: `md5` or `sha1` for its algorithm, `short` for a secret shorter than the output of the algorithm, `unusable` if no name server can use it.',
+        ),
+        secret_set_at: described(timestamp(), 'The time when the key got its present secret.'),
+      }),
+    ),
+    'The keys that the caller can see, in the order of the request.',
+  ),
+});
+
+/** Shows the states of many keys at once, for lists. */
+export const keyStatesAction = defineAction({
+  path: `/v2/${tsigkey.collection}/states`,
+  method: 'POST',
+  right: `${tsigkey.collection}:list`,
+  operationId: 'list_tsigkey_states',
+  summary: 'Show the delivery and the weakness of many TSIG keys',
+  description:
+    'Returns the state of each key on all its name servers, without secrets. Leaves out keys that do not exist or that the caller cannot see. Changes nothing.',
+  type: tsigkey,
+  body: {
+    kind: object({
+      ids: described(list(uuid(), 1, MAX_LIMIT), 'The ids of the keys.'),
+    }),
+    schemaName: 'TsigKeyStatesRequest',
+    what: 'request',
+    examples: { one: { summary: 'One key.', value: { ids: [EXAMPLE_ID] } } },
+  },
+  response: {
+    kind: KEY_STATES,
+    schemaName: 'TsigKeyStates',
+    description: 'The states.',
+    examples: {
+      one: {
+        summary: 'A key with a short secret.',
+        value: {
+          states: [
+            {
+              id: EXAMPLE_ID,
+              state: 'delivered',
+              weakness: ['short'],
+              secret_set_at: '2030-01-31T12:00:00.000000',
+            },
+          ],
+        },
+      },
+    },
+  },
+  async run({ dependencies, context: { caller }, body }) {
+    const { store } = dependencies;
+    const ids = [...new Set(body.ids)];
+    const found = new Map<string, Tsigkey>();
+    for (const key of await store.find(tsigkey, 'id', ids))
+      if (await isVisible(store, tsigkey, caller, key)) found.set(key.id, key);
+    const states = await keyStates(
+      dependencies,
+      ids.flatMap((id) => found.get(id) ?? []),
+    );
+    return { states };
+  },
+});
