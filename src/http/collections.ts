@@ -25,6 +25,7 @@ import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 import {
   CALLER_ID_HEADER,
+  FORCE,
   HIDE_COUNTS,
   HIDE_SECRETS,
   headerText,
@@ -189,7 +190,7 @@ export function addCollection(
       const resource = await deleteResource(
         request.settings.dependencies,
         type,
-        changeContext(request),
+        { ...changeContext(request), force: isSet(request, FORCE) },
         idOf(request),
         expectedRevisions(request),
       );

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import type { ReadIncluded } from '../domain/key-formats/reader.ts';
 import { codeOf } from '../net/faults.ts';
 
 /** A statement that includes another file, in the syntax of BIND, Knot DNS and NSD. */
@@ -9,12 +10,26 @@ const INCLUDE = /^\s*include:?\s+"?([^"\s;]+)/gm;
 const MAX_FILES = 1000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
+/** A configuration file and the files that it includes, except Tsigil's own. */
+export interface ConfigurationFiles {
+  /** Changes whenever one of the files changes. */
+  readonly state: string;
+  readonly text: string;
+  /** Returns the files of an include statement. Throws if they were not read. */
+  readonly include: ReadIncluded;
+}
+
 /**
- * Returns a text that changes whenever a configuration file or a file that it includes changes,
- * except for `own`. Returns undefined if one of the files cannot be read or found.
+ * Reads a configuration file and the files that it includes, except for `own`. Returns undefined if
+ * one of the files cannot be read or found.
  */
-export async function stateOfFiles(main: string, own: string): Promise<string | undefined> {
+export async function readConfiguration(
+  main: string,
+  own: string,
+): Promise<ConfigurationFiles | undefined> {
   const times = new Map<string, string>();
+  const texts = new Map([[own, '']]);
+  const included = new Map<string, readonly string[]>();
   let bytes = 0;
   const visit = async (file: string): Promise<void> => {
     if (times.has(file) || file === own) return;
@@ -26,17 +41,24 @@ export async function stateOfFiles(main: string, own: string): Promise<string | 
       bytes += found.size;
       // To read a device or a named pipe can take for ever, and one in /proc has no size.
       if (!found.isFile() || bytes > MAX_BYTES) throw new Error('not readable');
-      if (found.size === 0) return;
+      if (found.size === 0) {
+        texts.set(file, '');
+        return;
+      }
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || file === main) throw error;
       times.set(file, 'missing'); // which may be the fault
       return;
     }
-    for (const [, path = ''] of (await readFile(file, 'utf8')).matchAll(INCLUDE)) {
-      const included = resolve(dirname(file), path);
-      for (const each of await filesOf(included)) await visit(each);
+    const text = await readFile(file, 'utf8');
+    texts.set(file, text);
+    for (const [, path = ''] of text.matchAll(INCLUDE)) {
+      const absolute = resolve(dirname(file), path);
+      const files = await filesOf(absolute);
+      included.set(`${file}\n${path}`, files);
+      for (const each of files) await visit(each);
       // BIND and NSD resolve a relative path against another folder.
-      if (!isAbsolute(path) && times.get(included) === 'missing') throw new Error('not found');
+      if (!isAbsolute(path) && times.get(absolute) === 'missing') throw new Error('not found');
     }
   };
   try {
@@ -44,7 +66,19 @@ export async function stateOfFiles(main: string, own: string): Promise<string | 
   } catch {
     return undefined;
   }
-  return [...times].map(([file, time]) => `${file} ${time}`).join('\n');
+  return {
+    state: [...times].map(([file, time]) => `${file} ${time}`).join('\n'),
+    text: texts.get(main) ?? '',
+    include({ file, pattern }) {
+      const files = included.get(`${file?.path ?? main}\n${pattern}`);
+      if (files === undefined) throw new Error('not read');
+      return files.map((path) => {
+        const text = texts.get(path);
+        if (text === undefined) throw new Error('not found');
+        return { path, text };
+      });
+    },
+  };
 }
 
 /** Returns the files of an included path: a file, a folder, or a pattern for files of a folder. */

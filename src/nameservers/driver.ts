@@ -52,9 +52,19 @@ export interface Driver {
   unknownKeys?(owned: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]>;
   /** Reads the configuration of the running server, with its secrets. Throws `DriverError`. */
   printed?(signal: AbortSignal): Promise<PrintedConfiguration>;
+  /**
+   * Returns the keys that the configuration of the server names outside Tsigil's file, such that the
+   * server would not load it or not work as before without them, with the file and the line. With
+   * `mayBeOld`, may return what it returned last. Returns undefined if this process cannot read the
+   * configuration.
+   */
+  references?(signal: AbortSignal, mayBeOld: boolean): Promise<KeyReferences | undefined>;
   /** Checks all requirements of the driver on this server. Throws only `signal.reason`. */
   check(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
+
+/** The places of lines that name keys, by the names of the keys in comparison form. */
+export type KeyReferences = ReadonlyMap<string, string>;
 
 /**
  * The configuration of a running server: the text that `program` prints in an import format, or the
@@ -75,6 +85,8 @@ export interface Applied {
   readonly changed: boolean;
   /** The keys that the driver left out, and the reasons. */
   readonly problems: readonly KeyProblem[];
+  /** The names of removed keys that the server still has, with secrets that no one knows. */
+  readonly disabled?: readonly string[];
 }
 
 export interface KeyProblem extends Fault {

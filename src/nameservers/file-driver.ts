@@ -13,7 +13,7 @@ import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
-import { stateOfFiles } from './configuration-files.ts';
+import { readConfiguration } from './configuration-files.ts';
 import {
   DriverError,
   DuplicateKeyError,
@@ -22,6 +22,7 @@ import {
   unmet,
   type Difference,
   type Driver,
+  type KeyReferences,
   type Requirement,
 } from './driver.ts';
 import { readKeysOf, type FileServer, type Loaded, type StampForm } from './file-server.ts';
@@ -42,6 +43,8 @@ interface Plan {
   readonly keys: readonly DesiredKey[];
   /** Tsigil's keys that stay in the file although the state does not have them. */
   readonly others: readonly Key[];
+  /** Removed keys whose names other lines need, with random secrets and without rights. */
+  readonly disabled: readonly Key[];
   /** Keys that were left out, because other keys on the server have their names. */
   readonly taken: readonly DesiredKey[];
   readonly loaded: Loaded;
@@ -70,6 +73,27 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 
   /** The main configuration file of the server. */
   let main: string | undefined;
+
+  /** The lines that name keys, and the state of the files in which they were found. */
+  let found: { readonly state: string; readonly references: KeyReferences } | undefined;
+
+  const filesOf = async (signal: AbortSignal) => {
+    main ??= await server.configurationFile(signal).catch(() => undefined);
+    return main === undefined ? undefined : readConfiguration(main, options.file);
+  };
+
+  const references = async (signal: AbortSignal): Promise<KeyReferences | undefined> => {
+    const files = await filesOf(signalWithin(INSPECT_MS, signal));
+    if (files === undefined || main === undefined) return (found = undefined);
+    const { state, text, include } = files;
+    try {
+      if (found?.state !== state)
+        found = { state, references: server.references(text, include, main) };
+    } catch {
+      found = undefined;
+    }
+    return found?.references;
+  };
 
   /** The names that the server refused, because its configuration has other keys with them. */
   let refused: ReadonlySet<string> = new Set();
@@ -104,6 +128,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     state: DesiredState,
     owned: ReadonlySet<string>,
     signal: AbortSignal,
+    isComparison = false,
   ): Promise<Plan> => {
     const former = await file.read();
     const loaded = await server.inspect(signal);
@@ -121,19 +146,44 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const names = new Set(wanted.map(({ name }) => name));
     const isOther = ({ name }: Key) => !names.has(name) && !owned.has(name) && !refused.has(name);
     const others = state.isHeld === true ? [...ours.values()].filter(isOther) : [];
+    const staying = new Set([...names, ...others.map(({ name }) => name)]);
+    const gone = [...ours.values()].filter(({ name }) => !staying.has(name) && !refused.has(name));
+    const disabled = await disabledOf(gone, disabledIn(former ?? ''), isComparison, signal);
     const sorted = { ...state, keys: keys.toSorted(byName) };
     await nextIfOver(slicer);
-    const content = await render(sorted, others, former ?? '', slicer);
-    return { former, content, keys, others, taken, loaded, ours };
+    const content = await render(sorted, others, disabled, former ?? '', slicer);
+    return { former, content, keys, others, disabled, taken, loaded, ours };
+  };
+
+  /**
+   * Returns those of the removed keys that other lines name, with secrets that no one knows. `before`
+   * are the names of keys that have such a secret already. In a comparison, these stay until the
+   * next change, because a line that no longer names them is no change of the keys.
+   */
+  const disabledOf = async (
+    gone: readonly Key[],
+    before: ReadonlySet<string>,
+    isComparison: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly Key[]> => {
+    const stays = ({ name }: Key) => isComparison && before.has(name);
+    const needed = gone.every(stays) ? undefined : await references(signal);
+    return gone
+      .filter((key) => stays(key) || (needed?.has(key.name) ?? before.has(key.name)))
+      .map((key) =>
+        before.has(key.name) ? key : { ...key, secret: randomBytes(32).toString('base64') },
+      )
+      .toSorted(byName);
   };
 
   const render = async (
     state: DesiredState,
     others: readonly Key[],
+    disabled: readonly Key[],
     former: string,
     slicer: Slicer,
   ): Promise<string> => {
-    const parts: string[] = [];
+    const parts = disabled.length === 0 ? [] : [writeDisabled(disabled)];
     const lists = grantsOf(state, {
       rights: rightsOf(brand),
       zoneRights: server.zoneRights ?? rightsOf(brand),
@@ -141,7 +191,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       others: new Set(others.map(({ name }) => name)),
     });
     await nextIfOver(slicer);
-    const rendered = server.render([...state.keys, ...others], lists);
+    const rendered = server.render([...state.keys, ...others, ...disabled], lists);
     await eachInSlices(slicer, rendered, (part) => parts.push(part));
     await nextIfOver(slicer);
     const content = parts.join('');
@@ -171,7 +221,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const { former, content } = planned;
     digest = undefined;
     if (content !== former) await file.replace(content);
-    const keys = keysByName([...planned.keys, ...planned.others]);
+    const keys = keysByName([...planned.keys, ...planned.others, ...planned.disabled]);
     last = { content, keys };
     try {
       await server.load(signal);
@@ -203,7 +253,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
    * begins with the keys that the server has, so that none of these is missing meanwhile.
    */
   const refusedOf = async (
-    { former, keys, others, ours }: Plan,
+    { former, keys, others, disabled, ours }: Plan,
     state: DesiredState,
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> => {
@@ -212,7 +262,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const add = async (some: readonly DesiredKey[]): Promise<void> => {
       if (some.length === 0) return;
       const more = { ...state, keys: [...accepted, ...some] };
-      await file.replace(await render(more, others, former ?? '', newSlicer()));
+      await file.replace(await render(more, others, disabled, former ?? '', newSlicer()));
       try {
         await server.load(signal);
         accepted.push(...some);
@@ -256,19 +306,21 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       for (let isFirst = true; ; isFirst = false) {
         const planned = await plan(state, owned, signal);
         const problems = planned.taken.map((key) => nameTaken(brand, key));
-        if (isLoaded(planned)) return { changed: false, problems };
+        const names = planned.disabled.map(({ name }) => name);
+        const disabled = names.length === 0 ? {} : { disabled: names };
+        if (isLoaded(planned)) return { changed: false, problems, ...disabled };
         if (isFirst) await intend?.(planned.keys);
-        const names = await replace(planned, state, signal);
-        if (names.size === 0) return { changed: true, problems };
-        refused = new Set([...refused, ...names]);
+        const others = await replace(planned, state, signal);
+        if (others.size === 0) return { changed: true, problems, ...disabled };
+        refused = new Set([...refused, ...others]);
       }
     },
 
     async compare(state, owned, signal) {
       await recheckRefused(signal, refused);
       if (await isSame(state, signal)) return [];
-      const planned = await plan(state, owned, signal);
-      const { former, content, keys, others, loaded, ours: present } = planned;
+      const planned = await plan(state, owned, signal, true);
+      const { former, content, keys, others, disabled, loaded, ours: present } = planned;
       const slicer = newSlicer();
       const differences: Difference[] = [];
       const hasOtherLists =
@@ -282,7 +334,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
         const message = `'${options.file}' has the key with other rights or zones.`;
         differences.push({ kind: 'changed', key: key.name, message });
       });
-      const names = new Set([...keys, ...others].map(({ name }) => name));
+      const names = new Set([...keys, ...others, ...disabled].map(({ name }) => name));
       for (const name of present.keys()) {
         const message = `'${options.file}' still has the key.`;
         if (!names.has(name)) differences.push({ kind: 'extra', key: name, message });
@@ -308,9 +360,11 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     },
 
     async configuration() {
-      const signal = AbortSignal.timeout(INSPECT_MS);
-      main ??= await server.configurationFile(signal).catch(() => undefined);
-      return main === undefined ? undefined : stateOfFiles(main, options.file);
+      return (await filesOf(AbortSignal.timeout(INSPECT_MS)))?.state;
+    },
+
+    async references(signal, mayBeOld) {
+      return mayBeOld && found !== undefined ? found.references : references(signal);
     },
 
     printed: (signal) => server.printed(signal),
@@ -368,6 +422,20 @@ function withTimeLimits(server: FileServer): FileServer {
     inspect: (signal) => server.inspect(signalWithin(INSPECT_MS, signal)),
     load: (signal) => server.load(signalWithin(LOAD_MS, signal)),
   };
+}
+
+/** The comment with the names of removed keys that have secrets no one knows. */
+const DISABLED = '# Disabled, because other lines name these keys: ';
+
+function writeDisabled(keys: readonly Key[]): string {
+  return `${DISABLED}${keys.map(({ name }) => name).join(' ')}\n`;
+}
+
+function disabledIn(content: string): ReadonlySet<string> {
+  const start = content.indexOf(`\n${DISABLED}`) + 1;
+  if (start === 0) return new Set();
+  const end = content.indexOf('\n', start);
+  return new Set(content.slice(start + DISABLED.length, end).split(' '));
 }
 
 function keysByName(keys: readonly Key[]): ReadonlyMap<string, Key> {

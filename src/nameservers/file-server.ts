@@ -1,9 +1,9 @@
 import type { Brand, Right } from '../domain/brands/brand.ts';
 import type { AccessLists } from '../domain/delivery/desired-state.ts';
 import type { Key } from '../domain/key-formats/key.ts';
-import { KeyFileError, type Entry } from '../domain/key-formats/reader.ts';
+import { KeyFileError, type Entry, type ReadIncluded } from '../domain/key-formats/reader.ts';
 import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
-import type { PrintedConfiguration, Requirement } from './driver.ts';
+import type { KeyReferences, PrintedConfiguration, Requirement } from './driver.ts';
 
 /** A name server that reads its keys from a file that its configuration includes. */
 export interface FileServer {
@@ -46,6 +46,11 @@ export interface FileServer {
   configurationFile(signal: AbortSignal): Promise<string | undefined>;
   /** Reads the configuration of the running server. Throws `DriverError`. */
   printed(signal: AbortSignal): Promise<PrintedConfiguration>;
+  /**
+   * Returns the keys that lines of the configuration name, with the file and the line, if the server
+   * would not load it or not work as before without them. `path` is the path of the text. May throw.
+   */
+  references(text: string, include: ReadIncluded, path: string): KeyReferences;
   /** Checks further requirements. Throws only `signal.reason`. */
   check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }

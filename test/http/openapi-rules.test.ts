@@ -16,6 +16,7 @@ import {
 } from '../harness/description.ts';
 import { startWithTokens } from '../harness/administrators.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { startAgentRequests } from '../delivery/agent-requests.ts';
 
 /** The id in the examples of the OpenAPI document. No resource has this id. */
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
@@ -57,6 +58,11 @@ describe('collection rules', () => {
         grants: [{ rights: ['transfer'], zones: [zoneId] }],
       }),
     );
+
+    const agent = await startAgentRequests();
+    const named = await agent.createKey('transfer');
+    const references = [{ key: 'transfer', place: '/etc/bind/named.conf:12' }];
+    await agent.observe(await agent.desired(), { key_references: references });
 
     const administrators = await startWithTokens([{ name: 'admin', roles: ['admin'] }]);
     onTestFinished(() => administrators.service.close());
@@ -111,6 +117,7 @@ describe('collection rules', () => {
         'outside_grants',
         () => ruled.patch(`/v2/tsigkeys/${narrowId}`, { resource_id: pool }),
       ],
+      ['tsigkeys:delete', 'key_is_referenced', () => agent.service.delete(`/v2/tsigkeys/${named}`)],
       [
         'tokens:delete',
         'last_administrator',

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { stateOfFiles } from '../../src/nameservers/configuration-files.ts';
+import { readConfiguration } from '../../src/nameservers/configuration-files.ts';
 import { createIncludeFile } from '../../src/nameservers/include-file.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
@@ -29,7 +29,7 @@ describe('the state of configuration files', () => {
   ])('is unknown, at once, with an include of %s', async (_name, make) => {
     const { folder, main } = including('other.conf');
     make(join(folder, 'other.conf'));
-    expect(await stateOfFiles(main, '/own')).toBeUndefined();
+    expect(await readConfiguration(main, '/own')).toBeUndefined();
   });
 
   test('leaves out the named pipes of a folder', async () => {
@@ -37,13 +37,13 @@ describe('the state of configuration files', () => {
     mkdirSync(join(folder, 'more'));
     writeFileSync(join(folder, 'more/a.conf'), '# a\n');
     execFileSync('mkfifo', [join(folder, 'more/log')]);
-    const lines = (await stateOfFiles(main, '/own'))?.split('\n') ?? [];
+    const lines = (await readConfiguration(main, '/own'))?.state.split('\n') ?? [];
     expect(lines.map((line) => line.split(' ')[0])).toEqual([main, join(folder, 'more/a.conf')]);
   });
 
   test('knows files of /proc that have no size, without reading them', async () => {
     const { main } = including('/proc/self/environ');
-    expect(await stateOfFiles(main, '/own')).toContain('/proc/self/environ');
+    expect((await readConfiguration(main, '/own'))?.state).toContain('/proc/self/environ');
   });
 });
 

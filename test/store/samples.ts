@@ -68,6 +68,7 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
       ...{ added_keys: ['a.example.'], removed_keys: [], changed_keys: [] },
     },
     unknown_keys: ['b.example.'],
+    key_references: [{ key: 'c.example', place: '/etc/bind/named.conf:1' }],
     keys_wanted: 3,
     keys_live: 2,
     applied_at: NOW,

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import type { ResourceType } from '../../domain/model/resource.ts';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { acceptConnectionFlagsFirst, checkColumns, connect, readLimit } from '../flags/flags.ts';
@@ -242,21 +243,42 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
     resource,
     'delete',
     `delete ${type.collection} one after another, and report each result`,
-    waitOptions(
-      resource,
-      'wait up to 60 seconds until every name server that had the keys refuses them',
-    ),
+    [
+      ...waitOptions(
+        resource,
+        'wait up to 60 seconds until every name server that had the keys refuses them',
+      ),
+      ...forceOptions(type),
+    ],
   )
     .argument(`<${type.noun}...>`, `ids or names of the ${type.collection}`)
     .action(async (idsOrNames: string[], flags: Flags) =>
       deleteAll(
-        await connect(flags, terminal),
+        withForce(await connect(flags, terminal), flags.force === true),
         resource,
         idsOrNames,
         flags.wait === true,
         terminal,
       ),
     );
+}
+
+/** Returns the flag `--force` if the configuration of a name server can forbid a deletion. */
+function forceOptions({ refusals }: ResourceType): Option[] {
+  return refusals?.delete?.includes('key_is_referenced') === true
+    ? [
+        new Option(
+          '--force',
+          'delete the key even if the configuration of a nameserver names it; the nameserver then keeps a key with this name, whose secret no one knows',
+        ),
+      ]
+    : [];
+}
+
+function withForce(connection: Connection, isForced: boolean): Connection {
+  return isForced
+    ? { ...connection, headers: { ...connection.headers, 'tsigil-force': 'true' } }
+    : connection;
 }
 
 /**

@@ -197,7 +197,7 @@ function referencesIn({ section, attributes, ...entry }: NsdEntry, placeOf: Plac
 }
 
 /** Returns the key that an attribute names, as spelt. A name of a TLS authentication may follow. */
-function keyOf(name: string, values: readonly string[]): string | undefined {
+export function keyOf(name: string, values: readonly string[]): string | undefined {
   if (name !== 'provide-xfr:' && !Object.hasOwn(ROLES, name)) return undefined;
   const key = values[/^(?:axfr|udp)$/i.test(values[0] ?? '') ? 2 : 1];
   return key === undefined || NO_KEYS.includes(key) ? undefined : key;

@@ -59,5 +59,6 @@ export const ANSWER_EXAMPLE: Answer = {
   verdicts: [],
   open: null,
   unknown_keys: null,
+  key_references: null,
   duration_ms: 180,
 };

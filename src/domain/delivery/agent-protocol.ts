@@ -12,6 +12,7 @@ import {
 } from '../model/field.ts';
 import { described, object, optional, responseObject, withDefault } from '../model/object.ts';
 import { RIGHTS } from '../brands/brand.ts';
+import { KEY_REFERENCE } from '../resources/name-server-status.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
 /**
@@ -192,6 +193,13 @@ export const ANSWER = responseObject({
   unknown_keys: described(
     nullable(array(keyName(), 0, MAX_UNKNOWN)),
     'The names of keys on a PowerDNS server that the database lacks. Null if not checked.',
+  ),
+  key_references: withDefault(
+    described(
+      nullable(array(KEY_REFERENCE, 0, MAX_UNKNOWN)),
+      'The keys that the configuration of the name server names outside the file of Tsigil. Null if it cannot be read.',
+    ),
+    null,
   ),
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });

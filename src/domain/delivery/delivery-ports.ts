@@ -140,6 +140,8 @@ export interface PassRecord {
   readonly held?: NameServer['held'];
   /** The names of keys on the name server that the database lacks. Undefined if not checked. */
   readonly unknownKeys?: readonly string[] | undefined;
+  /** The lines that name keys. Null if the configuration cannot be read, undefined if not checked. */
+  readonly keyReferences?: NameServer['key_references'] | undefined;
   /** Whether a key was not verified. The pass then counts as a failed attempt. */
   readonly failed: boolean;
   readonly nextCheckMs: number;

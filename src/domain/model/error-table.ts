@@ -326,6 +326,13 @@ export const ERRORS = {
     when: 'The `Content-Type` is not `application/json`.',
     message: () => 'The Content-Type must be application/json',
   }),
+  key_is_referenced: entry({
+    status: 409,
+    when: 'The configuration of a name server names the key, so the server would not load it any more, or not work as before. Send `Tsigil-Force: true` to delete the key nevertheless: the name server then keeps a key with its name, whose secret no one knows.',
+    message: ({ key, nameServer, place }: KeyReferenced) =>
+      `The key '${key}' cannot be deleted: the configuration of the name server '${nameServer}' names it (${place}). Remove it there first. To cut the key off now, run: tsigil tsigkey delete ${key} --force`,
+    example: () => ({ key: 'transfer', nameServer: 'ns1', place: '/etc/bind/named.conf:12' }),
+  }),
   zone_has_sub_zone: entry({
     status: 400,
     when: 'Other zones exist below the zone.',
@@ -334,6 +341,12 @@ export const ERRORS = {
     example: () => ['sub.example.com.'],
   }),
 };
+
+interface KeyReferenced {
+  readonly key: string;
+  readonly nameServer: string;
+  readonly place: string;
+}
 
 /** The code of an error. No other codes exist. */
 export type ErrorCode = keyof typeof ERRORS;

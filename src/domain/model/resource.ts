@@ -100,6 +100,8 @@ export interface Admission {
   roles(): readonly string[];
   /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
+  /** Whether the caller accepts what a rule would otherwise refuse as unsafe. */
+  readonly force: boolean;
   /** The time of the change, in the timestamp format of the API. */
   readonly now: string;
   /**

@@ -69,6 +69,8 @@ export interface ChangeContext extends AuditOrigin {
   readonly detail?: Readonly<Record<string, unknown>>;
   /** Receives the messages of all warnings after the commit. */
   readonly warnings?: string[];
+  /** Whether the caller accepts what a rule would otherwise refuse as unsafe. */
+  readonly force?: boolean;
 }
 
 /**
@@ -153,11 +155,12 @@ type Warn = (type: ResourceType, admitted: Admitted) => void;
 function changesOn(
   writer: Writer,
   dependencies: Dependencies,
-  { caller }: ChangeContext,
+  origin: ChangeContext,
   warn: Warn,
   log: ChangeLog,
   affected: Affected,
 ): Changes {
+  const { caller } = origin;
   const context = { caller, settings: dependencies.settings };
   const admit = <F extends Fields>(
     type: ResourceType<F>,
@@ -165,7 +168,7 @@ function changesOn(
     now: string,
   ): Promise<Admitted<F>> => {
     writer.lock?.([{ type, exclusive: false }, ...(rulesOf(type)?.locks(change, context) ?? [])]);
-    return admitChange(dependencies, caller, type, change, writer, now);
+    return admitChange(dependencies, origin, type, change, writer, now);
   };
   const lockType = <F extends Fields>(
     type: ResourceType<F>,
@@ -268,12 +271,12 @@ function changesOn(
 }
 
 /**
- * Applies the rules of `type` to a change by `caller` at `now`. Throws `ServiceError` to reject the
+ * Applies the rules of `type` to a change by a caller at `now`. Throws `ServiceError` to reject the
  * change.
  */
 export async function admitChange<F extends Fields>(
   { settings, policy, randomBytes }: Dependencies,
-  caller: Caller,
+  { caller, force = false }: Pick<ChangeContext, 'caller' | 'force'>,
   type: ResourceType<F>,
   change: Change<F>,
   reader: Reader,
@@ -287,6 +290,7 @@ export async function admitChange<F extends Fields>(
     caller,
     settings,
     randomBytes,
+    force,
     now,
     requireRight: (right) => {
       requireRight(policy, caller, right);

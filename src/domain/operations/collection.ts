@@ -232,7 +232,7 @@ export async function deleteResource(
       assertRevision(resource, expected);
       await admitChange(
         dependencies,
-        caller,
+        context,
         type,
         { operation: 'delete', ...keyed(type, resource) },
         store,

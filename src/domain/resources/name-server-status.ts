@@ -20,6 +20,15 @@ export type ServerState = (typeof SERVER_STATES)[number];
 /** The states that a pass finds. */
 export type FoundState = Exclude<ServerState, 'paused'>;
 
+/** A line of the operator's that names a key. */
+export const KEY_REFERENCE = responseObject({
+  key: described(
+    text({ min: 1, max: 255 }),
+    'The name of the key in lower case, without a trailing dot.',
+  ),
+  place: described(text({ min: 1, max: 4200 }), 'The file and the line that name the key first.'),
+});
+
 const NAMES = list(anyText(), 0, 1000);
 
 /** The members of a name server that show the state of delivery. */
@@ -72,6 +81,12 @@ export const statusFields = defineFields({
     [],
     `The names of keys on a ${REPORTING_UNKNOWN_KEYS} server that the database lacks, at most 1,000.`,
     ['former-key'],
+  ),
+  key_references: serviceField(
+    nullable(list(KEY_REFERENCE, 0, 1000)),
+    null,
+    'The keys of Tsigil that lines of its configuration outside the file of Tsigil name, so that the server would no longer load its configuration or work as before without them, at most 1,000. Such a key is deleted only by force. Null if the service or the agent cannot read the configuration.',
+    [{ key: 'transfer.example', place: '/etc/bind/named.conf:12' }],
   ),
   error_code: serviceField(
     nullable(text({ min: 1, max: 64 })),

@@ -167,7 +167,11 @@ export const tsigkey = defineResource({
     },
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
-  refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey', 'outside_grants'] },
+  refusals: {
+    create: ['invalid_tsigkey'],
+    update: ['invalid_tsigkey', 'outside_grants'],
+    delete: ['key_is_referenced'],
+  },
   warnings: ({ name, algorithm, secret }) =>
     keyWarnings({ name, algorithm, secret: readable(secret) }),
 });

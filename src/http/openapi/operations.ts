@@ -17,6 +17,7 @@ import {
   commonParameters,
   idParameter,
   listParameters,
+  forceParameters,
   onlyIfUnchanged,
   secretParameters,
   unlessKnown,
@@ -146,6 +147,7 @@ function ofCollection(
 function parametersOf(type: ResourceType, operation: Operation): OrReference<ParameterObject>[] {
   if (operation === 'list') return listParameters(type);
   if (operation === 'get') return [...secretParameters(type), unlessKnown(ETAG)];
+  if (operation === 'delete') return [...forceParameters(type), onlyIfUnchanged(ETAG)];
   return operation === 'create' ? [] : [onlyIfUnchanged(ETAG)];
 }
 

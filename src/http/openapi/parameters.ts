@@ -2,7 +2,7 @@ import { timestamp } from '../../domain/model/field.ts';
 import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { revealRight } from '../../domain/model/response.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
-import { CONTEXT_OPTIONS, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
+import { CONTEXT_OPTIONS, FORCE, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
 import { referenceParameters } from './references.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
@@ -136,6 +136,14 @@ export function secretParameters(type: ResourceType): ParameterObject[] {
   const description =
     'If true, the response omits secrets. The request then succeeds even if the service cannot decrypt a secret.';
   return [{ name: HIDE_SECRETS, in: 'header', description, schema: { type: 'string' } }];
+}
+
+/** Returns the parameter that deletes what a name server still needs. */
+export function forceParameters({ refusals }: ResourceType): ParameterObject[] {
+  if (refusals?.delete?.includes('key_is_referenced') !== true) return [];
+  const description =
+    'If true, deletes the key even if the configuration of a name server names it. The name server then keeps a key with its name, whose secret no one knows.';
+  return [{ name: FORCE, in: 'header', description, schema: { type: 'string' } }];
 }
 
 /** Returns the parameter `If-None-Match` of a request that may get 304. */

@@ -85,6 +85,9 @@ const CONTEXT_PARAMETERS: ReadonlySet<string> = new Set(
 
 export const HIDE_SECRETS = 'Tsigil-Hide-Secrets';
 
+/** The header with which a caller deletes what a name server still needs. */
+export const FORCE = 'Tsigil-Force';
+
 interface QueryString {
   /** The parameters of the request context, which are not filters and do not appear in links. */
   readonly contextParameters: readonly Parameter[];

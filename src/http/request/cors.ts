@@ -13,6 +13,7 @@ const REQUEST_HEADERS = [
   'X-Designate-Edit-Managed-Records',
   'X-Designate-Hard-Delete',
   'OpenStack-DNS-Hide-Counts',
+  'Tsigil-Force',
   'Tsigil-Hide-Secrets',
 ];
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'];

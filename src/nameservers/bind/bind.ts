@@ -13,6 +13,7 @@ import type { FileServer } from '../file-server.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
 import { MAX_REASON, outputOf, printedBy } from '../programs.ts';
 import { listsIn, MARKER, render, ZONE_LISTS } from './bind-file.ts';
+import { neededKeys } from './needed-keys.ts';
 import { rndc } from './rndc.ts';
 
 /**
@@ -105,6 +106,7 @@ export const bind = defineDriver({
         const text = await printedBy('named-checkconf', parameters, signal);
         return { format: 'bind', program: 'named-checkconf -p', text };
       },
+      references: neededKeys,
       isReserved: (name) => name === SESSION_KEY,
       async configured(signal) {
         const output = await checkConfiguration(signal, '-px');

@@ -1,7 +1,7 @@
 import { knot as brand, knotKey, knotRule } from '../../domain/brands/knot.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
-import { knotSections } from '../../domain/key-formats/read-knot.ts';
+import { knotEntries, knotSections } from '../../domain/key-formats/read-knot.ts';
 import { quoted } from '../../domain/key-formats/writer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { DriverError, type PrintedConfiguration } from '../driver.ts';
@@ -30,6 +30,16 @@ export function knotFile(controlSocket: string, configurationFile: string): File
     lists: listsIn,
     printed: (signal) => printedByKnot(controlSocket, signal),
     configurationFile: () => Promise.resolve(configurationFile),
+    // Knot DNS refuses a configuration in which a key is missing.
+    references: (text, include, path) =>
+      new Map(
+        knotEntries(text, ['remote', 'acl'], include)
+          .flatMap(({ items }) => items.get('key') ?? [])
+          .flatMap(({ values, origin: { line, file } }) =>
+            values.map((name) => [comparisonForm(name), `${file?.path ?? path}:${line}`] as const),
+          )
+          .toReversed(), // the first place counts
+      ),
     async load(signal) {
       const units = await run({ command: 'reload' }, signal);
       const error = units.find((unit) => unit.error !== undefined)?.error;

@@ -60,6 +60,7 @@ export const knot = defineDriver({
       stamp: async (signal) => (await chosen()).stamp(signal),
       configuration: async () => (await chosen()).configuration?.(),
       printed: (signal) => printedByKnot(controlSocket, signal),
+      references: async (signal, mayBeOld) => (await chosen()).references?.(signal, mayBeOld),
       async check(signal) {
         try {
           return await (await chosen()).check(signal);

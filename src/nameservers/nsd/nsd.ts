@@ -1,10 +1,11 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
+import { keyOf } from '../../domain/access/nsd.ts';
 import { nsd as brand, nsdKey, nsdPattern } from '../../domain/brands/nsd.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
-import { nsdSections } from '../../domain/key-formats/read-nsd.ts';
+import { nsdEntries, nsdSections } from '../../domain/key-formats/read-nsd.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../../domain/model/object.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
@@ -107,6 +108,19 @@ export const nsd = defineDriver({
         return { format: 'nsd', program: 'nsd-checkconf -v', text: checked + added };
       },
       configurationFile: () => Promise.resolve(given.configurationFile),
+      // NSD refuses a configuration in which a key is missing.
+      references: (text, include, path) =>
+        new Map(
+          nsdEntries(text, include)
+            .filter(({ section }) => section === 'zone:' || section === 'pattern:')
+            .flatMap(({ attributes }) => attributes)
+            .flatMap(({ name, values, line, file }) => {
+              const key = keyOf(name, values);
+              const place = `${file?.path ?? path}:${line}`;
+              return key === undefined ? [] : [[comparisonForm(key), place] as const];
+            })
+            .toReversed(), // the first place counts
+        ),
       check: async (signal) => [await checkPlainPort(host ?? '127.0.0.1', port, signal)],
     };
     return createFileDriver(server, given, id);

@@ -63,6 +63,9 @@ export async function performPass(
   }
 }
 
+/** The maximum length of a file and a line. */
+const MAX_PLACE = 4200;
+
 const NOTHING: Result = {
   error: null,
   not_begun: [],
@@ -77,6 +80,7 @@ const NOTHING: Result = {
   verdicts: [],
   open: null,
   unknown_keys: null,
+  key_references: null,
 };
 
 /** Returns the result of a pass that failed before it changed anything. */
@@ -150,6 +154,7 @@ async function attempt(
   const formerAccess = new Map([...memory].map(([id, { access }]) => [id, access]));
   let changed = false;
   let problems: readonly KeyProblem[] = job.taken;
+  let disabled: readonly string[] = [];
   if (drift.length > 0 || !job.is_applied || isForeign) {
     // Before its first change, the driver may find that another program already uses a key's name.
     const applied = await applyUnlessRefused(driver, state, job.is_refused, () =>
@@ -158,9 +163,9 @@ async function attempt(
         began.keys = keys;
       }),
     );
-    ({ changed, problems } = applied);
+    ({ changed, problems, disabled = [] } = applied);
   }
-  const names = new Set(state.keys.map(({ name }) => name));
+  const names = new Set([...state.keys.map(({ name }) => name), ...disabled]);
   const left = new Set(problems.map(({ id }) => id));
   const wanted = new Set(job.accepted.filter((id) => !left.has(id)));
   const accepted = state.keys.filter(({ id }) => wanted.has(id));
@@ -187,6 +192,13 @@ async function attempt(
         dependencies.isInterrupted(),
       );
   const unknown = changed && !job.is_held ? null : await unknownKeys();
+  const found = await driver.references?.(signal, changed);
+  // Lines that name a key of another program do not name Tsigil's.
+  const delivered = whole.keys.filter(({ id }) => !left.has(id));
+  const ours = new Set([...job.owned, ...delivered.map(({ name }) => name)]);
+  const references = [...(found ?? [])].flatMap(([key, place]) =>
+    ours.has(key) ? [{ key, place: place.slice(0, MAX_PLACE) }] : [],
+  );
   return {
     ...NOTHING,
     stamp: (began.keys === undefined ? carried : await driver.stamp(signal)) ?? null,
@@ -198,6 +210,7 @@ async function attempt(
     verdicts: [...verdict.failures].map(([id, error]) => ({ id, error })),
     open: verdict.open ?? null,
     unknown_keys: unknown,
+    key_references: found === undefined ? null : references.slice(0, MAX_UNKNOWN),
   };
 }
 

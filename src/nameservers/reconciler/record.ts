@@ -197,6 +197,7 @@ function record(
     foundDrift: result.found_drift,
     failed: false,
     unknownKeys: result.unknown_keys ?? undefined,
+    keyReferences: result.key_references,
     // A process of the service stores its stamps before it changes anything.
     stamp: keepLeaseMs > 0 ? (result.stamp ?? undefined) : undefined,
     keepLeaseMs,

@@ -42,6 +42,7 @@ export async function recordServer(
       keys_wanted = ?, keys_live = ?, applied_hash = ?, applied_at = coalesce(?, applied_at),
       held = CASE WHEN held IS NULL THEN NULL ELSE ? END,
       unknown_keys = coalesce(?, unknown_keys), applied_rights = coalesce(?, applied_rights),
+      key_references = CASE WHEN ? = 1 THEN ? ELSE key_references END,
       verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
       next_attempt_at = NULL, refusals = 0,
       retry_at = 0, failed_at = 0, failed_rows = 0,
@@ -53,6 +54,7 @@ export async function recordServer(
       ...[appliedAt ?? null, pass.held ? JSON.stringify(pass.held) : null],
       ...[unknownKeys === undefined ? null : JSON.stringify(unknownKeys)],
       pass.appliedRights === undefined ? null : JSON.stringify(pass.appliedRights),
+      ...[pass.keyReferences === undefined ? 0 : 1, stored(pass.keyReferences)],
       // An operator may confirm the rest during a pass that leaves it blocked.
       ...[verifiedAt ?? null, pass.failed ? 1 : 0, state, state, pass.nextCheckMs],
       ...[pass.nextProbeMs ?? -1, pass.nextProbeMs ?? -1],
@@ -61,6 +63,10 @@ export async function recordServer(
   );
   if (recorded === 0) throw new LeaseLostError();
   await keepStamp(sql, pass.stamp, lease);
+}
+
+function stored(references: PassRecord['keyReferences']): string | null {
+  return references == null ? null : JSON.stringify(references);
 }
 
 /** Puts the present stamp of a name server before the others, so that it is never forgotten. */

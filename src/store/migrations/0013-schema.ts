@@ -200,6 +200,7 @@ function delivery(text: string): string[] {
       plan ${text},
       held ${text},
       unknown_keys ${text} NOT NULL DEFAULT '[]',
+      key_references ${text},
       check_at BIGINT NOT NULL DEFAULT 0,
       probe_at BIGINT NOT NULL DEFAULT 0,
       retry_at BIGINT NOT NULL DEFAULT 0,
