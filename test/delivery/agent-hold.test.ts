@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { rightsIn, type DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { tsigil } from '../cli/run.ts';
 import type { Client } from '../harness/client.ts';
 import {
@@ -119,11 +120,14 @@ test.each(['pool', 'rights'])(
     await expect.poll(state, WAIT).toBe('blocked');
     expect(Object.keys(server.keys()).sort()).toEqual(names);
     const rightsOf = (name: string) =>
-      (
-        JSON.parse(readFileSync(join(server.folder, `${name}.key`), 'utf8')) as {
-          readonly rights: readonly string[];
-        }
-      ).rights;
+      rightsIn(
+        (
+          JSON.parse(readFileSync(join(server.folder, `${name}.key`), 'utf8')) as Pick<
+            DesiredKey,
+            'access'
+          >
+        ).access,
+      );
 
     const [deleted, replaced] = keys as [CreatedKey, CreatedKey];
     expect((await service.delete(`/v2/tsigkeys/${deleted.id}`)).status).toBe(204);
