@@ -222,7 +222,8 @@ function describe({ tokens, keys, changed, added }: ChangesSince, revive: boolea
     ...tokens.map(({ name }) => `  token ${name}: deleted`),
     ...keys.map(({ name }) => `  tsigkey ${name}: deleted`),
     ...changed.map(
-      ({ current, given }) => `  tsigkey ${current.name}: other ${Object.keys(given).join(', ')}`,
+      ({ current, given, grants }) =>
+        `  tsigkey ${current.name}: other ${[...Object.keys(given), ...(grants === undefined ? [] : ['grants'])].join(', ')}`,
     ),
   ].sort();
   const heading = revive

@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ChainEnd } from '../domain/audit/chain.ts';
 import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Reader } from '../domain/model/ports.ts';
 import type { Fields, Given, ResourceOf, ResourceType } from '../domain/model/resource.ts';
 import { isUnreadable } from '../domain/model/unreadable.ts';
 import type { Changes } from '../domain/operations/change.ts';
+import { commonGrants, grantList, type Grants } from '../domain/resources/grants.ts';
 import { token, type Token } from '../domain/resources/token.ts';
-import { tsigkey, type Tsigkey } from '../domain/resources/tsigkey.ts';
+import { tsigkey, type Target, type Tsigkey } from '../domain/resources/tsigkey.ts';
 import { zone } from '../domain/resources/zone.ts';
+import { grantsInScope, grantsOfKey } from '../domain/rules/grant-rules.ts';
 import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './audit/head.ts';
 import { allResources } from './sql/reader.ts';
 import type { Database, Sql } from './sql/sql.ts';
@@ -21,13 +24,20 @@ export interface RestoredOver {
 export interface ChangesSince {
   readonly tokens: readonly Token[];
   readonly keys: readonly Tsigkey[];
-  /** Keys whose name, secret or scope was replaced, with the members that are in force now. */
-  readonly changed: readonly {
-    readonly current: Tsigkey;
-    readonly given: Given<(typeof tsigkey)['fields']>;
-  }[];
+  /**
+   * Keys whose name, secret or scope was replaced, with the members that are in force now, and keys
+   * whose grants were narrowed, with what both databases permit.
+   */
+  readonly changed: readonly ChangedKey[];
   /** The names of tokens and keys that the backup does not have. */
   readonly added: { readonly tokens: readonly string[]; readonly keys: readonly string[] };
+}
+
+interface ChangedKey {
+  readonly current: Tsigkey;
+  readonly given: Given<(typeof tsigkey)['fields']>;
+  /** Absent if the grants of the backup stay as they are. */
+  readonly grants?: Grants | null;
 }
 
 export const NO_CHANGES: ChangesSince = {
@@ -86,10 +96,19 @@ export async function isEarlierState(backup: Sql, replaced: Sql): Promise<boolea
 export async function changesSince(backup: Reader, replaced: Reader): Promise<ChangesSince> {
   const tokens = await compare(token, backup, replaced);
   const keys = await compare(tsigkey, backup, replaced);
-  const changed = [];
+  const changed: ChangedKey[] = [];
   for (const [current, later] of keys.both) {
     const given = await replacedMembers(current, later, backup);
-    if (Object.keys(given).length > 0) changed.push({ current, given });
+    const narrowed = await narrowedGrants(
+      {
+        scope: given.scope ?? current.scope,
+        resource_id: given.resource_id ?? current.resource_id,
+      },
+      [current, backup],
+      [later, replaced],
+    );
+    if (Object.keys(given).length + Object.keys(narrowed).length > 0)
+      changed.push({ current, given, ...narrowed });
   }
   return {
     tokens: tokens.missing,
@@ -157,6 +176,26 @@ async function replacedMembers(
   };
 }
 
+/**
+ * Returns the grants that a restored key with the scope `restored` must have, so that it opens no more than its
+ * state in either database. Of a key with another scope, these are the grants in the replaced
+ * database. Returns no member if the grants of the backup already are as narrow.
+ */
+async function narrowedGrants(
+  restored: Target,
+  [current, backup]: readonly [Tsigkey, Reader],
+  [later, replaced]: readonly [Tsigkey, Reader],
+): Promise<Pick<ChangedKey, 'grants'>> {
+  const [own, latest] = [await grantsOfKey(backup, current), await grantsOfKey(replaced, later)];
+  const hasOtherScope = restored.resource_id !== current.resource_id;
+  const common = hasOtherScope ? latest : commonGrants(own, latest);
+  const grants = await grantsInScope(restored, common, backup);
+  const isSame = isDeepStrictEqual(own && grantList(own), grants && grantList(grants));
+  return isSame ? {} : { grants };
+}
+
+const NOTHING: Grants = { all: '', zones: new Map() };
+
 /** Takes away in a restored copy what the replaced database had taken away. */
 export async function withdraw(
   changes: Changes,
@@ -164,5 +203,12 @@ export async function withdraw(
 ): Promise<void> {
   for (const deleted of tokens) await changes.remove(token, deleted);
   for (const deleted of keys) await changes.remove(tsigkey, deleted);
-  for (const { current, given } of changed) await changes.update(tsigkey, current, given);
+  for (const { current, given, grants } of changed) {
+    // Without grants first, because those of the backup may be outside the scope that is in force.
+    if (grants !== undefined) await changes.grant(current, NOTHING);
+    const key = (await changes.getToChange(tsigkey, current.id)) ?? current;
+    const updated =
+      Object.keys(given).length === 0 ? key : await changes.update(tsigkey, key, given);
+    if (grants !== undefined) await changes.grant(updated, grants);
+  }
 }

@@ -68,11 +68,12 @@ const WHOLE = [{ integrity_check: 'ok' }];
 const asides = () =>
   readdirSync(join(folder, 'var')).filter((name) => /\.replaced-\w+$/.test(name));
 
-const BEFORE = ['deleted', 'kept', 'moved', 'replaced', 'widened'];
-const AFTER = ['added', 'kept', 'moved', 'replaced', 'widened'];
+const BEFORE = ['deleted', 'kept', 'moved', 'narrowed', 'replaced', 'widened'];
+const AFTER = ['added', 'kept', 'moved', 'narrowed', 'replaced', 'widened'];
 const WITHDRAWN = `  token revoked: deleted
   tsigkey deleted: deleted
-  tsigkey moved: other scope, resource_id
+  tsigkey moved: other scope, resource_id, grants
+  tsigkey narrowed: other grants
   tsigkey replaced: other algorithm, secret
 `;
 
@@ -98,6 +99,8 @@ beforeAll(async () => {
   const post = async (path: string, body: object) => (await running.post(path, body)).body;
   const id = async (path: string, body: object) => String((await post(path, body)).id);
   const zone = await id('/v2/zones', { name: 'example.org.', email: 'a@example.org' });
+  const other = await id('/v2/zones', { name: 'example.com.', email: 'a@example.com' });
+  const transfers = (...zones: string[]) => ({ grants: [{ rights: ['transfer'], zones }] });
   const keys: Record<string, string> = {};
   for (const name of BEFORE)
     keys[name] = await id('/v2/tsigkeys', {
@@ -106,6 +109,7 @@ beforeAll(async () => {
       ...(name === 'widened'
         ? { scope: 'ZONE', resource_id: zone }
         : { scope: 'POOL', resource_id: POOL }),
+      ...(name === 'moved' ? transfers(other) : {}),
     });
   const ids: Record<string, string> = {};
   for (const name of ['revoked', 'valid'] as const) {
@@ -118,6 +122,9 @@ beforeAll(async () => {
   expect(spawnSync(process.execPath, [PROGRAM, ...backup], { cwd: prepared }).status).toBe(0);
   await running.delete(`/v2/tokens/${ids.revoked}`);
   await running.delete(`/v2/tsigkeys/${keys.deleted}`);
+  const deleted = await id('/v2/zones', { name: 'example.net.', email: 'a@example.net' });
+  await running.call('PUT', `/v2/tsigkeys/${keys.narrowed}/grants`, transfers(zone, deleted));
+  await running.call('PUT', `/v2/tsigkeys/${keys.moved}/grants`, { grants: null });
   await running.patch(`/v2/tsigkeys/${keys.moved}`, { scope: 'ZONE', resource_id: zone });
   await running.patch(`/v2/tsigkeys/${keys.replaced}`, { algorithm: 'hmac-sha512', secret: null });
   await running.patch(`/v2/tsigkeys/${keys.replaced}`, {
@@ -147,6 +154,22 @@ const tsigkeys = async (running: ServiceProcess) =>
     (await running.get('/v2/tsigkeys?sort_key=name')).body.tsigkeys as Record<string, unknown>[]
   ).map(({ name, algorithm, scope }) => `${String(name)} ${String(algorithm)} ${String(scope)}`);
 
+const grantsOf = async (running: ServiceProcess) => {
+  const { tsigkeys: found } = (await running.get('/v2/tsigkeys')).body as {
+    tsigkeys: { id: string; name: string }[];
+  };
+  const entries = found.map(async ({ id, name }) => {
+    const { body } = await running.get(`/v2/tsigkeys/${id}/grants`);
+    return [name, body.grants] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+};
+
+const zoneId = async (running: ServiceProcess) => {
+  const { body } = await running.get('/v2/zones?name=example.org.');
+  return (body.zones as { id: string }[])[0]?.id;
+};
+
 describe('tsigil restore', () => {
   test('withdraws tokens and keys that were deleted or narrowed since the backup, and keeps the replaced database', async () => {
     chmodSync(database(), 0o400);
@@ -168,9 +191,17 @@ describe('tsigil restore', () => {
     expect(await tsigkeys(running)).toEqual([
       'kept hmac-sha256 POOL',
       'moved hmac-sha256 ZONE',
+      'narrowed hmac-sha256 POOL',
       'replaced hmac-sha512 POOL',
       'widened hmac-sha256 ZONE',
     ]);
+    expect(await grantsOf(running)).toEqual({
+      kept: null,
+      moved: null,
+      narrowed: [{ rights: ['transfer'], zones: [await zoneId(running)] }],
+      replaced: null,
+      widened: null,
+    });
     const status401 = (await running.with(tokens.revoked).get('/v2/zones')).status;
     expect([status401, (await running.with(tokens.valid).get('/v2/zones')).status]).toEqual([
       401, 200,
@@ -243,7 +274,7 @@ describe('tsigil restore', () => {
       }
     symlinkSync(elsewhere, database());
     expect(restore(['backup.db', '--yes']).status).toBe(0);
-    expect(namesIn(elsewhere)).toEqual(['kept', 'moved', 'replaced', 'widened']);
+    expect(namesIn(elsewhere)).toEqual(AFTER.slice(1));
   });
 
   test.runIf(process.getuid?.() === 0)('keeps the owner of the database', () => {
@@ -458,7 +489,7 @@ test('after kill -9 before each step on files, the old or the new database is wh
     expect(integrityOf(database())).toEqual(WHOLE);
     const names = namesIn(database());
     const isNew = !names.includes('added');
-    expect(names).toEqual(isNew ? ['kept', 'moved', 'replaced', 'widened'] : AFTER);
+    expect(names).toEqual(isNew ? AFTER.slice(1) : AFTER);
     for (const aside of asides()) expect(namesIn(join(folder, 'var', aside))).toEqual(AFTER);
     states.push(status === 0 ? 'done' : isNew ? 'new' : 'old');
     if (!isNew) continue;

@@ -231,8 +231,8 @@ function changesOn(
       const former = await grantsOfKey(writer, current);
       const admitted = await admitGrants(current, grants, former, writer, caller);
       const { granted, zoneRights } = admitted;
-      const isSame = granted === current.granted && isDeepStrictEqual(former?.zones, zoneRights);
-      if (isSame) return;
+      const formerZones = former?.zones ?? new Map();
+      if (granted === current.granted && isDeepStrictEqual(formerZones, zoneRights)) return;
       const resource = { ...current, granted, version: current.version + 1 };
       await writer.replace(tsigkey, { resource, uniqueForm: change.uniqueForm });
       await writer.setZoneRights(current.id, zoneRights);

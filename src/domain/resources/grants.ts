@@ -61,6 +61,20 @@ export function grantsIn(stated: readonly Grant[]): Grants {
   };
 }
 
+/** Returns what two states of the grants of a key both permit. Null permits everything. */
+export function commonGrants(one: Grants | null, other: Grants | null): Grants | null {
+  if (one === null || other === null) return one ?? other;
+  const rightsOf = ({ all, zones }: Grants, id: string) => rightsInText(`${all} ${zones.get(id)}`);
+  const all = rightsInText(one.all).filter((right) => rightsInText(other.all).includes(right));
+  const further = new Map<string, RightsText>();
+  for (const id of [...one.zones.keys(), ...other.zones.keys()]) {
+    const both = rightsOf(one, id).filter((right) => rightsOf(other, id).includes(right));
+    const rights = textOf(both.filter((right) => !all.includes(right)));
+    if (rights !== '') further.set(id, rights);
+  }
+  return { all: textOf(all), zones: further };
+}
+
 /**
  * Returns grants in their canonical form: for all zones first, then one entry for each set of
  * rights, with its zones sorted by id.

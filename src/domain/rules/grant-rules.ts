@@ -69,6 +69,18 @@ function isInScope({ scope, resource_id: id }: Target, found: Zone | undefined):
   return found !== undefined && (scope === 'POOL' ? found.pool_id : found.id) === id;
 }
 
+/** Returns the grants without zones that do not exist or are outside the scope of a key. */
+export async function grantsInScope(
+  key: Target,
+  grants: Grants | null,
+  reader: Pick<Reader, 'find'>,
+): Promise<Grants | null> {
+  if (grants === null) return null;
+  const found = await reader.find(zone, 'id', [...grants.zones.keys()]);
+  const ids = new Set(found.filter((each) => isInScope(key, each)).map(({ id }) => id));
+  return { ...grants, zones: new Map([...grants.zones].filter(([id]) => ids.has(id))) };
+}
+
 /** Throws `outside_grants` if the grants of a key name a zone outside its new scope. */
 export async function assertGrantsInScope(
   { id, scope, resource_id }: Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>,
