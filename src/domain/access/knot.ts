@@ -33,6 +33,8 @@ interface Remote extends Match {
 
 interface Rule {
   readonly matches: readonly Match[];
+  /** The ids of its remotes that are defined nowhere. */
+  readonly missing: readonly string[];
   /** Undefined for a rule without actions, which refuses what it matches. */
   readonly actions: readonly string[] | undefined;
   readonly denies: boolean;
@@ -80,9 +82,20 @@ export function readKnotAccess(
   );
   const entriesOfRemotes = byId('remote');
   const remotes = new Map([...entriesOfRemotes].map(([id, entry]) => [id, remoteOf(entry)]));
+  const membersOf = (ids: readonly string[]) => ids.flatMap((id) => groups.get(id) ?? [id]);
   const remotesOf = (ids: readonly string[]) =>
-    ids.flatMap((id) => groups.get(id) ?? [id]).flatMap((id) => remotes.get(id) ?? []);
-  const rules = new Map([...byId('acl')].map(([id, entry]) => [id, ruleOf(entry, remotesOf)]));
+    membersOf(ids).flatMap((id) => remotes.get(id) ?? []);
+  const missingOf = (ids: readonly string[]) => membersOf(ids).filter((id) => !remotes.has(id));
+  const rules = new Map(
+    [...byId('acl')].map(([id, entry]) => [id, ruleOf(entry, remotesOf, missingOf)]),
+  );
+  for (const [id, entry] of byId('acl'))
+    for (const remote of rules.get(id)?.missing ?? [])
+      findings.push({
+        kind: 'undefined remote',
+        place: placeOf(entry),
+        text: `the remote '${remote}' is defined nowhere`,
+      });
 
   const isAutomatic = sectionOf('server').some((entry) => isOn(valueOf(entry, 'automatic-acl')));
   const templates = byId('template');
@@ -115,7 +128,7 @@ export function readKnotAccess(
       if (known !== undefined) return known;
       const list = accessList(
         right,
-        (acl?.values ?? []).flatMap((each) => rules.get(each) ?? []),
+        (acl?.values ?? []).map((each) => rules.get(each) ?? each),
         remotesOf(automatic).filter((remote) => remote.isAutomatic),
         placeOf((acl ?? itemOf('notify'))?.origin ?? entry),
       );
@@ -137,13 +150,24 @@ export function readKnotAccess(
   };
 }
 
-/** Returns the list of a zone: automatic rules first, then the rules in their order. */
+/**
+ * Returns the list of a zone: automatic rules first, then the rules in their order, or the id of a
+ * rule that is defined nowhere.
+ */
 function accessList(
   right: Right,
-  rules: readonly Rule[],
+  stated: readonly (Rule | string)[],
   automatic: readonly Remote[],
   place: string,
 ): AccessList {
+  const rules = stated.flatMap((rule) => (typeof rule === 'string' ? [] : [rule]));
+  // What was not read may have `deny`, and a missing remote stands for unknown keys.
+  const [missing] = stated.flatMap((rule) =>
+    typeof rule === 'string' ? `rule '${rule}'` : rule.missing.map((id) => `remote '${id}'`),
+  );
+  const permitting = rules
+    .filter(({ actions, denies }) => actions?.includes(right) === true && !denies)
+    .flatMap((rule) => rule.matches);
   const matches = [...automatic, ...rules.flatMap((rule) => rule.matches)];
   const keys = [...new Set(matches.flatMap((match) => match.keys))];
   return {
@@ -161,7 +185,17 @@ function accessList(
       }
       return false;
     },
-    inexpressible: limitsOf(right, rules, keys),
+    inexpressible:
+      missing === undefined
+        ? limitsOf(right, rules, keys)
+        : new Map(
+            [...automatic, ...permitting].flatMap((match) =>
+              match.keys.map((key) => [
+                key,
+                `the ${missing} is defined nowhere, and may refuse this key`,
+              ]),
+            ),
+          ),
   };
 }
 
@@ -198,7 +232,11 @@ function remoteOf(entry: KnotEntry): Remote {
   };
 }
 
-function ruleOf(entry: KnotEntry, remotesOf: (ids: readonly string[]) => readonly Match[]): Rule {
+function ruleOf(
+  entry: KnotEntry,
+  remotesOf: (ids: readonly string[]) => readonly Match[],
+  missingOf: (ids: readonly string[]) => readonly string[],
+): Rule {
   const remotes = valuesOf(entry, 'remote');
   const own = {
     ranges: entry.items.get('address')?.values.map((each) => rangeOf(each, entry, 'address')),
@@ -207,6 +245,7 @@ function ruleOf(entry: KnotEntry, remotesOf: (ids: readonly string[]) => readonl
   const actions = entry.items.get('action')?.values.map((each) => each.toLowerCase());
   return {
     matches: remotes.length > 0 ? remotesOf(remotes) : [own],
+    missing: missingOf(remotes),
     actions,
     denies: isOn(valueOf(entry, 'deny')),
     limits: [...entry.items.keys()].filter((item) => !UNLIMITED.includes(item)),

@@ -74,10 +74,17 @@ export function readNsdAccess(
           place: placeOf(origin),
           text: `the key '${key}' is defined nowhere`,
         });
+      const [pattern = ''] = values;
+      if (name === 'include-pattern:' && !patterns.has(pattern))
+        findings.push({
+          kind: 'undefined pattern',
+          place: placeOf(origin),
+          text: `the pattern '${pattern}' is not defined above this line`,
+        });
     }
-    // A pattern is defined above its use.
+    // A pattern is defined above its use. A missing one stays, as a doubt about the whole list.
     const attributes = entry.attributes.flatMap((each) =>
-      each.name === 'include-pattern:' ? (patterns.get(each.values[0] ?? '') ?? []) : [each],
+      each.name === 'include-pattern:' ? (patterns.get(each.values[0] ?? '') ?? [each]) : [each],
     );
     const name = valueOf(entry, 'name:');
     if (entry.section === 'pattern:') patterns.set(name, attributes);
@@ -109,19 +116,22 @@ function listOf(
   const provided = attributes.filter(({ name }) => name === 'provide-xfr:');
   const [first] = provided;
   if (first === undefined) return undefined;
-  const id = JSON.stringify(provided.map(({ values }) => values));
-  const list = lists.get(id) ?? accessList(provided.map(lineOf), placeOf(first));
+  const missing = attributes.find(({ name }) => name === 'include-pattern:')?.values[0];
+  const id = JSON.stringify([missing, provided.map(({ values }) => values)]);
+  const list = lists.get(id) ?? accessList(provided.map(lineOf), placeOf(first), missing);
   lists.set(id, list);
   return list;
 }
 
-function accessList(lines: readonly Line[], place: string): AccessList {
+function accessList(lines: readonly Line[], place: string, missing?: string): AccessList {
   const keys = [...new Set(lines.flatMap(({ who }) => (NO_KEYS.includes(who) ? [] : [who])))];
   const inexpressible = new Map<string, string>();
   for (const { who, limit } of lines)
     if (limit !== undefined)
       for (const key of who === 'BLOCKED' ? keys : [who])
         inexpressible.set(key, `a line for this key has ${limit}`);
+  for (const key of missing === undefined ? [] : keys)
+    inexpressible.set(key, `the pattern '${missing}' was not read, and may refuse this key`);
   return {
     ranges: lines.flatMap(({ ranges }) => ranges),
     keys,

@@ -155,6 +155,32 @@ test.each([
   expect(linesOf(text)).toEqual(expected);
 });
 
+test.each([
+  ['rule', 'zone:\n  - domain: example.org\n    acl: [gone, a]\n', 13, "the rule 'gone'"],
+  [
+    'remote',
+    '  - id: b\n    remote: gone\n    deny: on\nzone:\n  - domain: example.org\n    acl: [b, a]\n',
+    12,
+    "the remote 'gone'",
+  ],
+  [
+    'remote of a group',
+    '  - id: b\n    remote: all\n    deny: on\nremotes:\n  - id: all\n    remote: gone\nzone:\n  - domain: example.org\n    acl: [b, a]\n',
+    12,
+    "the remote 'gone'",
+  ],
+])('no grant follows from a list with a %s that is defined nowhere', (_, rest, line, what) => {
+  const other = '  - domain: other\n    acl: a\n';
+  const lines = linesOf(`${RULE}${rest}${other}`);
+  expect(lines).toEqual([
+    'k1 transfer other',
+    expect.stringContaining(
+      `left: k1 transfer example.org (${what} is defined nowhere, and may refuse this key`,
+    ),
+    expect.stringContaining(`(knot.conf:${line}): ${what} is defined nowhere`),
+  ]);
+});
+
 test('no grant follows if an included file could not be read', () => {
   const text = `include: /x\n${rules('key: k1; action: transfer')}`;
   const reason = "'/x' (knot.conf:8) could not be read, and may refuse this key";

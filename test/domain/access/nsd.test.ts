@@ -92,6 +92,22 @@ test('expands patterns, also in patterns, and shares equal lists', () => {
   expect(new Set(zones.map(({ lists }) => lists.transfer)).size).toBe(2);
 });
 
+test.each([
+  ['in the zone', '', 'gone'],
+  ['in a pattern', 'pattern:\n  name: outer\n  include-pattern: gone\n', 'outer'],
+])('no grant follows from a list with a missing pattern %s', (_, pattern, included) => {
+  const zone = `zone:\n  name: a\n  include-pattern: everyone\n  include-pattern: ${included}\n`;
+  const later = 'pattern:\n  name: gone\n  provide-xfr: 192.0.2.1 BLOCKED\n';
+  const other = 'zone:\n  name: b\n  include-pattern: everyone\n';
+  expect(linesOf(`${PATTERNS}${pattern}${zone}${later}${other}`)).toEqual([
+    'k1 transfer b',
+    "left: k1 a (the pattern 'gone' was not read, and may refuse this key; nsd.conf:8)",
+    expect.stringMatching(
+      /^undefined pattern \(nsd\.conf:\d+\): the pattern 'gone' is not defined above this line$/,
+    ),
+  ]);
+});
+
 test('names the requesters and the keys of NOTIFY', () => {
   const zone =
     'zone:\n  name: X\n  request-xfr: AXFR 192.0.2.1@53 K1.\n  request-xfr: 192.0.2.2 K1. tls\n  allow-notify: 192.0.2.1 NOKEY\n  allow-notify: 192.0.2.1 k2\n';
