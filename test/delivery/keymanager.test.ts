@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runInside } from '../cli/session.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
+import { editFile } from '../harness/brands/brand.ts';
 import {
   createKey,
   createZones,
   delivering,
+  inZone,
+  shownServer,
   startDeliveryServer,
   untilLive,
   type DeliveryServer,
@@ -111,6 +116,49 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
     const check = await service.with(zone).get(`${server}/check`);
     expect([check.status, check.body.type]).toEqual([403, 'outside_limits']);
     await service.patch(server, { paused: false });
+  });
+
+  test('sees neither the lines that name keys nor what a failed name server says, but its code', async () => {
+    const token = service.with(await tokenFor('--zone', 'b.test'));
+    const { id } = await createKey(service, 'referenced');
+    await service.get(`/v2/tsigkeys/${id}/deliveries?wait=20`);
+    const main = join(bind.folder, brand.include?.main ?? '');
+    const former = readFileSync(main, 'utf8');
+    const line = (name: string) => `server 192.0.2.9 { keys { "${name}"; }; };\n`;
+    await editFile(main, (text) => text + line('referenced'));
+    const server = `/v2/nameservers/${(await shownServer(service)).id}`;
+    await service.post(`${server}/reconcile`, {});
+    await expect
+      .poll(() => shownServer(service), { timeout: 20_000 })
+      .toMatchObject({ key_references: [{ key: 'referenced' }] });
+    expect((await token.get(server)).body).toMatchObject({ name: 'ns1', key_references: null });
+
+    await editFile(main, (text) => text + line('hidden').replace('.9', '.8'));
+    const own = await createKey(service, 'own', await inZone(service, 'b.test'));
+    const path = `/v2/tsigkeys/${own.id}/deliveries`;
+    await expect
+      .poll(async () => (await service.get(path)).body, { timeout: 20_000 })
+      .toMatchObject({ servers: [{ error: { code: 'refused_by_server' } }] });
+    const error = String((await shownServer(service)).error);
+    expect((await service.get(path)).text).toContain(JSON.stringify(error).slice(1, -1));
+    expect((await token.get(path)).body).toMatchObject({
+      servers: [
+        { error: { code: 'refused_by_server', message: expect.not.stringContaining(error) } },
+      ],
+    });
+    expect((await service.get('/v2/status')).body).toMatchObject({
+      nameservers: { failing: expect.arrayContaining([expect.objectContaining({ error })]) },
+    });
+    const status = await token.get('/v2/status');
+    expect(status.body).toMatchObject({
+      nameservers: { failing: [{ name: 'ns1', error: null }] },
+      problems: expect.arrayContaining([
+        expect.objectContaining({ message: 'ns1 is failed: refused_by_server' }),
+      ]),
+    });
+    writeFileSync(main, former);
+    await service.post(`${server}/reconcile`, {});
+    await untilLive(service);
   });
 
   test('is told which role, flag or limit would help', async () => {

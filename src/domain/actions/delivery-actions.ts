@@ -11,7 +11,7 @@ import {
   RESUMED,
   type ShownDeliveries,
 } from '../delivery/responses.ts';
-import { deliveriesOf } from '../delivery/status.ts';
+import { deliveriesFor, deliveriesOf } from '../delivery/status.ts';
 import { CONFIGURED_ID, type Caller, type Limits } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
@@ -82,7 +82,7 @@ export const DELIVERY_ACTIONS = [
         if (!(await waitFor(mayHaveChanged))) break;
         shown = await read();
       }
-      return shown;
+      return deliveriesFor(caller, shown);
     },
   }),
   defineAction({

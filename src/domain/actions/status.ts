@@ -14,6 +14,7 @@ import type { Condition } from '../model/query.ts';
 import type { Fields, ResourceOf, ResourceType } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 import { keyStates } from '../operations/key-states.ts';
+import { HIDDEN } from '../operations/live-status.ts';
 import { listConditions } from '../operations/visibility.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 import { SERVER_STATES } from '../resources/name-server-status.ts';
@@ -179,13 +180,14 @@ async function* visible<F extends Fields>(
 
 async function nameServers(request: Request, problems: Problem[]): Promise<Status['nameservers']> {
   const { delivery, clock } = request.dependencies;
+  const hidden = request.context.caller.limits === undefined ? {} : HIDDEN;
   const old = earlier(clock(), PENDING_MS);
   const found = { total: 0, live: 0 };
   const failing: NameServer[] = [];
   for await (const page of visible(request, nameServer)) {
     const statuses = await delivery.statuses(page.map(({ id }) => id));
     for (const stored of page) {
-      const server = withStatus(stored, statuses.get(stored.id));
+      const server = { ...withStatus(stored, statuses.get(stored.id)), ...hidden };
       const { state, error_code: code, pending_since: since } = server;
       found.total += 1;
       if (state === 'live') found.live += 1;
@@ -194,10 +196,10 @@ async function nameServers(request: Request, problems: Problem[]): Promise<Statu
     }
   }
   failing.sort((one, other) => (one.name < other.name ? -1 : 1));
-  for (const { name, state, error, pending_since: since } of failing.slice(0, MAX_LISTED))
+  for (const { name, state, pending_since: since, ...server } of failing.slice(0, MAX_LISTED))
     problems.push({
       section: 'nameservers',
-      message: `${name} is ${state}: ${error ?? `a change is pending since ${String(since)}`}`,
+      message: `${name} is ${state}: ${server.error ?? server.error_code ?? `a change is pending since ${String(since)}`}`,
       run:
         state === 'held'
           ? 'tsigil delivery resume'

@@ -1,6 +1,7 @@
 import type { ServerState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
+import type { Caller } from '../model/caller.ts';
 import type { Fault } from '../model/fault.ts';
 import type { KeyOnServer, ServerStatus } from './delivery-ports.ts';
 import { DELIVERY_STATES, type DeliveryState, type ShownDeliveries } from './responses.ts';
@@ -43,6 +44,28 @@ function stateOf(server: NameServer, isServed: boolean, pendingSince: string | n
   // Delivery was resumed, and its first pass has not ended.
   if (server.state === 'held' && server.held === null) return 'pending';
   return server.state === 'live' && pendingSince !== null ? 'pending' : server.state;
+}
+
+/** The errors whose messages the service writes. They concern only the key and the name server. */
+const HARMLESS = ['paused', 'no_process', 'no_agent', 'undeliverable_key', 'unreadable_secret'];
+
+/**
+ * Returns deliveries as a caller sees them. The messages of a name server can name keys, zones and
+ * files outside the limits of a caller.
+ */
+export function deliveriesFor(
+  { limits }: Pick<Caller, 'limits'>,
+  shown: ShownDeliveries,
+): ShownDeliveries {
+  if (limits === undefined) return shown;
+  const servers = shown.servers.map(({ error, ...rest }) => ({
+    ...rest,
+    error:
+      error === null || HARMLESS.includes(error.code)
+        ? error
+        : { ...error, message: 'only a token without limits shows the reason' },
+  }));
+  return { ...shown, servers };
 }
 
 /** Returns the state of a key on each name server, and the worst state for the key as a whole. */

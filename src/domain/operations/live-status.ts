@@ -10,7 +10,7 @@ export function isLive({ collection }: ResourceType): boolean {
 }
 
 /** What a caller with limits does not see of a name server: it names keys outside the limits. */
-const HIDDEN = { held: null, unknown_keys: [], error: null } as const;
+export const HIDDEN = { held: null, unknown_keys: [], key_references: null, error: null } as const;
 
 /**
  * Returns name servers with their current state. The state also depends on pending changes, and on
