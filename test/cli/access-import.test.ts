@@ -252,3 +252,63 @@ two\tupdate\ta.example\ta.example
     ]);
   });
 });
+
+describe('a copy from another service', () => {
+  test('gives each key the rights that it had, in the zones of the same names', async () => {
+    const other = await startTestService();
+    try {
+      const ids = new Map<string, string>();
+      for (const name of ['a.example.', 'b.example.', 'gone.example.'])
+        ids.set(name, (await createZone(other, primary(name))).id);
+      await zone('a.example.');
+      const make = async (name: string, granted: Record<string, unknown>) => {
+        const members = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
+        const body = { name, secret: SECRETS[0], ...members, ...granted };
+        expect((await other.post('/v2/tsigkeys', body)).status).toBe(201);
+      };
+      const inZones = (...names: string[]) => names.map((name) => ids.get(name) ?? '');
+      await make('everything', {});
+      await make('nothing', { grants: [] });
+      await make('reads', { grants: [{ rights: ['transfer'], zones: 'all' }] });
+      await make('some', {
+        grants: [{ rights: ['update'], zones: inZones('a.example.', 'gone.example.') }],
+      });
+      await make('lost', { grants: [{ rights: ['update'], zones: inZones('gone.example.') }] });
+      const copy = () =>
+        runInside(
+          {
+            variables: {
+              TSIGIL_URL: service.url,
+              TSIGIL_TOKEN: service.token,
+              TSIGIL_FROM_TOKEN: other.token,
+            },
+          },
+          ...['tsigkey', 'import', '--from', other.url],
+        );
+      const { status, out } = await copy();
+      expect([status, out.split('\n').at(-2)]).toEqual([0, '5 added, 2 warnings']);
+      expect(out).toContain(
+        ': warning: lost: it gets no rights in zones that its scope does not have here: gone.example\n',
+      );
+      expect(await grants()).toEqual({
+        everything: null,
+        lost: [],
+        nothing: [],
+        reads: [['transfer', 'all']],
+        some: [['update', 'a.example.']],
+      });
+      expect((await copy()).out.split('\n').at(-2)).toBe('5 unchanged, 2 warnings');
+      const { tsigkeys } = (await service.get('/v2/tsigkeys?name=nothing')).body as {
+        tsigkeys: { id: string }[];
+      };
+      await service.call('PUT', `/v2/tsigkeys/${tsigkeys[0]?.id ?? ''}/grants`, { grants: null });
+      const again = await copy();
+      expect(again.status).toBe(1);
+      expect(again.out).toContain(
+        ': different: nothing already exists with a different grants; it was not changed\n',
+      );
+    } finally {
+      await other.close();
+    }
+  });
+});

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { normaliseUuid, parseTimestamp } from '../../domain/model/field.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { givenFields, uniqueOf, type ResourceType } from '../../domain/model/resource.ts';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
 import { assertSecrets, listItems, type Item } from '../service/resource-requests.ts';
 import { batchesOf } from './batches.ts';
+import { grantsOf, withCopiedGrants } from './copied-grants.ts';
 
 /** The maximum size of one request. Every Designate and Tsigil service accepts this size. */
 const REQUEST = { items: 500, bytes: 90_000 };
@@ -22,14 +24,24 @@ export async function copyResources(
   dryRun: boolean,
   report: Report,
 ): Promise<void> {
-  const items = (await listItems(source, type, [])).map((item) => normalise(type, item));
-  for (const item of items) assertSecrets(type, item);
+  const listed = (await listItems(source, type, [])).map((item) => normalise(type, item));
+  for (const item of listed) assertSecrets(type, item);
+  const items = type === tsigkey ? await withCopiedGrants(source, target, listed, report) : listed;
   const existing = (await listItems(target, type, [])).map((item) => normalise(type, item));
   const byId = new Map(existing.map((item) => [item.id, item]));
   const byName = new Map(existing.map((item) => [nameKey(type, item), item]));
+  const currentOf = (item: Item): Item | undefined =>
+    byId.get(item.id) ?? byName.get(nameKey(type, item));
+  const grants = await grantsOf(
+    target,
+    items
+      .map((item) => (item.grants === undefined ? undefined : currentOf(item)))
+      .filter((found) => found !== undefined),
+  );
   const missing: Item[] = [];
   for (const item of items) {
-    const current = byId.get(item.id) ?? byName.get(nameKey(type, item));
+    const found = currentOf(item);
+    const current = found && { ...found, grants: grants.get(found.id) ?? null };
     if (current === undefined) missing.push(item);
     else if (differences(item, current) === '')
       report.add('unchanged', String(item.name), String(item.id));
@@ -57,7 +69,12 @@ async function importBatch(
 ): Promise<void> {
   try {
     if (!dryRun)
-      await call(target, 'POST', `/v2/${type.collection}/import`, { [type.collection]: items });
+      await call(target, 'POST', `/v2/${type.collection}/import`, {
+        // An older service does not know the member, which says nothing if it is null.
+        [type.collection]: items.map(({ grants, ...item }) =>
+          grants === undefined || grants === null ? item : { ...item, grants },
+        ),
+      });
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== EXIT.refused) throw error;
     if (items.length === 1)
