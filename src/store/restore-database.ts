@@ -169,7 +169,8 @@ async function settle(
           onTokenRevoked: () => undefined,
           warn: () => undefined,
         },
-        { ...localOrigin(), ...subject },
+        // By force, because what the backup knows of the name servers' configuration is old.
+        { ...localOrigin(), ...subject, force: true },
         (changes) => withdraw(changes, since),
       );
     await noteRestores(ends);

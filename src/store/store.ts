@@ -205,6 +205,7 @@ function writerOn(
     count: reader.count,
     exists: reader.exists,
     zoneRights: reader.zoneRights,
+    grantedZones: reader.grantedZones,
     lock: sql.lock,
     announce,
     async getToChange(type, id) {

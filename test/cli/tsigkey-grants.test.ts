@@ -112,3 +112,22 @@ describe('tsigkey grants', () => {
     expect((await run('grants', 'changing', '--reset', '--none')).status).toBe(2);
   });
 });
+
+test('zone show and nameserver show say which keys open what', async () => {
+  const { body: own } = await service.post('/v2/pools', { name: 'shown' });
+  const body = { name: 'shown.example.', email: 'a@example.com', pool_id: own.id };
+  await service.post('/v2/zones', body, { 'x-auth-sudo-project-id': 'someone' });
+  const server = { name: 'ns1', pool_id: own.id, driver: 'bind', address: '192.0.2.53' };
+  await service.post('/v2/nameservers', server);
+  const noted = async (...argv: string[]) => (await runInside({ variables }, ...argv)).err;
+  expect(await noted('zone', 'show', 'shown.example', '--all-projects')).toBe('Keys: none\n');
+  await created('open', '--pool', 'shown');
+  await created('narrow', '--pool', 'shown', '--zone', 'shown.example', '--right', 'transfer');
+  expect(await noted('zone', 'show', 'shown.example', '--all-projects')).toBe(
+    'Keys: narrow (transfer), open (transfer, update)\n',
+  );
+  expect(await noted('nameserver', 'show', 'ns1')).toBe(
+    'Keys: narrow (transfer in 1 zone), open (transfer)\n',
+  );
+  expect(await noted('nameserver', 'show', 'ns1', '-f', 'json')).toBe('');
+});

@@ -61,11 +61,11 @@ describe.runIf(brand.isInstalled())('deleted keys that are still on a name serve
     ]);
     expect(await show()).toMatchObject({
       status: 0,
-      err: 'Deleted keys that are still on the name server: leaving\n',
+      err: 'Deleted keys that are still on the name server: leaving\nKeys: none\n',
     });
     expect((await service.patch(path, { paused: false })).status).toBe(200);
     await expect.poll(removing).toEqual([]);
-    expect(await show()).toMatchObject({ status: 0, err: '' });
+    expect(await show()).toMatchObject({ status: 0, err: 'Keys: none\n' });
   });
 
   test('200 with the name servers that still have a deleted key for tokens that could see it, then 404', async () => {

@@ -160,7 +160,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
   const url = `${path.replace('{id}', UNKNOWN_ID)}?${query.join('&')}`;
 
   test('4xx responses are as documented', async () => {
-    const powerless = await holder(service, `powerless for ${path}`, 'stranger');
+    const powerless = await holder(service, `powerless for ${method} ${path}`, 'stranger');
     expectPromised(
       api,
       path,
@@ -174,8 +174,9 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
       expectPromised(api, path, method, denied, 'access_denied');
       expect(denied.body.message).toContain(right);
     }
-    const other = method === 'PUT' ? 'PATCH' : 'PUT';
-    expectPromised(api, path, method, await service.call(other, url), 'method_not_allowed');
+    const hasPut = ACTIONS.some((each) => each.path === path && each.method === 'PUT');
+    const other = await service.call(hasPut ? 'PATCH' : 'PUT', url);
+    expectPromised(api, path, method, other, 'method_not_allowed');
     if (path.includes('{id}'))
       expectPromised(
         api,

@@ -218,7 +218,7 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
       expect(isRepeated).toBe(false);
       // No resource has the id in the examples.
       const expected =
-        /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import|(?:encryption|audit)\/\w|deliveries\/resume)/.test(
+        /\/v2\/(?:tlds\/(?:check|bulk)|tsigkeys\/states|\w+\/import|(?:encryption|audit)\/\w|deliveries\/resume)/.test(
           command,
         )
           ? 200

@@ -269,3 +269,59 @@ describe('with limited tokens', () => {
     expect((await put(String(body.id), [], manager)).status).toBe(200);
   });
 });
+
+describe('the keys that open a zone or a name server', () => {
+  test('200 with what each key opens, within the rights of the name server', async () => {
+    const { body: pool } = await service.post('/v2/pools', { name: 'opened' });
+    const [one, two] = [await zone({ pool_id: pool.id }), await zone({ pool_id: pool.id })];
+    const inPool = { scope: 'POOL', resource_id: pool.id };
+    const all = await created({ name: 'o-1', ...inPool });
+    const few = await created({
+      ...{ name: 'o-2', ...inPool },
+      grants: [
+        { rights: ['transfer'], zones: [one, two] },
+        { rights: ['update'], zones: [two] },
+      ],
+    });
+    const none = await created({ name: 'o-3', ...inPool, grants: [] });
+    const own = await created({
+      ...{ name: 'o-4', scope: 'ZONE', resource_id: one },
+      grants: [{ rights: ['update'], zones: 'all' }],
+    });
+    const opens = (rights: readonly string[], zones: 'all' | number) => ({ rights, zones });
+    const both = ['transfer', 'update'];
+
+    expect((await service.get(`/v2/zones/${one}/tsigkeys`, ALL_PROJECTS)).body).toEqual({
+      keys: [
+        { id: all, name: 'o-1', opens: [opens(both, 'all')] },
+        { id: few, name: 'o-2', opens: [opens(['transfer'], 1)] },
+        { id: own, name: 'o-4', opens: [opens(['update'], 'all')] },
+      ],
+      more: 0,
+    });
+    const { body: server } = await service.post('/v2/nameservers', {
+      ...{ name: 'opened', pool_id: pool.id, driver: 'bind', address: '192.0.2.53' },
+      rights: ['transfer'],
+    });
+    expect((await service.get(`/v2/nameservers/${server.id}/tsigkeys`)).body).toEqual({
+      keys: [
+        { id: all, name: 'o-1', opens: [opens(['transfer'], 'all')] },
+        { id: few, name: 'o-2', opens: [opens(['transfer'], 2)] },
+        { id: none, name: 'o-3', opens: [] },
+        { id: own, name: 'o-4', opens: [] },
+      ],
+      more: 0,
+    });
+  });
+
+  test('200 with the first 20 keys by name, and the number of further keys', async () => {
+    const { body: pool } = await service.post('/v2/pools', { name: 'many' });
+    const id = await zone({ pool_id: pool.id });
+    const names = Array.from({ length: 23 }, (_, index) => `m-${100 + index}`);
+    for (const name of names.toReversed())
+      await created({ name, scope: 'POOL', resource_id: pool.id });
+    const { body } = await service.get(`/v2/zones/${id}/tsigkeys`, ALL_PROJECTS);
+    expect((body.keys as { name: string }[]).map(({ name }) => name)).toEqual(names.slice(0, 20));
+    expect(body.more).toBe(3);
+  });
+});

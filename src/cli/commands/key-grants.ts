@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander';
-import { GRANTS, type Grant } from '../../domain/resources/grants.ts';
+import { GRANTS, OPENING_KEYS, type Grant } from '../../domain/resources/grants.ts';
 import { responseObject } from '../../domain/model/object.ts';
+import type { ResourceType } from '../../domain/model/resource.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { grantOptions, readChangedGrants } from '../flags/grant-flags.ts';
@@ -126,4 +128,31 @@ export async function reportGrants(
   const opened = rows.map(({ rights, zones }) => `${String(rights)} in ${String(zones)}`);
   const shown = grants.length === 0 ? 'nothing' : opened.join('; ');
   err.write(`${plainText(`The key opens only: ${shown}`)}\n`);
+}
+
+/**
+ * Reports which keys open a zone, or zones of a name server. Reports nothing to callers that may not
+ * list keys.
+ */
+export async function reportOpeningKeys(
+  connection: Connection,
+  type: ResourceType,
+  item: Item,
+  { err }: Pick<Terminal, 'err'>,
+): Promise<void> {
+  const path = `/v2/${type.collection}/${String(item.id)}/${tsigkey.collection}`;
+  try {
+    const { keys, more } = await callFor(OPENING_KEYS, connection, 'GET', path);
+    const shown = keys.map(({ name, opens }) => {
+      const parts = opens.map(({ rights, zones }) => {
+        const place = zones === 'all' ? '' : ` in ${zones} ${zones === 1 ? 'zone' : 'zones'}`;
+        return `${rights.join(', ')}${type === nameServer ? place : ''}`;
+      });
+      return `${name} (${parts.join('; ') || 'nothing'})`;
+    });
+    const rest = more === 0 ? '' : `, and ${more} more`;
+    err.write(`${plainText(`Keys: ${shown.join(', ') || 'none'}${rest}`)}\n`);
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.status !== 403) throw error;
+  }
 }

@@ -53,8 +53,10 @@ import {
   waitOptions,
   type Holders,
 } from './deliveries.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import { reportGrants } from './key-grants.ts';
+import { zone } from '../../domain/resources/zone.ts';
+import { reportGrants, reportOpeningKeys } from './key-grants.ts';
 import { addCreate } from './resource-create.ts';
 import { withStates } from '../service/key-states.ts';
 import {
@@ -162,8 +164,13 @@ function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal)
       print(terminal, type, item, flags);
       await reportRemoving(connection, type, item, terminal);
       if (type === tsigkey) await reportGrants(connection, item, terminal);
+      if (OPENED.includes(type) && (flags.format ?? 'table') === 'table')
+        await reportOpeningKeys(readingOf(connection, flags), type, item, terminal);
     });
 }
+
+/** The types whose resources keys open. */
+const OPENED: readonly ResourceType[] = [zone, nameServer];
 
 function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;

@@ -7,6 +7,7 @@ import { importAction } from './import.ts';
 import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
 import { tldBulk } from './tld-bulk.ts';
+import { OPENING_KEYS_ACTIONS } from './opening-keys.ts';
 import { keyStatesAction } from './key-states.ts';
 import { status } from './status.ts';
 import { whoami } from './whoami.ts';
@@ -23,6 +24,7 @@ export const ACTIONS: readonly Action[] = [
   tldBulk,
   zoneNameCheck,
   zoneNameServers,
+  ...OPENING_KEYS_ACTIONS,
   limits,
   whoami,
   ...ACCESS_ACTIONS,

@@ -48,9 +48,15 @@ export const GRANT_ACTIONS = [
     description: 'Returns what the key may do on name servers, and in which zones.',
     response: RESPONSE,
     async run({ dependencies: { store }, context, id }) {
-      const key = await existing(store, tsigkey, context.caller, await store.get(tsigkey, id));
-      const grants = await grantsOfKey(store, key);
-      return { grants: grants && grantList(grants) };
+      const read = async () =>
+        existing(store, tsigkey, context.caller, await store.get(tsigkey, id));
+      for (let key = await read(); ;) {
+        const grants = await grantsOfKey(store, key);
+        const { version } = key;
+        key = await read();
+        // Otherwise the grants may be a mixture of those before and after a change.
+        if (key.version === version) return { grants: grants && grantList(grants) };
+      }
     },
   }),
   defineAction({

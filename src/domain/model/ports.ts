@@ -22,6 +22,14 @@ export interface Reader extends IndexReader {
   count(type: ResourceType, conditions: readonly Condition[]): Promise<number>;
   /** Returns the rights that the grants of a key state for single zones, by the ids of the zones. */
   zoneRights(keyId: string): Promise<ReadonlyMap<string, string>>;
+  /**
+   * Returns in how many zones keys have which rights because of grants for single zones. With
+   * `zoneId`, counts only this zone.
+   */
+  grantedZones(
+    keyIds: readonly string[],
+    zoneId?: string,
+  ): Promise<readonly { keyId: string; rights: string; zones: number }[]>;
 }
 
 /**

@@ -187,7 +187,7 @@ function unexpectedMember(
   name: string,
   current: Resource | undefined,
 ): Problem {
-  if (type.requestOnly?.[name] !== undefined)
+  if (Object.hasOwn(type.requestOnly ?? {}, name))
     return {
       path: [name],
       message: `'${name}' cannot be changed here. Use PUT /v2/${type.collection}/{id}/${name}`,

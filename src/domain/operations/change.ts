@@ -192,6 +192,7 @@ function changesOn(
     count: writer.count,
     exists: writer.exists,
     zoneRights: writer.zoneRights,
+    grantedZones: writer.grantedZones,
     now: dependencies.clock,
     async create(type, { resource: draft, uniqueForm }) {
       const admitted = await admit(

@@ -1,6 +1,15 @@
 import { RIGHTS, type Right } from '../brands/brand.ts';
-import { array, enumeration, list, nullable, uuid, type Kind } from '../model/field.ts';
-import { described, object } from '../model/object.ts';
+import {
+  anyText,
+  array,
+  enumeration,
+  integer,
+  list,
+  nullable,
+  uuid,
+  type Kind,
+} from '../model/field.ts';
+import { described, list as objects, object, responseObject } from '../model/object.ts';
 
 /** Rights of a key, in these zones or in all zones of its scope. */
 export interface Grant {
@@ -45,6 +54,37 @@ const GRANT = object({
 
 /** Grants in requests and responses. Null means that the key has none of its own. */
 export const GRANTS: Kind<readonly Grant[] | null> = nullable(array(GRANT, 0, MAX_GRANTS));
+
+/** The number of keys that a response names. */
+export const SHOWN_KEYS = 20;
+
+const OPENED_ZONES: Kind<'all' | number> = {
+  schema: { anyOf: [{ type: 'string', const: 'all' }, integer(1).schema] },
+  parse: (value) => (value === 'all' ? { value } : integer(1).parse(value)),
+};
+
+/** The keys that open a zone, or zones of a name server. */
+export const OPENING_KEYS = responseObject({
+  keys: described(
+    objects(
+      responseObject({
+        id: uuid(),
+        name: anyText(),
+        opens: described(
+          objects(
+            responseObject({
+              rights: list(enumeration(RIGHTS), 1, RIGHTS.length),
+              zones: described(OPENED_ZONES, 'The number of zones, or `all` for the whole scope.'),
+            }),
+          ),
+          'The rights of the key, as far as a name server gives them.',
+        ),
+      }),
+    ),
+    `The first ${SHOWN_KEYS} keys by name.`,
+  ),
+  more: described(integer(0), 'The number of further keys.'),
+});
 
 /** Returns the grants that a list states. A key has a right if any grant of the list states it. */
 export function grantsIn(stated: readonly Grant[]): Grants {

@@ -8,7 +8,14 @@ import {
   type Slicer,
 } from '../../domain/scheduling/slicer.ts';
 import type { Dialect, Sql, SqlRow } from './sql.ts';
-import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
+import {
+  among,
+  countStatement,
+  existsStatement,
+  MAX_VALUES,
+  type Table,
+  type TableFor,
+} from './table.ts';
 
 /**
  * Creates a reader on `sql`. The reader reads each list with one statement. For lists that read
@@ -58,6 +65,21 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
         keyId,
       ]);
       return new Map(rows.map(({ zone_id: id, rights }) => [String(id), String(rights)]));
+    },
+    async grantedZones(keyIds, zoneId) {
+      if (keyIds.length === 0) return [];
+      const from = 'SELECT key_id, rights, count(*) AS zones FROM tsigkey_grants';
+      const { text, parameters } = among(from, 'key_id', keyIds);
+      const condition = zoneId === undefined ? '' : ' AND zone_id = ?';
+      const rows = await sql.all(`${text}${condition} GROUP BY key_id, rights ORDER BY rights`, [
+        ...parameters,
+        ...(zoneId === undefined ? [] : [zoneId]),
+      ]);
+      return rows.map(({ key_id: id, rights, zones }) => ({
+        keyId: String(id),
+        rights: String(rights),
+        zones: Number(zones),
+      }));
     },
     async exists(type, conditions) {
       const { text, parameters } = existsStatement(type, conditions, dialect);
