@@ -44,6 +44,32 @@ async function startCounter(target: number) {
   return { port, count, close: () => (tcp.close(), udp.close()) };
 }
 
+test('the choice of zones to test restricted keys in does not read each zone for each key', async () => {
+  const reads = { count: 0 };
+  const zones = new Proxy(
+    Array.from({ length: 5000 }, (_, index) => `z${index}.test`),
+    {
+      get(target, name, receiver): unknown {
+        if (typeof name === 'string' && /^\d+$/.test(name)) reads.count += 1;
+        return Reflect.get(target, name, receiver);
+      },
+    },
+  );
+  const keys = Array.from({ length: 50 }, () =>
+    newKey({ rights: ['transfer'], zones: ['z1.test', 'z2.test'] }),
+  );
+  const right = 'transfer';
+  const plan = {
+    ...{ accepted: [], refused: [] },
+    restricted: keys.map((key) => ({ key, right, former: ['former.test'] }) as const),
+  };
+  const target = { name: 'ns1', driver: 'bind', address: 'no address', probe_zone: null };
+  const { signal } = new AbortController();
+  await verifyByQueries(target, zones, plan, signal, () => Promise.resolve(false));
+  expect(reads.count).toBeGreaterThanOrEqual(keys.length);
+  expect(reads.count).toBeLessThan(2 * zones.length);
+});
+
 describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () => {
   let server: DrivenServer;
   beforeAll(async () => {
