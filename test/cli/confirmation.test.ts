@@ -31,6 +31,7 @@ const ASKING: Record<string, string | undefined> = {
     'when the command revokes the token in use or the last administrator token',
   'tsigil tld import': 'when --replace changes an entry',
   'tsigil tsigkey set': 'when --generate replaces a secret that name servers have',
+  'tsigil tsigkey grants': 'before a limited key gets rights in every zone of its scope',
   'tsigil tsigkey import': 'before new keys open every zone of a pool',
 };
 

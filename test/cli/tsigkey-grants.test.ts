@@ -86,15 +86,78 @@ describe('tsigkey grants', () => {
       'transfer,a.example.',
     ]);
     expect(await shown('changing')).toEqual(['transfer,a.example.']);
-    expect(await shown('changing', '--zone', 'b.example')).toEqual([
-      '"transfer, update",b.example.',
-    ]);
     expect(await shown('changing', '--none')).toEqual(['nothing,none']);
     expect((await run('grants', 'changing', '-f', 'json')).out).toBe('{\n  "grants": []\n}\n');
-    expect(await shown('changing', '--reset')).toEqual([
-      'all that the name server gives,all of its scope',
-    ]);
+    expect((await run('grants', 'changing', '--reset', '--yes')).status).toBe(0);
+    expect(await shown('changing')).toEqual(['all that the name server gives,all of its scope']);
     expect((await run('grants', 'changing', '-f', 'json')).out).toBe('{\n  "grants": null\n}\n');
+  });
+
+  test('a change of only the rights keeps the zones, and of only the zones keeps the rights', async () => {
+    await created('kept', '--pool', 'anycast', '--zone', 'a.example', '--right', 'update');
+    const changes: [string[], string, string][] = [
+      [
+        ['--right', 'transfer'],
+        'transfer,a.example.',
+        'The key gets more than before: transfer in a.example. (before: update in a.example.)\n',
+      ],
+      [
+        ['--zone', 'b.example'],
+        'transfer,b.example.',
+        'The key gets more than before: transfer in b.example. (before: transfer in a.example.)\n',
+      ],
+    ];
+    for (const [flags, row, said] of changes) {
+      const { status, out, err } = await run('grants', 'kept', ...flags, '-f', 'csv');
+      expect({ status, row: out.split('\n')[1], err }).toEqual({ status: 0, row, err: said });
+    }
+    await created('whole', '--pool', 'anycast');
+    expect(await shown('whole', '--right', 'transfer')).toEqual(['transfer,all of its scope']);
+    expect(await shown('whole', '--zone', 'a.example')).toEqual(['transfer,a.example.']);
+  });
+
+  test('asks before a limited key gets rights in every zone of its scope', async () => {
+    await created('limited', '--pool', 'anycast', '--zone', 'a.example', '--right', 'transfer');
+    for (const [flag, after] of [
+      ['--all-zones', 'transfer in all of its scope'],
+      ['--reset', 'all that the name server gives in all of its scope'],
+    ] as const) {
+      const { status, err } = await run('grants', 'limited', flag);
+      expect([status, err]).toEqual([
+        2,
+        expect.stringContaining(
+          `The key gets more than before: ${after} (before: transfer in a.example.)\ntsigil: Cannot ask for confirmation`,
+        ),
+      ]);
+      expect(await shown('limited')).toEqual(['transfer,a.example.']);
+    }
+    expect((await run('grants', 'limited', '--all-zones', '--yes')).status).toBe(0);
+    expect(await shown('limited')).toEqual(['transfer,all of its scope']);
+  });
+
+  test('refuses to keep zones or rights of which a key has none or different ones', async () => {
+    for (const [grants, opened] of [
+      [[], 'nothing'],
+      [
+        [
+          { rights: ['transfer'], zones: 'all' },
+          { rights: ['update'], zones: [idOf('a')] },
+        ],
+        'different zones with different rights',
+      ],
+    ] as const) {
+      const place = { scope: 'POOL', resource_id: pool };
+      const body = { name: opened, algorithm: 'hmac-sha256', ...place, grants };
+      const { id } = (await service.post('/v2/tsigkeys', body)).body;
+      for (const flags of [['--right', 'transfer'], ['--zone', 'b.example'], ['--all-zones']]) {
+        const { status, err } = await run('grants', String(id), ...flags);
+        expect([status, err]).toEqual([
+          2,
+          `tsigil: The key opens ${opened}, so it can keep neither its zones nor its rights. Nothing was changed.\nUse --right together with --zone or --all-zones.\n`,
+        ]);
+      }
+      expect((await service.get(`/v2/tsigkeys/${String(id)}/grants`)).body).toEqual({ grants });
+    }
   });
 
   test('names the first zones of many, and show says what a narrowed key opens', async () => {

@@ -5,10 +5,11 @@ import type { ResourceType } from '../../domain/model/resource.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
-import { grantOptions, readChangedGrants } from '../flags/grant-flags.ts';
+import { grantOptions, isWider, readChangedGrants } from '../flags/grant-flags.ts';
 import { addExamples } from '../flags/help.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
 import { CommandError } from '../output/command-error.ts';
+import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import { printItem, printList, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -17,7 +18,7 @@ import type { ConnectionFlags } from '../service/connection.ts';
 import { findPath, readEverywhere, withHints, type Item } from '../service/resource-requests.ts';
 import { waitForDelivery } from './deliveries.ts';
 
-type Flags = ConnectionFlags & OutputFlags & FlagValues;
+type Flags = ConnectionFlags & OutputFlags & ConfirmationFlags & FlagValues;
 
 const COLUMNS = ['rights', 'zones'];
 
@@ -34,13 +35,24 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
     )
     .argument('<tsigkey>', 'id or name of the tsigkey');
   for (const option of grantOptions(
-    'let the key work only in this zone of its pool (name or id); repeat the flag for more zones',
+    'let the key work only in this zone of its pool (name or id); repeat the flag for more zones; without --right, the key keeps its rights',
   ))
     command.addOption(option);
+  const confirm = declareDestructive(
+    command,
+    'before a limited key gets rights in every zone of its scope',
+  );
   command
+    .addOption(
+      new Option(
+        '--all-zones',
+        'let the key work in every zone of its scope; without it and --zone, the key keeps its zones',
+      ).conflicts(['zone', 'none']),
+    )
     .addOption(
       new Option('--reset', 'let the key open all of its scope, with every right').conflicts([
         'zone',
+        'allZones',
         'right',
         'none',
       ]),
@@ -50,12 +62,24 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
       checkColumns(flags, COLUMNS);
       const connection = await connect(flags, terminal);
       const path = await withHints(tsigkey, () => findPath(connection, tsigkey, idOrName));
-      const changed = await readChangedGrants(connection, flags);
-      const { grants } = await withHints(tsigkey, () =>
-        changed === undefined
-          ? callFor(SHOWN, connection, 'GET', `${path}/grants`)
-          : callFor(SHOWN, connection, 'PUT', `${path}/grants`, { grants: changed }),
+      const current = await withHints(tsigkey, () =>
+        callFor(SHOWN, connection, 'GET', `${path}/grants`),
       );
+      const changed = await readChangedGrants(connection, flags, current.grants);
+      if (changed !== undefined && isWider(changed, current.grants)) {
+        const before = await openedText(connection, current.grants);
+        const after = await openedText(connection, changed);
+        const text = `The key gets more than before: ${after} (before: ${before})`;
+        terminal.err.write(`${plainText(text)}\n`);
+        const opensScope = changed === null || changed.some(({ zones }) => zones === 'all');
+        if (opensScope) await confirm('Continue?', flags, terminal);
+      }
+      const { grants } =
+        changed === undefined
+          ? current
+          : await withHints(tsigkey, () =>
+              callFor(SHOWN, connection, 'PUT', `${path}/grants`, { grants: changed }),
+            );
       // Programs get what the API returns, because null differs from an empty list.
       if (flags.format === 'json' || flags.format === 'yaml')
         printItem(terminal, { grants }, ['grants'], { format: flags.format });
@@ -71,6 +95,10 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
       command:
         'tsigil tsigkey grants transfer --zone example.org --zone example.net --right transfer',
       purpose: 'let the key transfer these two zones, and do nothing else',
+    },
+    {
+      command: 'tsigil tsigkey grants transfer --right transfer --right update',
+      purpose: 'let the key do both in the zones that it has',
     },
     'tsigil tsigkey grants transfer --none',
     'tsigil tsigkey grants transfer --reset --wait',
@@ -104,6 +132,16 @@ async function namesOf(connection: Connection, ids: readonly string[]): Promise<
   return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
+/** Returns what grants open, on one line. */
+async function openedText(
+  connection: Connection,
+  grants: readonly Grant[] | null,
+): Promise<string> {
+  if (grants?.length === 0) return 'nothing';
+  const rows = await shownRows(connection, grants);
+  return rows.map(({ rights, zones }) => `${String(rights)} in ${String(zones)}`).join('; ');
+}
+
 /** Returns the name of a zone, or its id if the caller may not see the zone. */
 async function nameOf(connection: Connection, id: string): Promise<string> {
   try {
@@ -124,9 +162,7 @@ export async function reportGrants(
   const path = `/v2/${tsigkey.collection}/${String(key.id)}/grants`;
   const { grants } = await callFor(SHOWN, connection, 'GET', path);
   if (grants === null) return;
-  const rows = await shownRows(connection, grants);
-  const opened = rows.map(({ rights, zones }) => `${String(rights)} in ${String(zones)}`);
-  const shown = grants.length === 0 ? 'nothing' : opened.join('; ');
+  const shown = await openedText(connection, grants);
   err.write(`${plainText(`The key opens only: ${shown}`)}\n`);
 }
 

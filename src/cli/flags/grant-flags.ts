@@ -1,9 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
-import type { Grant } from '../../domain/resources/grants.ts';
+import { commonGrants, grantList, grantsIn, type Grant } from '../../domain/resources/grants.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from '../service/client.ts';
 import { readEverywhere } from '../service/resource-requests.ts';
 import { collect } from './flags.ts';
@@ -102,16 +103,37 @@ function grantOf({ right }: FlagValues, zones: readonly string[]): Grant {
 
 /**
  * Returns the grants that the flags of a change set: null for `--reset`, or undefined if no flag
- * changes them. Throws `CommandError`.
+ * changes them. Without `--right` or a flag for zones, the key keeps its own. Throws `CommandError`.
  */
 export async function readChangedGrants(
   connection: Connection,
   flags: FlagValues,
+  current: readonly Grant[] | null,
 ): Promise<readonly Grant[] | null | undefined> {
   if (flags.reset === true) return null;
   if (flags.none === true) return [];
-  if (flags.zone === undefined && flags.right === undefined) return undefined;
-  return [grantOf(flags, await readZones(connection, flags))];
+  const namesZones = flags.zone !== undefined || flags.allZones === true;
+  if (!namesZones && flags.right === undefined) return undefined;
+  const named = grantOf(flags, await readZones(connection, flags));
+  if (current === null || (namesZones && flags.right !== undefined)) return [named];
+  const [own, ...others] = current;
+  if (own === undefined || others.length > 0) {
+    const opened = own === undefined ? 'nothing' : 'different zones with different rights';
+    throw new CommandError(
+      EXIT.usage,
+      `The key opens ${opened}, so it can keep neither its zones nor its rights. Nothing was changed.`,
+      'Use --right together with --zone or --all-zones.',
+    );
+  }
+  return [namesZones ? { ...own, zones: named.zones } : { ...own, rights: named.rights }];
+}
+
+/** Returns whether grants permit what earlier grants do not. */
+export function isWider(changed: readonly Grant[] | null, earlier: readonly Grant[] | null) {
+  if (changed === null || earlier === null) return earlier !== null;
+  const wanted = grantsIn(changed);
+  const common = commonGrants(grantsIn(earlier), wanted) ?? wanted;
+  return JSON.stringify(grantList(common)) !== JSON.stringify(grantList(wanted));
 }
 
 function listIn(value: unknown): string[] {
