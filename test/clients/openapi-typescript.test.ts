@@ -72,6 +72,11 @@ describe('the types that openapi-typescript generates', { timeout: TIMEOUT }, ()
     const { status, output } = await run('built/program.js', service.url, service.token);
     expect(status, output).toBe(0);
     expect(JSON.parse(output)).toEqual({
+      problemCount: 0,
+      keyState: 'none',
+      opensAll: true,
+      opened: 'all',
+      more: 0,
       delivered: 0,
       action: 'tlds:create',
       description: null,
