@@ -1,6 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Access, DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
@@ -13,8 +15,11 @@ import { DRIVER_ID, newKey } from './driver-contract.ts';
 const ZONE = ZONES[0];
 const RIGHTS = ['transfer', 'update'] as const;
 
-/** Forwards queries over UDP and connections over TCP to a name server, and counts both. */
-async function startCounter(target: number) {
+/**
+ * Forwards queries over UDP and connections over TCP to a name server, and counts both. `alter`
+ * changes the responses over UDP.
+ */
+async function startCounter(target: number, alter: (response: Buffer) => void = () => undefined) {
   const count = { udp: 0, tcp: 0 };
   const tcp = createServer((near) => {
     count.tcp += 1;
@@ -34,6 +39,7 @@ async function startCounter(target: number) {
     count.udp += 1;
     const far = createSocket('udp4');
     far.on('message', (response) => {
+      alter(response);
       udp.send(response, from.port, from.address);
       far.close();
     });
@@ -96,21 +102,23 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     expect(counter.count.udp - keys.length).toBeLessThanOrEqual(8);
   });
 
+  /** Verifies a key that the server has with its access, as if it should have another one. */
+  const verifyNarrow = (port: number, key: DesiredKey, right: Right, access: Access) => {
+    const narrow = { ...key, access };
+    const target = { name: 'ns1', driver: 'bind', address: `127.0.0.1:${port}`, probe_zone: null };
+    const restricted = [{ key: narrow, right, former: key.access[right] }];
+    const plan = { accepted: [], refused: [], restricted };
+    const signal = AbortSignal.timeout(30_000);
+    return verifyByQueries(target, ZONES, plan, signal, () => Promise.resolve(false));
+  };
+
   test('names the zone or the right that the server gives to a key against its grants', async () => {
     const keys = [newKey({ rights: RIGHTS }), newKey({ rights: ['transfer'] })] as const;
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
     const signal = AbortSignal.timeout(30_000);
     await driver?.apply({ zones: ZONES, keys }, new Set(), signal);
-    const verify = (key: DesiredKey, right: Right, access: Access) => {
-      const narrow = { ...key, access };
-      const [{ host, port }, former] = [server.address, key.access[right]];
-      const target = { name: 'ns1', driver: 'bind', address: `${host}:${port}`, probe_zone: null };
-      const plan = {
-        ...{ accepted: [narrow], refused: [] },
-        restricted: [{ key: narrow, right, former }],
-      };
-      return verifyByQueries(target, ZONES, plan, signal, () => Promise.resolve(false));
-    };
+    const verify = (key: DesiredKey, right: Right, access: Access) =>
+      verifyNarrow(server.address.port, key, right, access);
     const [wide, exact] = keys;
     for (const [right, access, message] of [
       ['transfer', { transfer: ['a.test'], update: 'all' }, "may transfer the zone 'b.test'"],
@@ -120,6 +128,39 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
         [wide.id, { code: 'too_wide', message: expect.stringContaining(message) as string }],
       ]);
     expect((await verify(exact, 'update', exact.access)).failures).toEqual(new Map());
+  });
+
+  test('does not blame a key for a zone that is open to unsigned requests, or for altered responses', async () => {
+    const key = newKey({ rights: ['transfer'], zones: ['a.test'] });
+    const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
+    await driver?.apply({ zones: ZONES, keys: [key] }, new Set(), AbortSignal.timeout(30_000));
+    const counter = await startCounter(server.address.port, (response) => {
+      const last = response.length - 7; // of the signature, if there is one
+      response.writeUInt8(response.readUInt8(last) ^ 1, last);
+    });
+    const altered = await verifyNarrow(counter.port, key, 'update', key.access);
+    counter.close();
+    expect([...altered.failures]).toEqual([
+      [key.id, { code: 'not_verified', message: expect.stringContaining('signature') as string }],
+    ]);
+
+    const main = join(server.folder, 'named.conf');
+    const former = readFileSync(main, 'utf8');
+    const list = 'allow-transfer { "tsigil-transfer"; "tsigil-transfer-b.test"; };';
+    const restart = async (text: string) => {
+      await server.stop();
+      writeFileSync(main, text);
+      await server.start();
+    };
+    await restart(former.replace(list, 'allow-transfer { any; };'));
+    const { failures, open } = await verifyNarrow(
+      ...([server.address.port, key, 'transfer', key.access] as const),
+    );
+    await restart(former);
+    expect(open).toMatchObject({
+      ...{ code: 'open', message: expect.stringContaining("zone 'b.test': transfer") },
+    });
+    expect([...failures]).toEqual([]);
   });
 
   test('waits about 1 s for 200 keys that the server does not have, instead of 1 s for each key', async () => {

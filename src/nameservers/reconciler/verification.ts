@@ -175,7 +175,16 @@ async function probeZoneOf(
  */
 async function findOpen(address: NameServerAddress, zone: string): Promise<Fault | undefined> {
   const rights = await findOpenRights({ server: address, zone });
-  if (rights.length === 0) return undefined;
+  return rights.length === 0 ? undefined : openIn(zone, rights);
+}
+
+/** Returns no rights for a name server that does not respond. Throws other errors. */
+function noRights(error: unknown): readonly Right[] {
+  if (error instanceof NetError) return [];
+  throw error;
+}
+
+function openIn(zone: string, rights: readonly Right[]): Fault {
   const message = `the name server accepts unsigned requests for zone '${zone}': ${rights.join(', ')}`;
   return { code: 'open', message };
 }
@@ -230,6 +239,8 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
   });
   if (address === undefined) return { failures, open: undefined };
   const outcomes = await verifyExpectations(address, expectations, Date.now, signal, isInterrupted);
+  let open: Fault | undefined;
+  const openRights = new Map<string, readonly Right[]>();
   const isUnmet = outcomes.some(({ expectation, met }) => expectation.accepted && !met);
   const isLost = isUnmet && zone !== undefined && (await isNotServed(address, zone));
   for (const { expectation, met, result } of outcomes) {
@@ -237,6 +248,18 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
     const stillKnown = unknownSecrets.has(id) && result.verdict === 'wrong secret';
     if (met && !stillKnown) continue;
     if (!expectation.accepted && !removed.has(id)) {
+      const { check, zone: tested } = expectation;
+      if (result.verdict === 'good' && check !== 'query') {
+        // Where a server accepts unsigned requests, the key is not the reason.
+        const rights =
+          openRights.get(tested) ??
+          (await findOpenRights({ server: address, zone: tested }).catch(noRights));
+        openRights.set(tested, rights);
+        if (rights.includes(check)) {
+          open ??= openIn(tested, rights);
+          continue;
+        }
+      }
       if (!failures.has(id)) failures.set(id, tooWide(expectation, result));
       continue;
     }
@@ -249,7 +272,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
         : fault,
     );
   }
-  if (zone === undefined) return { failures, open: undefined };
+  if (zone === undefined || open !== undefined) return { failures, open };
   try {
     return { failures, open: await findOpen(address, zone) };
   } catch (error) {
@@ -292,6 +315,7 @@ function zoneWithout(
 function tooWide({ check, zone }: Expectation, { verdict, reason }: CheckResult): Fault {
   if (verdict === 'no response') return { code: 'unreachable', message: reason };
   if (verdict === 'clock skew') return { code: 'clock_skew', message: reason };
+  if (verdict !== 'good') return { code: 'not_verified', message: reason };
   const does = check === 'update' ? 'update' : 'transfer';
   const message = `the key may ${does} the zone '${zone}' on the name server, although its grants do not permit it. Remove the key from the lists of this zone that Tsigil does not write`;
   return { code: 'too_wide', message };
