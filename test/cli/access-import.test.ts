@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { endOfTurn } from '../harness/client.ts';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
 import { createZone, primary } from '../harness/zones.ts';
@@ -163,6 +164,27 @@ two\tupdate\ta.example\ta.example
     expect(await grants()).toEqual({ one: null });
     expect((await importText(text, '--update')).out).toContain('line 1: updated: one\n');
     expect(await grants()).toEqual({ one: [['transfer', 'a.example.']] });
+  });
+
+  test('an update narrows a key before it changes the secret, and widens it only afterwards', async () => {
+    for (const name of ['a.example.', 'b.example.']) await zone(name);
+    const text = (index: number, statements: string) =>
+      `${keyOf('one', index)}${zoneOf('a.example', statements)}${zoneOf('b.example', 'allow-transfer { key one; };')}`;
+    await importText(text(0, 'allow-transfer { key one; };'));
+    const start = service.log.length;
+    expect((await importText(text(1, 'allow-update { key one; };'), '--update')).status).toBe(0);
+    await endOfTurn();
+    const changes = service.log.slice(start).flatMap((line) => {
+      const [, change] = /"method":"((?:PUT|PATCH))"/.exec(line) ?? [];
+      return change === undefined ? [] : [change];
+    });
+    expect(changes).toEqual(['PUT', 'PATCH', 'PUT']);
+    expect(await grants()).toEqual({
+      one: [
+        ['transfer', 'b.example.'],
+        ['update', 'a.example.'],
+      ],
+    });
   });
 
   test('with --zone, a key gets its rights in this zone only', async () => {

@@ -1,7 +1,6 @@
-import { responseObject } from '../../domain/model/object.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { grantList, GRANTS, grantsIn, type Grant } from '../../domain/resources/grants.ts';
+import { grantList, grantsIn, KEY_GRANTS, type Grant } from '../../domain/resources/grants.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError } from '../output/command-error.ts';
@@ -11,7 +10,6 @@ import { listItems, readEverywhere, type Item } from '../service/resource-reques
 /** Grants of a key in canonical form, or null for a key without any. */
 type KeyGrants = readonly Grant[] | null;
 
-const RESPONSE = responseObject({ grants: GRANTS });
 const SHOWN_NAMES = 10;
 
 /**
@@ -74,7 +72,7 @@ export async function grantsOf(
   for (const { id } of keys) {
     const path = `/v2/tsigkeys/${String(id)}`;
     try {
-      found.set(id, (await callFor(RESPONSE, connection, 'GET', `${path}/grants`)).grants);
+      found.set(id, (await callFor(KEY_GRANTS, connection, 'GET', `${path}/grants`)).grants);
     } catch (error) {
       const isAbsent = error instanceof CommandError && [404, 405].includes(error.status ?? 0);
       if (!isAbsent || found.size > 0) throw error;

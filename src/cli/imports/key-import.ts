@@ -1,12 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { isOwnKey } from '../../domain/brands/brands.ts';
 import { OWN_KEY } from '../../domain/key-formats/read-bind.ts';
-import { grantList, grantsIn, type Grant } from '../../domain/resources/grants.ts';
+import {
+  commonGrants,
+  grantList,
+  grantsIn,
+  KEY_GRANTS,
+  type Grant,
+  type Grants,
+} from '../../domain/resources/grants.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
-import { call, type Connection } from '../service/client.ts';
+import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Outcome, Report } from '../output/import-report.ts';
 import { plainCell } from '../output/output.ts';
@@ -109,7 +117,11 @@ async function planKey(
   }
   const path = `/v2/tsigkeys/${String(current.id)}`;
   const isSame = isSameKey(keyOf(current), key);
-  const isGranted = grants === undefined || (await hasGrants(connection, path, own, grants));
+  const stated = grants && (await callFor(KEY_GRANTS, connection, 'GET', `${path}/grants`)).grants;
+  const before = stated ? grantsIn(stated) : null;
+  const isGranted =
+    grants === undefined ||
+    (grants.isComplete(own) && areEqual(before, grantsIn(grants.grantsOf(own))));
   if (isSame && isGranted) return { outcome: 'unchanged', text: name };
   if (!update)
     return {
@@ -118,23 +130,21 @@ async function planKey(
         ? `${name} already exists with other grants; use --update to replace them`
         : describeDifference(current, key),
     };
+  const put = (granted: Grants | null) =>
+    call(named, 'PUT', `${path}/grants`, { grants: granted && grantList(granted) });
   const request = async () => {
+    const after = grants && grantsIn(grants.grantsOf(own));
+    // Neither secret ever opens what only the other one may open, even if a request fails.
+    const both = after && !isSame ? commonGrants(before, after) : before;
+    if (!areEqual(both, before)) await put(both);
     if (!isSame) await call(named, 'PATCH', path, { algorithm, secret });
-    if (!isGranted) await call(named, 'PUT', `${path}/grants`, { grants: grants.grantsOf(own) });
+    if (after && !areEqual(after, both)) await put(after);
   };
   return { outcome: 'updated', text: name, request };
 }
 
-/** Returns whether a key of the service already has the grants of an import. */
-async function hasGrants(
-  connection: Connection,
-  path: string,
-  key: string,
-  grants: ImportedGrants,
-): Promise<boolean> {
-  const { grants: current } = await call(connection, 'GET', `${path}/grants`);
-  const canonical = grantList(grantsIn(grants.grantsOf(key)));
-  return grants.isComplete(key) && JSON.stringify(current) === JSON.stringify(canonical);
+function areEqual(one: Grants | null, other: Grants | null): boolean {
+  return isDeepStrictEqual(one && grantList(one), other && grantList(other));
 }
 
 /**

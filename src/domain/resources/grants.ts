@@ -86,6 +86,9 @@ export const OPENING_KEYS = responseObject({
   more: described(integer(0), 'The number of further keys.'),
 });
 
+/** The grants of one key in a response. */
+export const KEY_GRANTS = responseObject({ grants: GRANTS });
+
 /** Returns the grants that a list states. A key has a right if any grant of the list states it. */
 export function grantsIn(stated: readonly Grant[]): Grants {
   const all = stated.flatMap(({ rights, zones }) => (zones === 'all' ? rights : []));
