@@ -187,6 +187,18 @@ two\tupdate\ta.example\ta.example
     });
   });
 
+  test('imports a key of more zones than a request to create a key can contain', async () => {
+    const names = Array.from({ length: 2400 }, (_, index) => `z${index}.example`);
+    for (let index = 0; index < names.length; index += 100)
+      await Promise.all(names.slice(index, index + 100).map((name) => zone(`${name}.`)));
+    const both = 'allow-transfer { key one; }; allow-update { key one; };';
+    const text = `${keyOf('one')}${names.map((name) => zoneOf(name, both)).join('')}`;
+    expect((await importText(text)).out).toContain('line 1: added: one\n');
+    const [[rights, ids] = []] = (await grants()).one as [string, string][];
+    expect([rights, ids?.split(',').length]).toEqual(['transfer,update', 2400]);
+    expect((await importText(text)).out).toContain('1 unchanged');
+  }, 180_000);
+
   test('with --zone, a key gets its rights in this zone only', async () => {
     await zone('a.example.');
     const path = join(folder, 'one-zone.conf');

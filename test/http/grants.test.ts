@@ -112,6 +112,20 @@ describe('PUT /v2/tsigkeys/{id}/grants', () => {
     );
   });
 
+  test('400 for more zones in grants with the same rights than one grant may have', async () => {
+    const id = await created();
+    const ids = () => Array.from({ length: 6000 }, () => randomUUID());
+    const response = await put(id, [
+      { rights: ['transfer'], zones: ids() },
+      { rights: ['transfer'], zones: ids() },
+    ]);
+    expectError(response, 400, 'invalid_object');
+    expect(response.text).toContain(
+      "'grants' has 12000 zones with the rights 'transfer'. Use at most 10000",
+    );
+    expect(await grantsOf(id)).toBe(null);
+  });
+
   test('405 lists both methods', async () => {
     const response = await service.post(`/v2/tsigkeys/${randomUUID()}/grants`, {});
     expect([response.status, response.headers.get('allow')]).toEqual([

@@ -1,3 +1,6 @@
+/** The size of a request that every Designate and Tsigil service accepts. */
+export const ACCEPTED_BYTES = 90_000;
+
 /** The maximum size of a batch: the number of items, and their bytes as JSON. */
 export interface BatchSize {
   readonly items: number;

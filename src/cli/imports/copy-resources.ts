@@ -6,11 +6,11 @@ import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
 import { assertSecrets, listItems, type Item } from '../service/resource-requests.ts';
-import { batchesOf } from './batches.ts';
+import { ACCEPTED_BYTES, batchesOf } from './batches.ts';
 import { grantsOf, withCopiedGrants } from './copied-grants.ts';
 
-/** The maximum size of one request. Every Designate and Tsigil service accepts this size. */
-const REQUEST = { items: 500, bytes: 90_000 };
+/** The maximum size of one request. */
+const REQUEST = { items: 500, bytes: ACCEPTED_BYTES };
 
 /**
  * Copies every resource of `type` from one service to another, with ids and timestamps, and reports

@@ -20,6 +20,7 @@ import type { Outcome, Report } from '../output/import-report.ts';
 import { plainCell } from '../output/output.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, readEverywhere, type Item } from '../service/resource-requests.ts';
+import { ACCEPTED_BYTES, jsonBytes } from './batches.ts';
 
 /** A key from a file or server with its place, or why it can't be imported. */
 export interface FoundKey {
@@ -108,10 +109,14 @@ async function planKey(
     warn: (message: string) => connection.warn?.(`${name}: ${message}`),
   };
   if (current === undefined) {
-    const request = () => {
+    const request = async () => {
       const body = { ...key, scope, resource_id: resourceId };
-      const granted = grants === undefined ? {} : { grants: grants.grantsOf(own) };
-      return call(named, 'POST', '/v2/tsigkeys', { ...body, ...granted });
+      const granted = grants && { grants: grantList(grantsIn(grants.grantsOf(own))) };
+      const whole = { ...body, ...granted };
+      if (jsonBytes(whole) <= ACCEPTED_BYTES) return call(named, 'POST', '/v2/tsigkeys', whole);
+      // Only a PUT accepts many zones, and until then the key must open nothing.
+      const { id } = await call(named, 'POST', '/v2/tsigkeys', { ...body, grants: [] });
+      return call(named, 'PUT', `/v2/tsigkeys/${String(id)}/grants`, granted);
     };
     return { outcome: 'added', text: name, request };
   }

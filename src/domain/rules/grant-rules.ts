@@ -2,7 +2,7 @@ import type { Caller } from '../model/caller.ts';
 import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Admitted } from '../model/resource.ts';
-import { describeGrants, grantList, type Grants } from '../resources/grants.ts';
+import { describeGrants, grantList, MAX_GRANTED_ZONES, type Grants } from '../resources/grants.ts';
 import { isWithinLimits } from '../resources/limits.ts';
 import { tsigkey, type Target, type Tsigkey } from '../resources/tsigkey.ts';
 import type { Zone } from '../resources/zone-fields.ts';
@@ -55,14 +55,21 @@ function zoneProblems(
   grants: Grants,
   zones: ReadonlyMap<string, Zone>,
 ): readonly Problem[] {
-  return grantList(grants).flatMap(({ zones: ids }, index) =>
-    (ids === 'all' ? [] : ids).flatMap((id): Problem[] => {
+  return grantList(grants).flatMap(({ rights, zones: ids }, index) => {
+    if (ids === 'all') return [];
+    const path = ['grants', index, 'zones'];
+    // Two grants of a request with the same rights are one in every response.
+    if (ids.length > MAX_GRANTED_ZONES) {
+      const message = `'grants' has ${ids.length} zones with the rights '${rights.join(', ')}'. Use at most ${MAX_GRANTED_ZONES}`;
+      return [{ path, message, validator: 'maxItems' }];
+    }
+    return ids.flatMap((id): Problem[] => {
       if (isInScope(key, zones.get(id))) return [];
       const scope = key.scope === 'POOL' ? 'in the pool of the key' : 'the zone of the key itself';
       const message = `'grants' has the zone '${id}', which is not ${scope}. Use the ids of zones in the scope of the key`;
-      return [{ path: ['grants', index, 'zones'], message, validator: 'reference' }];
-    }),
-  );
+      return [{ path, message, validator: 'reference' }];
+    });
+  });
 }
 
 function isInScope({ scope, resource_id: id }: Target, found: Zone | undefined): boolean {
