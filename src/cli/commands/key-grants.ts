@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander';
-import { GRANTS, OPENING_KEYS, type Grant } from '../../domain/resources/grants.ts';
-import { responseObject } from '../../domain/model/object.ts';
+import { KEY_GRANTS, OPENING_KEYS, type Grant } from '../../domain/resources/grants.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
@@ -21,8 +20,6 @@ import { waitForDelivery } from './deliveries.ts';
 type Flags = ConnectionFlags & OutputFlags & ConfirmationFlags & FlagValues;
 
 const COLUMNS = ['rights', 'zones'];
-
-const SHOWN = responseObject({ grants: GRANTS });
 
 /** The number of zones that a line names. */
 const NAMED_ZONES = 10;
@@ -63,7 +60,7 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
       const connection = await connect(flags, terminal);
       const path = await withHints(tsigkey, () => findPath(connection, tsigkey, idOrName));
       const current = await withHints(tsigkey, () =>
-        callFor(SHOWN, connection, 'GET', `${path}/grants`),
+        callFor(KEY_GRANTS, connection, 'GET', `${path}/grants`),
       );
       const changed = await readChangedGrants(connection, flags, current.grants);
       if (changed !== undefined && isWider(changed, current.grants)) {
@@ -78,7 +75,7 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
         changed === undefined
           ? current
           : await withHints(tsigkey, () =>
-              callFor(SHOWN, connection, 'PUT', `${path}/grants`, { grants: changed }),
+              callFor(KEY_GRANTS, connection, 'PUT', `${path}/grants`, { grants: changed }),
             );
       // Programs get what the API returns, because null differs from an empty list.
       if (flags.format === 'json' || flags.format === 'yaml')
@@ -160,7 +157,7 @@ export async function reportGrants(
   { err }: Pick<Terminal, 'err'>,
 ): Promise<void> {
   const path = `/v2/${tsigkey.collection}/${String(key.id)}/grants`;
-  const { grants } = await callFor(SHOWN, connection, 'GET', path);
+  const { grants } = await callFor(KEY_GRANTS, connection, 'GET', path);
   if (grants === null) return;
   const shown = await openedText(connection, grants);
   err.write(`${plainText(`The key opens only: ${shown}`)}\n`);
