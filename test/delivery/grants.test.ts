@@ -1,5 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { RIGHTS, type Right } from '../../src/domain/delivery/desired-state.ts';
+import { bind } from '../harness/brands/bind.ts';
+import { editFile } from '../harness/brands/brand.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {
   createKey,
@@ -93,5 +97,46 @@ describe.runIf(hasDnsTools()).each(INSTALLED)('a service with a $name server', (
     expect(await opened(key)).toEqual(['transfer a.test']);
     await put(key, []);
     expect(await opened(key)).toEqual([]);
+  });
+});
+
+describe.runIf(bind.isInstalled())('a BIND server whose own list names a key', () => {
+  test('shows only this key as failed while the list opens more than its grants', async () => {
+    const server = await startDeliveryServer(bind);
+    onTestFinished(() => server.remove());
+    const entry = { ...server.entry, rights: ['transfer'] as const };
+    const service = await startTestService(delivering({ entry }));
+    onTestFinished(() => service.close());
+    await createZones(service);
+    const { resource_id: zone } = (await inZone(service, 'a.test')) as { resource_id: string };
+    const key = await createKey(service, 'kept', {
+      grants: [{ rights: ['transfer'], zones: [zone] }],
+    });
+    expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
+    const main = join(server.folder, 'named.conf');
+    const former = readFileSync(main, 'utf8');
+    const list = '"tsigil-transfer-b.test"; ';
+    const configure = async (text: string) => {
+      await editFile(main, () => text);
+      await server.stop();
+      await server.start();
+      const { id } = await shownServer(service);
+      expect((await service.post(`/v2/nameservers/${id}/reconcile`, {})).status).toBe(200);
+    };
+    const shown = async () => {
+      const [own, { state, error }] = [
+        await deliveries(service, key.id, 0),
+        await shownServer(service),
+      ];
+      return [own.state, own.servers[0]?.error?.code, state, error];
+    };
+    const tooWide = ['failed', 'too_wide', 'live', null];
+    await configure(former.replace(list, `${list}key "kept"; `));
+    await expect.poll(shown, { timeout: 30_000 }).toEqual(tooWide);
+    const { id: other } = await createKey(service, 'further');
+    expect(await deliveries(service, other)).toMatchObject({ state: 'delivered' });
+    expect(await shown()).toEqual(tooWide);
+    await configure(former);
+    await expect.poll(shown, { timeout: 30_000 }).toEqual(['delivered', undefined, 'live', null]);
   });
 });

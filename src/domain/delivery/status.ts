@@ -131,8 +131,8 @@ function keyStateOf(
   const isDelivered = delivery?.state === 'delivered' && delivery.deliveredVersion === version;
   if (server.paused && !isDelivered) return ['paused', pausedOn(server)];
   if (server.state === 'open') return ['failed', ofServer];
-  if (isDelivered) return ['delivered', null];
-  if (delivery?.state === 'failed') return ['failed', delivery.error];
+  if (isDelivered && delivery.error === null) return ['delivered', null];
+  if (isDelivered || delivery?.state === 'failed') return ['failed', delivery.error];
   return server.attempts > 0 || server.state === 'blocked' || server.state === 'drifted'
     ? ['failed', ofServer]
     : ['pending', null];

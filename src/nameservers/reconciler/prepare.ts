@@ -19,6 +19,9 @@ import { dueProbes } from './schedule.ts';
 /** The code of a key whose secret is lost or cannot be decrypted. */
 export const UNREADABLE = 'unreadable_secret';
 
+/** The code of a key that the name server also accepts where its grants do not permit it. */
+export const TOO_WIDE = 'too_wide';
+
 /** A pass that is ready to be made. */
 export interface PreparedPass {
   readonly job: Job & { readonly state: NonNullable<Job['state']> };
@@ -68,13 +71,16 @@ export async function preparePass(
     if (isDelivered) others.push(key);
     else fresh.push(key);
   });
+  const isWide = ({ id }: DesiredKey) => rows.get(id)?.error?.code === TOO_WIDE;
   const isSlow = probes === 'due' && fresh.length === 0 && gone.length === 0;
-  const sample =
+  const wide = others.filter(isWide);
+  const chosen =
     probes === 'all'
       ? others
       : isSlow
         ? others.toSorted(byVerification(rows)).slice(0, dueProbes(others.length))
         : others.slice(Math.floor(random() * others.length)).slice(0, 1);
+  const sample = [...new Set([...wide.slice(0, dueProbes(wide.length)), ...chosen])];
   const accepted = [...fresh, ...sample];
   const known = new Set([
     ...all.map(({ id }) => id),
@@ -120,7 +126,11 @@ export async function preparePass(
         hash === claim.appliedHash &&
         former.every(({ state: of }) => of === 'delivered' || of === 'undeliverable'),
       accepted: accepted.map(({ id }) => id),
-      restricted: restrictedOf(fresh, sample, server.rights, zones, random),
+      restricted: restrictedOf(
+        [...fresh, ...sample.filter(isWide)],
+        sample.filter((key) => !isWide(key)),
+        ...([server.rights, zones, random] as const),
+      ),
       refused: gone.map(({ keyId: id, keyName: name }) => ({ id, name })),
       taken: former.flatMap(({ keyId: id, error }) =>
         error?.code === 'name_taken' ? [{ id, code: 'name_taken', message: error.message }] : [],
@@ -150,11 +160,11 @@ export async function preparePass(
 }
 
 /**
- * Returns each changed key, and one of the other keys, with a right of the name server that it does
+ * Returns each suspected key, and one of the other keys, with a right of the name server that it does
  * not have in every zone. Keys that open everything are left out.
  */
 function restrictedOf(
-  changed: readonly DesiredKey[],
+  suspected: readonly DesiredKey[],
   others: readonly DesiredKey[],
   rights: readonly Right[],
   zones: readonly string[],
@@ -169,7 +179,7 @@ function restrictedOf(
       const right = missing[Math.floor(random() * missing.length)];
       return right === undefined ? [] : [{ id, right }];
     });
-  return [...restricted(changed), ...restricted(others).slice(0, 1)];
+  return [...restricted(suspected), ...restricted(others).slice(0, 1)];
 }
 
 /** Returns whether a name server may have a key. */

@@ -17,7 +17,7 @@ import { newSlicer } from '../slices.ts';
 import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold } from './hold.ts';
 import type { Result } from './perform.ts';
-import { isOnServer, undeliverableRow, UNREADABLE } from './prepare.ts';
+import { isOnServer, TOO_WIDE, undeliverableRow, UNREADABLE } from './prepare.ts';
 import { CONFIGURATION_FAULTS } from './refusals.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 
@@ -226,8 +226,12 @@ async function settle(
   const events: AuditEntry[] = [];
   await eachInSlices(newSlicer(), verified, ({ id, name: keyName, version }) => {
     const row = rows.get(id);
-    const error = verdicts.get(id) ?? null;
+    const verdict = verdicts.get(id) ?? null;
     const isSame = row?.state === 'delivered' && row.deliveredVersion === version;
+    // A line that an operator keeps may open more, after the pass has been repeated. The name server
+    // has the key then: only the key shows the error, which delays no other key.
+    const isKept = verdict?.code === TOO_WIDE && row?.error?.code === TOO_WIDE;
+    const error = isKept ? null : verdict;
     if (error !== null) {
       failures.push(error);
       changed.push({
@@ -235,9 +239,9 @@ async function settle(
         deliveredVersion: row?.deliveredVersion ?? 0,
         ...{ appliedAt: row?.appliedAt ?? null, verifiedAt: row?.verifiedAt ?? null },
       });
-    } else if (!isSame || plan.probes !== 'none')
+    } else if (!isSame || plan.probes !== 'none' || row.error !== verdict)
       changed.push({
-        ...{ keyId: id, keyName, state: 'delivered', error, deliveredVersion: version },
+        ...{ keyId: id, keyName, state: 'delivered', error: verdict, deliveredVersion: version },
         ...{ appliedAt: isSame ? row.appliedAt : now, verifiedAt: now },
       });
     if (error === null && !isSame) added.push(keyName);
