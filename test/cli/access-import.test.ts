@@ -87,6 +87,19 @@ zones: warning: transfer of c.example needs no key from 10.0.0.0/8
     expect((await importText(CONFIGURATION)).out).toMatch(/^2 unchanged, 1 left out/m);
   });
 
+  test('a repeated import changes nothing, also if the service lacks a zone of a key', async () => {
+    await zone('a.example.');
+    expect((await importText(CONFIGURATION)).out).toContain('2 added');
+    const again = await importText(CONFIGURATION, '--update');
+    expect([again.status, again.out]).toEqual([0, expect.stringContaining('2 unchanged')]);
+    const created = await importText(CONFIGURATION, '--update', '--create-zones');
+    expect(created.out).toContain('1 added, 1 unchanged, 1 updated');
+    expect((await grants()).two).toEqual([
+      ['transfer', 'c.example.'],
+      ['transfer,update', 'a.example.'],
+    ]);
+  });
+
   test('prints rights before and after with --dry-run, and changes nothing', async () => {
     for (const name of ['a.example.', 'b.example.']) await zone(name);
     const { status, out } = await importText(CONFIGURATION, '--dry-run');
@@ -203,11 +216,22 @@ two\tupdate\ta.example\ta.example
     await zone('a.example.');
     const path = join(folder, 'one-zone.conf');
     writeFileSync(path, CONFIGURATION);
-    const { status } = await runInside(
-      { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-      ...['tsigkey', 'import', path, '--zone', 'a.example.'],
-    );
+    const importIntoZone = (...argv: string[]) =>
+      runInside(
+        { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
+        ...['tsigkey', 'import', path, '--zone', 'a.example.', ...argv],
+      );
+    const refused = await importIntoZone('--create-zones');
+    expect([refused.status, refused.err]).toEqual([
+      2,
+      'tsigil: Cannot use --create-zones for keys of one zone\nOmit --create-zones, or apply the keys to a pool with --pool.\n',
+    ]);
+    const { status, out } = await importIntoZone();
     expect(status).toBe(0);
+    expect(out).toContain(
+      ': warning: outside the scope of the keys, so no key gets rights there: c.example.\n',
+    );
+    expect((await importIntoZone()).out).toContain('2 unchanged');
     expect(await grants()).toEqual({
       one: [['transfer', 'a.example.']],
       two: [['transfer,update', 'a.example.']],

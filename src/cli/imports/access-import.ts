@@ -29,11 +29,12 @@ export interface RightChange {
 
 /** What the configuration of a name server means for the keys of an import. */
 export interface AccessPlan extends ImportedGrants {
+  readonly scope: string;
   readonly configuration: ServerConfiguration;
   readonly matrix: Matrix;
   /** What stays in the configuration of the server. */
   readonly kept: readonly KeptRow[];
-  /** The zones in which keys have rights, but that the service does not know. */
+  /** The zones in which keys have rights, but that the scope of the import does not have. */
   readonly missing: readonly string[];
   /** Creates the missing zones, if the caller wants that. */
   readonly zoneSteps: readonly Step[];
@@ -56,6 +57,12 @@ export async function planAccess(
   wanted: KeyImport,
   { widen, createZones }: AccessFlags,
 ): Promise<AccessPlan> {
+  if (createZones && wanted.scope === 'ZONE')
+    throw new CommandError(
+      EXIT.usage,
+      'Cannot use --create-zones for keys of one zone',
+      'Omit --create-zones, or apply the keys to a pool with --pool.',
+    );
   const matrix = matrixOf(configuration);
   const widened = new Set(widen.map(comparisonForm));
   const isWidened = ({ key, partial }: KeptRow) => partial && widened.has(key);
@@ -74,6 +81,7 @@ export async function planAccess(
     ...new Set(from.flatMap((row) => (row.key === key && row.right === right ? row.zones : []))),
   ];
   return {
+    scope: wanted.scope,
     configuration,
     matrix,
     kept: matrix.kept.filter((row) => !isWidened(row)),
@@ -85,7 +93,9 @@ export async function planAccess(
         return zones.length === 0 ? [] : [{ rights: [right], zones }];
       }),
     isComplete: (key) =>
-      rows.every((row) => row.key !== key || row.zones.every((name) => ids.has(name))),
+      rows.every(
+        (row) => row.key !== key || row.zones.every((name) => ids.has(name) || !planned.has(name)),
+      ),
     changesOf: (key) =>
       RIGHTS.flatMap((right): RightChange[] => {
         const before = zonesOf(key, right, matrix.rows);
@@ -146,9 +156,12 @@ export function reportAccess(report: Report, access: AccessPlan): void {
     report.add('warning', text, place === '' ? 'zones' : place);
 }
 
-export function warningsFor({ configuration, matrix, missing }: AccessPlan): Finding[] {
+export function warningsFor({ scope, configuration, matrix, missing }: AccessPlan): Finding[] {
   const names = zonesText(missing.map((name) => `${name}.`));
-  const text = `not in the service, so no key gets rights there: ${names}; use --create-zones`;
+  const text =
+    scope === 'ZONE'
+      ? `outside the scope of the keys, so no key gets rights there: ${names}`
+      : `not in the service, so no key gets rights there: ${names}; use --create-zones`;
   return [
     ...(missing.length === 0 ? [] : [{ kind: 'missing_zone', place: '', text }]),
     ...warningsOf(configuration, matrix, (key) => {

@@ -51,7 +51,7 @@ export interface Step {
 export interface ImportedGrants {
   /** Returns the grants of a key in the zones that exist by now. */
   grantsOf(key: string): readonly Grant[];
-  /** Returns whether every zone exists in which a key gets a right. */
+  /** Returns whether the import creates no zone in which a key gets a right. */
   isComplete(key: string): boolean;
 }
 
