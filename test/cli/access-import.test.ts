@@ -164,6 +164,25 @@ two\tupdate\ta.example\ta.example
     expect(await grants()).toEqual({ one: [] });
   });
 
+  test('shows the rights that an existing key keeps, and none of a key of another pool', async () => {
+    for (const name of ['a.example.', 'b.example.']) await zone(name);
+    const members = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
+    await service.post('/v2/tsigkeys', { name: 'one', secret: SECRETS[0], ...members });
+    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
+    const elsewhere = { ...members, name: 'two', secret: SECRETS[1], resource_id: pool.id };
+    await service.post('/v2/tsigkeys', elsewhere);
+    const { status, out } = await importText(CONFIGURATION, '--dry-run');
+    expect(status).toBe(1);
+    expect(out).toContain(
+      'line 2: different: two already exists for another pool or zone; it was not changed\n',
+    );
+    expect(out).toContain(`key\tright\tbefore\tafter
+one\ttransfer\ta.example; limited: b.example\ta.example, b.example
+one\tupdate\tnone\ta.example, b.example
+`);
+    expect(out).not.toContain('two\t');
+  });
+
   test('exits with 1 for an existing key with other grants, and replaces them with --update', async () => {
     await zone('a.example.');
     const text = `${keyOf('one')}${zoneOf('a.example', 'allow-transfer { key one; };')}`;

@@ -9,6 +9,7 @@ import {
 import { warningsOf, zonesText } from '../../domain/access/warnings.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import { ALGORITHM_NAMES } from '../../domain/dns/algorithms.ts';
+import { rightsInText, type Grants } from '../../domain/resources/grants.ts';
 import { keyWarnings } from '../../domain/resources/tsigkey.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -38,7 +39,8 @@ export interface AccessPlan extends ImportedGrants {
   readonly missing: readonly string[];
   /** Creates the missing zones, if the caller wants that. */
   readonly zoneSteps: readonly Step[];
-  changesOf(key: string): RightChange[];
+  /** Returns the rights of a key before and after the import, which may leave it as `former`. */
+  changesOf(key: string, former?: Grants | null): RightChange[];
 }
 
 export interface AccessFlags {
@@ -96,17 +98,25 @@ export async function planAccess(
       rows.every(
         (row) => row.key !== key || row.zones.every((name) => ids.has(name) || !planned.has(name)),
       ),
-    changesOf: (key) =>
+    changesOf: (key, former) =>
       RIGHTS.flatMap((right): RightChange[] => {
         const before = zonesOf(key, right, matrix.rows);
         const partial = matrix.kept.filter((row) => row.partial);
         const limited = zonesOf(key, right, partial).filter((name) => !before.includes(name));
-        const after = zonesOf(key, right, rows).filter(
-          (name) => ids.has(name) || planned.has(name),
-        );
-        return before.length + limited.length === 0 ? [] : [{ key, right, before, limited, after }];
+        const after =
+          former === undefined
+            ? zonesOf(key, right, rows).filter((name) => ids.has(name) || planned.has(name))
+            : [...ids].flatMap(([name, id]) => (permits(former, right, id) ? [name] : []));
+        return before.length + limited.length + after.length === 0
+          ? []
+          : [{ key, right, before, limited, after }];
       }),
   };
+}
+
+function permits(grants: Grants | null, right: Right, id: string): boolean {
+  if (grants === null) return true;
+  return rightsInText(`${grants.all} ${grants.zones.get(id) ?? ''}`).includes(right);
 }
 
 /** Returns the ids of the zones in which new keys can have rights, by name in comparison form. */

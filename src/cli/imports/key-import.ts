@@ -44,6 +44,8 @@ export interface Step {
   readonly text: string;
   /** The name of the key in comparison form. Absent for what is not imported. */
   readonly key?: string;
+  /** What the key opens unless the request changes it, if the source says what its keys open. */
+  readonly former?: Grants | null;
   readonly request?: () => Promise<unknown>;
 }
 
@@ -95,6 +97,8 @@ export async function planImport(
   return steps;
 }
 
+const NOTHING = grantsIn([]);
+
 async function planKey(
   connection: Connection,
   key: Key,
@@ -118,7 +122,12 @@ async function planKey(
       const { id } = await call(named, 'POST', '/v2/tsigkeys', { ...body, grants: [] });
       return call(named, 'PUT', `/v2/tsigkeys/${String(id)}/grants`, granted);
     };
-    return { outcome: 'added', text: name, request };
+    return { outcome: 'added', text: name, former: NOTHING, request };
+  }
+  const isElsewhere = current.scope !== scope || current.resource_id !== resourceId;
+  if (isElsewhere && grants !== undefined) {
+    const text = `${name} already exists for another pool or zone; it was not changed`;
+    return { outcome: 'different', text };
   }
   const path = `/v2/tsigkeys/${String(current.id)}`;
   const isSame = isSameKey(keyOf(current), key);
@@ -131,6 +140,7 @@ async function planKey(
   if (!update)
     return {
       outcome: 'different',
+      former: before,
       text: isSame
         ? `${name} already exists with other grants; use --update to replace them`
         : describeDifference(current, key),
@@ -145,7 +155,7 @@ async function planKey(
     if (!isSame) await call(named, 'PATCH', path, { algorithm, secret });
     if (after && !areEqual(after, both)) await put(after);
   };
-  return { outcome: 'updated', text: name, request };
+  return { outcome: 'updated', text: name, former: before, request };
 }
 
 function areEqual(one: Grants | null, other: Grants | null): boolean {
@@ -154,7 +164,7 @@ function areEqual(one: Grants | null, other: Grants | null): boolean {
 
 /**
  * Performs the steps one after another, and reports each outcome, until `signal` is aborted. With
- * `dryRun`, only reports them. Returns the number of performed steps. Throws `CommandError` if the
+ * `dryRun`, only reports them. Returns the number of processed steps, and those that the service refused. Throws `CommandError` if the
  * service cannot be reached.
  */
 export async function performImport(
@@ -162,14 +172,19 @@ export async function performImport(
   dryRun: boolean,
   report: Report,
   signal: AbortSignal,
-): Promise<number> {
-  for (const [index, { place, outcome, text, request }] of steps.entries()) {
-    if (signal.aborted) return index;
+): Promise<{ readonly processed: number; readonly refused: ReadonlySet<Step> }> {
+  const refused = new Set<Step>();
+  for (const [index, step] of steps.entries()) {
+    if (signal.aborted) return { processed: index, refused };
+    const { place, outcome, text, request } = step;
     const refusal = dryRun ? undefined : await refusalOf(request);
     if (refusal === undefined) report.add(outcome, text, place);
-    else report.add('refused', `${text}: ${refusal}`, place);
+    else {
+      refused.add(step);
+      report.add('refused', `${text}: ${refusal}`, place);
+    }
   }
-  return steps.length;
+  return { processed: steps.length, refused };
 }
 
 const SHOWN_NAMES = 10;

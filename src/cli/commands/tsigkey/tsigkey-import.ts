@@ -183,7 +183,7 @@ async function importKeys(
     if (!dryRun) await confirm('Continue?', flags, terminal);
   }
   const { signal, release } = catchInterrupt(terminal);
-  const processed = await performImport(all, dryRun, report, signal).finally(release);
+  const { processed, refused } = await performImport(all, dryRun, report, signal).finally(release);
   if (processed < all.length) {
     const summary = processed === 0 ? '' : `: ${report.summary()}`;
     const noun = all.length === steps.length ? 'keys' : 'zones and keys';
@@ -193,9 +193,13 @@ async function importKeys(
     );
   }
   if (access !== undefined) reportAccess(report, access);
-  const changes = steps.flatMap(({ key }) =>
-    key === undefined ? [] : (access?.changesOf(key) ?? []),
-  );
+  const changes = steps.flatMap((step) => {
+    const { key, outcome, former } = step;
+    const isKept = outcome === 'different' || refused.has(step);
+    // The rights of a key of another pool or zone are unknown here.
+    if (key === undefined || (isKept && former === undefined)) return [];
+    return access?.changesOf(key, isKept ? former : undefined) ?? [];
+  });
   if (isJson) terminal.out.write(formatJson(planJson(report, access, changes)));
   else if (dryRun && changes.length > 0) printChanges(changes, terminal);
   conclude(report, dryRun, isJson ? { ...terminal, out: terminal.err } : terminal);
@@ -205,9 +209,10 @@ function printChanges(changes: readonly RightChange[], terminal: Terminal): void
   const rows = changes.map(({ key, right, before, limited, after }) => ({
     key,
     right,
-    before: [zonesText(before), limited.length === 0 ? '' : `limited: ${zonesText(limited)}`]
-      .filter((text) => text !== '')
-      .join('; '),
+    before:
+      [zonesText(before), limited.length === 0 ? '' : `limited: ${zonesText(limited)}`]
+        .filter((text) => text !== '')
+        .join('; ') || 'none',
     after: after.length === 0 ? 'none' : zonesText(after),
   }));
   printList(terminal, rows, ['key', 'right', 'before', 'after'], {});
