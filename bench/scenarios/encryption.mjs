@@ -65,10 +65,16 @@ export async function encryption(bench) {
   ];
 }
 
-/** Returns the members of a key with a random secret. */
 /** The members of a stored key that callers do not set. */
-const SET_BY_SERVICE = { secret_usable: true, version: 1, updated_at: null };
+const SET_BY_SERVICE = {
+  secret_octets: 32,
+  secret_set_at: AT,
+  granted: null,
+  version: 1,
+  updated_at: null,
+};
 
+/** Returns the members of a key with a random secret. */
 function newKey(name) {
   return {
     name,
