@@ -138,11 +138,14 @@ export function createStore(database: Database): Store {
           database.write((sql) =>
             work(writerOn(readerFor(sql), sql, tableFor, database, noteChange, announce(sql))),
           );
-        const result = await transact().catch(async (error: unknown) => {
-          if (!(error instanceof DeletedReferenceError)) throw error;
-          if (database.keyring !== undefined) await loadDataKeys(database.reads, database.keyring);
-          return transact();
-        });
+        const attempt = (more: number): ReturnType<typeof transact> =>
+          transact().catch(async (error: unknown) => {
+            if (!(error instanceof DeletedReferenceError) || more === 0) throw error;
+            if (database.keyring !== undefined)
+              await loadDataKeys(database.reads, database.keyring);
+            return attempt(more - 1);
+          });
+        const result = await attempt(MAX_REPEATS);
         if (outcome.announced) notify();
         return result;
       } finally {
@@ -277,6 +280,9 @@ async function noteUses(
     });
   }
 }
+
+/** Each time, another process must have deleted something else just before. */
+const MAX_REPEATS = 5;
 
 /**
  * A change that refers to what another process has deleted meanwhile: a data key, after a rotation,
