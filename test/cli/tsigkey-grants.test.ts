@@ -160,6 +160,16 @@ describe('tsigkey grants', () => {
     }
   });
 
+  test('the audit trail says what a key opened before and after', async () => {
+    await created('recorded', '--pool', 'anycast', '--zone', 'a.example', '--right', 'transfer');
+    await shown('recorded', '--none');
+    expect((await run('grants', 'recorded', '--reset', '--yes')).status).toBe(0);
+    const list = ['list', '--key', 'recorded', '-f', 'value', '-c', 'changes'];
+    await expect
+      .poll(async () => (await runInside({ variables }, 'audit', ...list)).out)
+      .toContain('opens: transfer in a.example. -> nothing\nopens: nothing -> all of its scope\n');
+  });
+
   test('names the first zones of many, and show says what a narrowed key opens', async () => {
     const many = Array.from({ length: 12 }, (_, index) => ['--zone', `z${index}.example`]).flat();
     await created('many', ...many, '--right', 'transfer');

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { ENTRY_COLUMNS, type AuditRecord } from '../../../domain/audit/record.ts';
 import { isObject } from '../../../domain/model/field.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
+import { GRANT_RIGHT } from '../../../domain/resources/limits.ts';
 import {
   checkColumns,
   connect,
@@ -149,11 +150,25 @@ function changesOf(action: string, { changes, ...others }: AuditRecord['detail']
       .filter(([, value]) => typeof value !== 'object')
       .map(([name, value]) => `${name}: ${String(value)}`)
       .join('; ');
+  if (action === GRANT_RIGHT && Array.isArray(changes.grants)) {
+    const [before, after] = changes.grants.map(grantsText);
+    return `opens: ${before} -> ${after}`;
+  }
   if (!action.endsWith(':update')) return '';
   return Object.entries(changes)
     .filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]))
     .map(([name, [before, after]]) => `${name}: ${textOf(before)} -> ${textOf(after)}`)
     .join('; ');
+}
+
+/** Returns grants as a record has them: with the names of few zones, or the number of many. */
+function grantsText(grants: unknown): string {
+  if (!Array.isArray(grants)) return 'all of its scope';
+  const parts = grants.filter(isObject).map(({ rights, zones }) => {
+    const places = Array.isArray(zones) ? zones.join(', ') : `${String(zones)} zones`;
+    return `${Array.isArray(rights) ? rights.join(', ') : ''} in ${places}`;
+  });
+  return parts.join('; ') || 'nothing';
 }
 
 function textOf(value: unknown): string {
