@@ -65,6 +65,8 @@ describe('tlds', () => {
     ['description=commercial*', []],
     ['description=Com*', ['com']],
     ['description=', ['Coop']],
+    ['name=com&description=C*e*l', ['com']],
+    ['name=co*&description=C*e*l', ['com']],
     ['description=*', ['com', 'co.uk', 'Coop', '_tcp', 'x-tcp']],
     ['description=UK+100%25', ['co.uk']],
     ['description=*%25', ['co.uk']],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { patternMatcher } from '../../src/store/sqlite/scans/scan-steps.ts';
+import { patternMatcher } from '../../src/store/sqlite/connection/patterns.ts';
 import { randomCases } from '../harness/sizes.ts';
 
 const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);

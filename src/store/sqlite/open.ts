@@ -4,6 +4,7 @@ import type { Database, DatabaseObserver, ServingSettings, Sql } from '../sql/sq
 import { retrying, retryWhileBusy } from './connection/busy.ts';
 import { emptyWal, rewriteFile, walFitter } from './checkpoint.ts';
 import { dialect } from './connection/dialect.ts';
+import { addMatches } from './connection/patterns.ts';
 import { translate } from './connection/sqlite-faults.ts';
 import { sqlOn } from './connection/statements.ts';
 import { startGroupCommit } from './group-commit.ts';
@@ -51,7 +52,9 @@ export async function openSqlite(
     // With secure_delete, SQLite overwrites deleted content, so that no old secret stays in the
     // file.
     const writer = await connect('journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON');
-    const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);
+    const reader = await connect('query_only = ON');
+    addMatches(reader);
+    const { reads, end: endSnapshot } = sharedSnapshot(reader, path);
     // SQLite opens the files at the first read of each connection, and locks the database file
     // until the connection closes.
     await retryWhileBusy(() => lock.confirm(writer));

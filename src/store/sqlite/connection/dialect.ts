@@ -17,7 +17,7 @@ export const dialect: Dialect = {
  * Returns the SQL condition for a pattern. The lengths of pattern and text limit the cost of this
  * condition. A GLOB with two or more asterisks would have no such limit, because GLOB backtracks.
  * The most common patterns use built-in functions of SQLite. Other patterns use the SQL function
- * `matches`. Only the connection for scans has this function.
+ * `matches`, which the connections for reads have.
  */
 function matches(column: string, pattern: string): SqlCondition {
   const [first = '', middle = '', last] = pattern.split('*');

@@ -6,6 +6,7 @@ import { conditionsText, whereText } from '../../sql/conditions.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 import { among } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
+import { addMatches } from '../connection/patterns.ts';
 import { translate } from '../connection/sqlite-faults.ts';
 import type { Key } from '../../sql/order.ts';
 import { cachedByText } from '../connection/statements.ts';
@@ -71,10 +72,7 @@ export function translated(path: string): <T>(work: () => T) => T {
  */
 export function scanStepsOn(connection: DatabaseSyncInstance, path: string): ScanSteps {
   const run = translated(path);
-  const matcherFor = cachedByText(patternMatcher);
-  connection.function('matches', { deterministic: true }, (text: string | null, pattern: string) =>
-    text !== null && matcherFor(pattern)(text) ? 1 : 0,
-  );
+  addMatches(connection);
   const statementFor = cachedByText((text) => {
     const statement = connection.prepare(text);
     statement.setReturnArrays(true);
@@ -166,31 +164,5 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       const rows = [text, ...conditions.texts].join(' AND ');
       return rowsText(columns, rows, [...parameters, ...conditions.parameters]);
     },
-  };
-}
-
-/**
- * Returns a function that matches text against a pattern. `*` matches any number of characters; all
- * other characters match themselves. The function searches the segments between asterisks from left
- * to right, each once. The function does not backtrack, so no pattern takes exponential time.
- */
-export function patternMatcher(pattern: string): (text: string) => boolean {
-  const [first = '', ...others] = pattern.split('*');
-  const last = others.pop();
-  if (last === undefined) return (text) => text === pattern;
-  const middle = others.filter((segment) => segment !== '');
-  const shortest = middle.reduce(
-    (length, segment) => length + segment.length,
-    first.length + last.length,
-  );
-  return (text) => {
-    if (text.length < shortest || !text.startsWith(first) || !text.endsWith(last)) return false;
-    let position = first.length;
-    for (const segment of middle) {
-      const found = text.indexOf(segment, position);
-      if (found < 0) return false;
-      position = found + segment.length;
-    }
-    return position <= text.length - last.length;
   };
 }
