@@ -302,7 +302,8 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
         const { id } = await shownServer(service, server.name);
         const driver = DRIVERS[server.brand.driver]?.create(server.entry.local, id);
         const present = await read();
-        const sorted = present.map((key) => ({ ...key, rights: server.rights }));
+        const access = Object.fromEntries(server.rights.map((right) => [right, 'all'] as const));
+        const sorted = present.map((key) => ({ ...key, access }));
         const owned = new Set([...present, ...deleted.values()].map(({ name }) => name));
         const found = await driver
           ?.compare({ zones: ZONES, keys: sorted }, owned, AbortSignal.timeout(10_000))
