@@ -1,9 +1,10 @@
 import { defineAction, type ActionRequest } from './action.ts';
+import { allPages } from '../model/pages.ts';
 import { EXAMPLE_ID } from '../model/error-entry.ts';
 import type { Caller } from '../model/caller.ts';
 import { anyText, nullable, timestamp } from '../model/field.ts';
 import { described, responseObject, sequence } from '../model/object.ts';
-import type { ListQuery } from '../model/query.ts';
+import type { Condition } from '../model/query.ts';
 import { revealRight } from '../model/response.ts';
 import { existing } from '../operations/visibility.ts';
 import { AGENT_RIGHTS, isWithinLimits, limitsOf } from '../resources/limits.ts';
@@ -130,21 +131,16 @@ async function accessTo(
       if (await includes(right, caller)) found.push(right);
     return found;
   };
-  const query = {
-    ...({ limit: TOKENS_PER_READ, sortField: 'name', descending: false } as const),
-    conditions: [
-      {
-        test: 'any',
-        alternatives: [
-          [{ field: 'expires_at', test: 'null' }],
-          [{ field: 'expires_at', test: '>', value: clock() }],
-        ],
-      },
+  const isValid: Condition = {
+    test: 'any',
+    alternatives: [
+      [{ field: 'expires_at', test: 'null' }],
+      [{ field: 'expires_at', test: '>', value: clock() }],
     ],
-  } satisfies ListQuery;
+  };
   const tokens = [];
-  for (let after: ListQuery['after']; ;) {
-    const page = await store.list(token, { ...query, after });
+  const pages = { conditions: [isValid], sortField: 'name', limit: TOKENS_PER_READ } as const;
+  for await (const page of allPages(store, token, pages))
     for (const each of page) {
       if (slicer.isOver()) await slicer.next();
       const rights = isGenuine(each) ? await rightsTo(callerOf(each)) : [];
@@ -154,10 +150,6 @@ async function accessTo(
       if (rights.length > 0)
         tokens.push({ id, name, roles, rights, ...limits, expires_at, last_used_at });
     }
-    const last = page.at(-1);
-    if (last === undefined || page.length < TOKENS_PER_READ) break;
-    after = { sortValue: last.name, id: last.id };
-  }
   const roles = [];
   for (const role of rolesOf(policy)) {
     if (role === AGENT_ROLE) continue; // it needs a token with limits

@@ -1,5 +1,6 @@
 import { withStatus } from '../delivery/status.ts';
 import { DELIVERY_STATES } from '../delivery/responses.ts';
+import { allPages } from '../model/pages.ts';
 import type { Caller } from '../model/caller.ts';
 import {
   anyText,
@@ -160,20 +161,10 @@ async function* visible<F extends Fields>(
   { dependencies: { store }, context, slicer }: Request,
   type: ResourceType<F>,
   conditions: readonly Condition[] = [],
-): AsyncGenerator<ResourceOf<F>[]> {
-  const query = {
-    limit: MAX_LIMIT,
-    sortField: 'id',
-    descending: false,
-    conditions: listConditions(type, context.caller, conditions),
-  };
-  let last: string | undefined;
-  for (;;) {
-    const after = last === undefined ? {} : { after: { sortValue: last, id: last } };
-    const page = await store.list(type, { ...query, ...after });
-    if (page.length > 0) yield page;
-    if (page.length < MAX_LIMIT) return;
-    last = page.at(-1)?.id;
+): AsyncGenerator<readonly ResourceOf<F>[]> {
+  const own = listConditions(type, context.caller, conditions);
+  for await (const page of allPages(store, type, { conditions: own })) {
+    yield page;
     if (slicer.isOver()) await slicer.next();
   }
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { readCreation } from '../operations/body.ts';
 import { firstOf } from '../text/first-of.ts';
 import { MAX_ENTRIES, type BulkRequest } from './bulk-request.ts';
+import { allPages } from '../model/pages.ts';
 import type { Caller } from '../model/caller.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { ERRORS, ServiceError, type Problem } from '../model/errors.ts';
@@ -9,7 +10,7 @@ import { isObject } from '../model/field.ts';
 import { requireRight } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';
 import { uniqueOf, type DraftFields } from '../model/resource.ts';
-import { MAX_LIMIT, type Settings } from '../model/settings.ts';
+import type { Settings } from '../model/settings.ts';
 import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
 import { uniqueFormOf, type Keyed } from '../model/query.ts';
@@ -207,20 +208,11 @@ function compareText(one: string, other: string): number {
 /** Returns every stored entry, ordered by name. */
 async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
   const rows: Tld[] = [];
-  for (;;) {
-    if (slicer.isOver()) await slicer.next();
-    const last = rows.at(-1);
-    const after = last === undefined ? {} : { after: { sortValue: last.name, id: last.id } };
-    const page = await reader.list(tld, {
-      limit: MAX_LIMIT,
-      sortField: 'name',
-      descending: false,
-      conditions: [],
-      ...after,
-    });
+  for await (const page of allPages(reader, tld, { sortField: 'name' })) {
     for (const row of page) rows.push(row);
-    if (page.length < MAX_LIMIT) return rows;
+    if (slicer.isOver()) await slicer.next();
   }
+  return rows;
 }
 
 function pick<T extends object>(object: T, passes: (name: keyof T) => boolean): Partial<T> {

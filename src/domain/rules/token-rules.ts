@@ -1,8 +1,8 @@
+import { allPages } from '../model/pages.ts';
 import { ADMIN, CONFIGURED_ID, LIMIT_KINDS } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, LockContext } from '../model/resource.ts';
-import { MAX_LIMIT } from '../model/settings.ts';
 import { TOKEN_PREFIX } from '../text/token-form.ts';
 import { limitsOf, typeOfLimit } from '../resources/limits.ts';
 import { hashToken } from '../resources/token-hash.ts';
@@ -131,21 +131,10 @@ async function assertAdministratorLeft(
   now: string,
 ): Promise<void> {
   if (!isAdministrator(resource, now)) return;
-  const others = {
-    limit: MAX_LIMIT,
-    sortField: 'created_at',
-    descending: false,
-    conditions: [{ field: 'id', test: '<>', value: resource.id }],
-  } as const;
-  let page = await transaction.list(token, others);
-  while (!page.some((other) => isAdministrator(other, now))) {
-    const last = page.at(-1);
-    if (last === undefined) throw new ServiceError('last_administrator', resource.name);
-    page = await transaction.list(token, {
-      ...others,
-      after: { sortValue: last.created_at, id: last.id },
-    });
-  }
+  const conditions = [{ field: 'id', test: '<>', value: resource.id }] as const;
+  for await (const others of allPages(transaction, token, { conditions }))
+    if (others.some((other) => isAdministrator(other, now))) return;
+  throw new ServiceError('last_administrator', resource.name);
 }
 
 /**

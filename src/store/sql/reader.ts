@@ -1,3 +1,4 @@
+import { allPages } from '../../domain/model/pages.ts';
 import type { Reader } from '../../domain/model/ports.ts';
 import type { ListQuery, PageQuery } from '../../domain/model/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
@@ -180,16 +181,5 @@ export function allResources<F extends Fields>(
   type: ResourceType<F>,
   reader: Pick<Reader, 'list'>,
 ): AsyncGenerator<readonly ResourceOf<F>[]> {
-  return pages(
-    RESOURCES_PER_PART,
-    (after) =>
-      reader.list(type, {
-        limit: RESOURCES_PER_PART,
-        sortField: 'id',
-        descending: false,
-        conditions: [],
-        after: { sortValue: after, id: after },
-      }),
-    ({ id }) => id,
-  );
+  return allPages(reader, type, { limit: RESOURCES_PER_PART });
 }
