@@ -7,7 +7,9 @@ import { addressOf, matrixOf, type Requester } from '../../src/domain/access/acc
 import { readBindAccess } from '../../src/domain/access/bind.ts';
 import { CLASSES, encodeMessage, OPCODES, TYPES } from '../../src/domain/dns/message.ts';
 import { RIGHTS } from '../../src/domain/brands/brand.ts';
+import { applyEdits } from '../../src/domain/access/rewrite.ts';
 import { isPermitted } from '../harness/access.ts';
+import { adoptionOf } from '../harness/adoption.ts';
 import { startDrivenServer, zoneText } from '../harness/driven-server.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { randomCases } from '../harness/sizes.ts';
@@ -133,6 +135,23 @@ function everyRequest() {
     ),
   );
 }
+
+test('the edits for an adoption change nothing that a configuration permits', () => {
+  fc.assert(
+    fc.property(configurations, (parts) => {
+      const text = `${textOf(parts)}};`;
+      // Every view would know the key of a view, so an open zone of another view would accept it.
+      const ofViews = readBindAccess(text).keys.filter(({ view }) => view !== undefined);
+      const { source, edits, differences } = adoptionOf(
+        text,
+        ofViews.map(({ key }) => key.name),
+      );
+      const shown = `${text}\n${applyEdits(source.text, edits)}`;
+      expect(differences(), shown.replaceAll(/secret "[^"]*"/g, 'secret "..."')).toEqual([]);
+    }),
+    { numRuns: randomCases(200) },
+  );
+});
 
 describe.runIf(hasProgram('named', 'bind9'))('BIND', () => {
   test('permits what the evaluation of its configuration says', async () => {

@@ -5,7 +5,7 @@ import { numberOf, textOf } from '../text/networks.ts';
 
 /** The families of addresses, with their lengths in bits. */
 const BITS = { 4: 32, 6: 128 } as const;
-const FAMILIES = [4, 6] as const;
+export const FAMILIES = [4, 6] as const;
 
 export type Family = (typeof FAMILIES)[number];
 
@@ -218,7 +218,7 @@ function isSameInAll(lists: Lists, key: string, witnesses: readonly Witness[]): 
   return lists.every((list) => witnesses.some((each) => permits([list], each, key)));
 }
 
-type Lists = readonly (AccessList | undefined)[];
+export type Lists = readonly (AccessList | undefined)[];
 
 /** Returns the names of the zones with the same lists, for each combination of lists. */
 function groupsOf(zones: readonly ZoneAccess[], right: Right) {
@@ -269,7 +269,7 @@ function unreadReason(unread: readonly string[]): string {
 }
 
 /** A requester without its key, for all addresses of a range. */
-interface Witness {
+export interface Witness {
   readonly range: Range;
   readonly local?: Local;
 }
@@ -278,7 +278,7 @@ interface Witness {
  * Returns a witness for every set of addresses that the lists cannot tell apart. Every prefix and
  * range begins or ends such a set, and which addresses the server itself has is unknown.
  */
-function witnessesOf(lists: Lists, families: readonly Family[]): Witness[] {
+export function witnessesOf(lists: Lists, families: readonly Family[]): Witness[] {
   const ranges = lists.flatMap((list) => list?.ranges ?? []);
   const locals = lists.some((list) => list?.namesLocal)
     ? ([undefined, 'localnets', 'localhost'] as const)
@@ -295,7 +295,7 @@ function witnessesOf(lists: Lists, families: readonly Family[]): Witness[] {
   });
 }
 
-function permits(lists: Lists, { range, local }: Witness, key: string | undefined): boolean {
+export function permits(lists: Lists, { range, local }: Witness, key: string | undefined): boolean {
   const address = { family: range.family, value: range.first };
   const requester = { address, key, ...(local === undefined ? {} : { local }) };
   return lists.some((list) => list?.permits(requester) === true);

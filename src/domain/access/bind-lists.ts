@@ -8,6 +8,8 @@ import { readRange } from './ranges.ts';
 export interface Statement {
   readonly origin: Origin;
   readonly parts: readonly (Token | readonly Statement[])[];
+  /** All its tokens outside of its blocks, with the braces and the semicolon. */
+  readonly tokens: readonly Token[];
 }
 
 /** No configuration nests its blocks deeper, and BIND refuses lists that contain themselves. */
@@ -20,22 +22,24 @@ export function treeOf(tokens: readonly Token[]): readonly Statement[] {
     if (opening !== undefined && depth > MAX_DEPTH)
       throw new KeyFileError(opening, `the blocks are nested more than ${MAX_DEPTH} deep`);
     const statements: Statement[] = [];
-    let parts: (Token | readonly Statement[])[] = [];
-    let origin: Token | undefined;
+    let [parts, own]: [(Token | readonly Statement[])[], Token[]] = [[], []];
+    const endStatement = () => {
+      const [origin] = own;
+      if (origin !== undefined && parts.length > 0) statements.push({ origin, parts, tokens: own });
+      [parts, own] = [[], []];
+    };
     for (; index < tokens.length; index += 1) {
       const token = tokens[index];
       if (token === undefined || token.kind === '}') break;
-      origin ??= token;
+      own.push(token);
       if (token.kind === '{') {
         index += 1;
         parts.push(block(token, depth + 1));
-      } else if (token.kind !== ';') parts.push(token);
-      else {
-        if (parts.length > 0) statements.push({ origin, parts });
-        [parts, origin] = [[], undefined];
-      }
+        own.push(...tokens.slice(index, index + 1));
+      } else if (token.kind === ';') endStatement();
+      else parts.push(token);
     }
-    if (parts.length > 0 && origin !== undefined) statements.push({ origin, parts });
+    endStatement();
     const end = tokens[index];
     if (opening !== undefined && end === undefined)
       throw new KeyFileError(opening, 'the block that begins here has no end');
@@ -92,6 +96,7 @@ export type FindList = (name: string) => MatchList | undefined;
  * "no" does not match, so the list goes on behind it.
  */
 export function matchListOf(statements: readonly Statement[], find: FindList): MatchList {
+  if (statements.every((each) => textOfStatement(each).toLowerCase() === 'none')) return EMPTY;
   const elements = statements.map(({ parts }) => elementOf(parts, find));
   const inner = elements.map((element) => element.inner);
   const signs = elements.flatMap(({ negated, inner: each }) =>
@@ -141,7 +146,10 @@ function elementOf(parts: Statement['parts'], find: FindList): Element {
   if (second !== undefined && 'kind' in second && first.text.toLowerCase() === 'key')
     return { negated: false, inner: keyList(comparisonForm(second.text)) };
   if (second !== undefined)
-    return { negated: false, inner: doubtful(`'${textOfStatement({ origin: first, parts })}'`) };
+    return {
+      negated: false,
+      inner: doubtful(`'${textOfStatement({ origin: first, parts, tokens: [] })}'`),
+    };
   const name = first.text.toLowerCase();
   if (name === 'none') return { negated: true, inner: ANY };
   const inner = BUILT_IN.get(name) ?? addressList(first.text) ?? find(name);
@@ -150,6 +158,9 @@ function elementOf(parts: Statement['parts'], find: FindList): Element {
 
 const NOTHING = { ranges: [], signs: [], namesLocal: false, keys: [] };
 const MATCH = { yes: true, byKey: false };
+
+/** A list of `none` refuses nothing in another list, unlike `any` that is negated in several lists. */
+const EMPTY: MatchList = { ...NOTHING, decide: () => undefined };
 
 export const ANY: MatchList = { ...NOTHING, signs: [['any', true]], decide: () => MATCH };
 

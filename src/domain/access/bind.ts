@@ -6,6 +6,7 @@ import {
   type ReadIncluded,
 } from '../key-formats/reader.ts';
 import { allTokens, controlUses, OF_SESSION, useOf } from '../key-formats/read-bind.ts';
+import type { Right } from '../brands/brand.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import type {
   AccessList,
@@ -57,8 +58,7 @@ export function readBindAccess(
   ];
   const find = findListIn(top);
   const scopes = views.length > 0 ? viewsOf(views, keys, find) : [serverOf(top, keys)];
-  const options = named(top, 'options').flatMap(blockOf);
-  const zones = zonesOf({ scopes, options, find, at, keys, templates: named(top, 'template') });
+  const zones = zonesOf({ scopes, find, at, keys, ...defaultsIn(top) });
   const uses = controlUses(tokens);
   const references = [
     ...referencesIn(top, find, at),
@@ -191,10 +191,19 @@ function withKnown(requester: Requester, known: ReadonlySet<string>): Requester 
   return key === undefined || known.has(key) ? requester : { ...requester, key: undefined };
 }
 
-interface Sources {
-  readonly scopes: readonly Scope[];
+/** The statements that apply to zones without their own, in every view. */
+interface Defaults {
   readonly options: readonly Statement[];
   readonly templates: readonly Statement[];
+}
+
+function defaultsIn(top: readonly Statement[]): Defaults {
+  const options = named(top, 'options').flatMap(blockOf);
+  return { options, templates: named(top, 'template') };
+}
+
+interface Sources extends Defaults {
+  readonly scopes: readonly Scope[];
   readonly keys: readonly DefinedKey[];
   readonly find: FindList;
   readonly at: PlaceOf;
@@ -248,7 +257,7 @@ function sourceOf(
   return isEnd || target === undefined ? undefined : { zone: found, scope: target };
 }
 
-const NO_STATEMENT: Statement = { origin: { line: 0 }, parts: [] };
+const NO_STATEMENT: Statement = { origin: { line: 0 }, parts: [], tokens: [] };
 
 interface ZoneSources extends Sources {
   /** The lists by their text, so that zones with the same list share it. */
@@ -262,21 +271,8 @@ function listsOf(
   { zone, scope }: Source,
   sources: ZoneSources,
 ): ZoneAccess['lists'] {
-  const { templates, options } = sources;
-  const own = blockOf(zone);
-  const template = wordsOf(last(own, 'template') ?? NO_STATEMENT)[1];
-  const defaults = templates.filter((each) => wordsOf(each)[1] === template).flatMap(blockOf);
-  // The nearest statement replaces the others.
-  const nearest = (name: string) =>
-    [own, defaults, scope.defaults, options]
-      .map((statements) => last(statements, name))
-      .find((statement) => statement !== undefined);
-  const [, type = ''] = wordsOf(last([...defaults, ...own], 'type') ?? NO_STATEMENT);
-  const policy = last([...defaults, ...own], 'update-policy');
-  const transfer = nearest('allow-transfer');
+  const { type, policy, transfer, update, forwarding } = decisionsOf({ zone, scope }, sources);
   const isOpen = transfer === undefined && !/^mirror$/i.test(type);
-  const forwarding = nearest('allow-update-forwarding');
-  const update = nearest('allow-update');
   return {
     transfer: isOpen
       ? listOf(reached, EVERYONE, sources)
@@ -289,12 +285,55 @@ function listsOf(
   };
 }
 
+/** Returns the type of a zone, and the statements that decide who has which right in it. */
+function decisionsOf({ zone, scope }: Source, { templates, options }: Defaults) {
+  const own = blockOf(zone);
+  const template = wordsOf(last(own, 'template') ?? NO_STATEMENT)[1];
+  const defaults = templates.filter((each) => wordsOf(each)[1] === template).flatMap(blockOf);
+  // The nearest statement replaces the others.
+  const nearest = (name: string) =>
+    [own, defaults, scope.defaults, options]
+      .map((statements) => last(statements, name))
+      .find((statement) => statement !== undefined);
+  const [, type = ''] = wordsOf(last([...defaults, ...own], 'type') ?? NO_STATEMENT);
+  return {
+    type,
+    policy: last([...defaults, ...own], 'update-policy'),
+    transfer: nearest('allow-transfer'),
+    update: nearest('allow-update'),
+    forwarding: nearest('allow-update-forwarding'),
+  };
+}
+
+/** A zone, and the statements with lists that decide its rights. */
+export interface DecidedZone {
+  readonly name: string;
+  readonly statement: Statement;
+  readonly lists: Readonly<Record<Right, Statement | undefined>>;
+}
+
+/** Returns the zones with data of a configuration, in every view. */
+export function decidedZonesIn(top: readonly Statement[]): DecidedZone[] {
+  const views = named(top, 'view').filter((view) => isOfInternet(view));
+  const find: FindList = () => undefined;
+  const scopes = views.length > 0 ? viewsOf(views, [], find) : [serverOf(top, [])];
+  const defaults = defaultsIn(top);
+  return scopes.flatMap((scope) =>
+    [...scope.zones].flatMap(([name, statement]): DecidedZone[] => {
+      if (sourceOf(name, statement, scope, scopes)?.zone !== statement) return [];
+      const { type, policy, transfer, update } = decisionsOf({ zone: statement, scope }, defaults);
+      const isPrimary = policy === undefined && !SECONDARY.test(type);
+      return [{ name, statement, lists: { transfer, update: isPrimary ? update : undefined } }];
+    }),
+  );
+}
+
 const FORWARDED = 'the server forwards updates of this zone to its primary';
 
 /** BIND 9.18 permits transfers to everyone unless a statement restricts them. */
 const EVERYONE: Statement = {
-  origin: { line: 0 },
-  parts: [[{ origin: { line: 0 }, parts: [{ kind: 'word', text: 'any', line: 0 }] }]],
+  ...NO_STATEMENT,
+  parts: [[{ ...NO_STATEMENT, parts: [{ kind: 'word', text: 'any', line: 0, start: 0, end: 0 }] }]],
 };
 
 /** Returns why a list is limited to a port or transport, or undefined. */

@@ -23,6 +23,9 @@ export const OWN_KEY = 'Tsigil itself creates this key on the name server';
 export interface Token extends Origin {
   readonly kind: 'word' | 'quoted' | '{' | '}' | ';';
   readonly text: string;
+  /** Where the token begins and ends in the text of its file. */
+  readonly start: number;
+  readonly end: number;
 }
 
 /**
@@ -234,17 +237,17 @@ function tokensOf(text: string, file: IncludedFile | undefined): Token[] {
   while (index < text.length) {
     const character = text.charAt(index);
     const end = endOfToken(text, index, { line, file });
+    const origin = { line, file, start: index, end };
     if (character === '{' || character === '}' || character === ';')
-      tokens.push({ kind: character, text: character, line, file });
+      tokens.push({ kind: character, text: character, ...origin });
     else if (character === '"')
       tokens.push({
         kind: 'quoted',
         text: text.slice(index + 1, end - 1).replaceAll(/\\(.)/g, '$1'),
-        line,
-        file,
+        ...origin,
       });
     else if (!/\s/.test(character) && !isComment(text, index))
-      tokens.push({ kind: 'word', text: text.slice(index, end), line, file });
+      tokens.push({ kind: 'word', text: text.slice(index, end), ...origin });
     for (; index < end; index += 1) if (text[index] === '\n') line += 1;
   }
   return tokens;

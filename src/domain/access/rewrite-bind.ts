@@ -1,0 +1,213 @@
+import { listName, RIGHTS, type Right } from '../brands/brand.ts';
+import { allTokens, type Token } from '../key-formats/read-bind.ts';
+import { placeOf, type Origin } from '../key-formats/reader.ts';
+import { quoted } from '../key-formats/writer.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import { decidedZonesIn, type DecidedZone } from './bind.ts';
+import { blockOf, treeOf, wordsOf, type Statement } from './bind-lists.ts';
+import { movedBy, removalOf, RewriteError, type Edit, type Rewriter } from './rewrite.ts';
+
+type IsKey = (key: string) => boolean;
+
+/**
+ * Rewrites the configuration of BIND. In each zone with rights that move, Tsigil's lists come first.
+ * They permit the keys everything, so that no element behind them decides about these keys.
+ */
+export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) => {
+  const top = treeOf(allTokens(mainText, include));
+  const moves = movedBy(move);
+  const moving = new Set(
+    move.rows.flatMap((row) => row.zones.map((zone) => `${row.right} ${zone}`)),
+  );
+  const zones = decidedZonesIn(top);
+  const aclStatements = top.filter((each) => nameOf(each) === 'acl');
+  const edits: Edit[] = [];
+  const at = (origin: Origin) =>
+    origin.file === undefined ? `${path}:${origin.line}` : placeOf(origin);
+  const textOf = ({ file }: Token) => file?.text ?? mainText;
+  const replace = ({ file }: Token, start: number, end: number, text: string) =>
+    void edits.push({ file: file?.path ?? path, start, end, text });
+
+  const endsOf = (statement: Statement): readonly [first: Token, last: Token] => {
+    const [first, last] = [statement.tokens[0], statement.tokens.at(-1)];
+    if (first === undefined || last === undefined || !isInFile(statement, first.file))
+      throw new RewriteError(at(statement.origin), 'this statement is in several files');
+    return [first, last];
+  };
+  const remove = (statement: Statement) => {
+    const [first, last] = endsOf(statement);
+    replace(first, ...removalOf(textOf(first), first.start, last.end), '');
+  };
+  /** Puts elements at the start of a list, and removes keys. The list keeps at least one element. */
+  const edit = (list: Statement, added: readonly string[], isMoved: IsKey) => {
+    const { removed, isEmpty } = withoutKeys(blockOf(list), isMoved);
+    const brace = list.tokens.find(({ kind }) => kind === '{');
+    if (brace === undefined || removed.length + added.length === 0) return;
+    const first = isEmpty && added.length === 0 ? ['none'] : added;
+    replace(brace, brace.end, brace.end, first.map((each) => ` ${each};`).join(''));
+    for (const each of removed) remove(each);
+  };
+  const add = (zone: Statement, statement: string) => {
+    const [open, close] = zone.tokens.filter(({ kind }) => kind === '{' || kind === '}');
+    const before = blockOf(zone).at(-1)?.tokens ?? [];
+    const [first, last] = [before[0], before.at(-1)];
+    if (open === undefined || close === undefined) return;
+    const isNear = first?.file === open.file && last?.file === open.file;
+    if (first === undefined || last === undefined || !isNear) {
+      replace(close, close.start, close.start, `${statement} `);
+      return;
+    }
+    const [, indent] = /(?:^|\n)([ \t]*)$/.exec(textOf(first).slice(0, first.start)) ?? [];
+    const [comment = ''] =
+      /^[ \t]*(?:(?:#|\/\/).*)?(?=\r?\n)/.exec(textOf(last).slice(last.end)) ?? [];
+    const position = last.end + (indent === undefined ? 0 : comment.length);
+    replace(
+      last,
+      position,
+      position,
+      indent === undefined ? ` ${statement}` : `\n${indent}${statement}`,
+    );
+  };
+
+  const own = aclStatements.find((each) =>
+    /^tsigil-(?:transfer|update)(?:-|$)/i.test(wordsOf(each)[1] ?? ''),
+  );
+  if (own !== undefined)
+    throw new RewriteError(at(own.origin), `this list has the name of a list of '${move.file}'`);
+
+  const scopes = top.flatMap((each) =>
+    nameOf(each) === 'view' ? [each, ...blockOf(each)] : [each],
+  );
+  const clauses = scopes.filter(
+    (each) => nameOf(each) === 'key' && move.keys.has(comparisonForm(wordsOf(each)[1] ?? '')),
+  );
+  const included = `include ${quoted(move.file)};`;
+  const [place] = clauses.filter((each) => top.includes(each)).map(endsOf);
+  if (place === undefined) edits.push({ file: path, start: 0, end: 0, text: `${included}\n` });
+  else {
+    const [first, last] = place;
+    const startsLine = /(?:^|\n)[ \t]*$/.test(textOf(first).slice(0, first.start));
+    replace(first, first.start, last.end, startsLine ? included : `\n${included}`);
+  }
+  for (const clause of clauses) if (clause.tokens[0] !== place?.[0]) remove(clause);
+
+  for (const { name, statement: zone, lists } of zones)
+    for (const right of RIGHTS) {
+      const list = lists[right];
+      if (list === undefined || !moving.has(`${right} ${name}`)) continue;
+      const isMoved = (key: string) => moves(key, right, name);
+      const names = [listName(right), listName(right, name)].map(quoted);
+      if (blockOf(zone).includes(list)) edit(list, names, isMoved);
+      else
+        add(zone, `allow-${right} ${textOfBlock([...names, ...textsOf(blockOf(list), isMoved)])};`);
+    }
+  for (const [list, uses] of usesOf(top, zones, aclStatements))
+    edit(list, [], (key) => uses.every((use) => use !== OTHER && moves(key, use.right, use.zone)));
+  return edits;
+};
+
+function nameOf(statement: Statement): string | undefined {
+  return wordsOf(statement)[0]?.toLowerCase();
+}
+
+function isInFile(statement: Statement, file: Origin['file']): boolean {
+  return (
+    statement.tokens.every((token) => token.file === file) &&
+    blockOf(statement).every((each) => isInFile(each, file))
+  );
+}
+
+/** Returns the name of the key that an element of a list permits, or undefined. */
+function keyOf({ parts: [first, second] }: Statement): string | undefined {
+  if (first === undefined || !('kind' in first) || first.text.toLowerCase() !== 'key')
+    return undefined;
+  return second !== undefined && 'kind' in second ? comparisonForm(second.text) : undefined;
+}
+
+/** Returns the elements of a list within a list that is not negated, or undefined. */
+function innerOf({ parts: [first] }: Statement): readonly Statement[] | undefined {
+  return first === undefined || 'kind' in first ? undefined : first;
+}
+
+/** Returns the elements to remove from a list, and whether no other is in it. */
+function withoutKeys(
+  elements: readonly Statement[],
+  isMoved: IsKey,
+): { readonly removed: readonly Statement[]; readonly isEmpty: boolean } {
+  const parts = elements.map((element) => {
+    const key = keyOf(element);
+    if (key !== undefined && isMoved(key)) return { removed: [element], isEmpty: true };
+    const inner = withoutKeys(innerOf(element) ?? [], isMoved);
+    return inner.removed.length > 0 && inner.isEmpty
+      ? { removed: [element], isEmpty: true }
+      : { removed: inner.removed, isEmpty: false };
+  });
+  return {
+    removed: parts.flatMap(({ removed }) => removed),
+    isEmpty: parts.every(({ isEmpty }) => isEmpty),
+  };
+}
+
+/** Returns the elements of a list as texts, without keys. */
+function textsOf(elements: readonly Statement[], isMoved: IsKey): string[] {
+  return elements.flatMap((element) => {
+    const { removed } = withoutKeys([element], isMoved);
+    if (removed.includes(element)) return [];
+    const texts = element.parts.map((part) => {
+      if (!('kind' in part)) return textOfBlock(textsOf(part, isMoved));
+      return part.kind === 'quoted' ? quoted(part.text) : part.text;
+    });
+    return [texts.join(' ')];
+  });
+}
+
+function textOfBlock(texts: readonly string[]): string {
+  return `{ ${texts.map((text) => `${text}; `).join('')}}`;
+}
+
+/** A use of a list for something else than the rights in known zones. */
+const OTHER = Symbol('other');
+
+type Use = typeof OTHER | { readonly zone: string; readonly right: Right };
+
+/** Returns for what each list outside of zones, and each named list, is used. */
+function usesOf(
+  top: readonly Statement[],
+  zones: readonly DecidedZone[],
+  aclStatements: readonly Statement[],
+): ReadonlyMap<Statement, readonly Use[]> {
+  const decided = new Map<Statement, Use[]>();
+  const found = new Map<Statement, Use[]>();
+  for (const { name, statement, lists } of zones)
+    for (const right of RIGHTS) {
+      const list = lists[right];
+      if (list === undefined) continue;
+      const uses = decided.get(list) ?? [];
+      uses.push({ zone: name, right });
+      decided.set(list, uses);
+      if (!blockOf(statement).includes(list)) found.set(list, uses);
+    }
+  const named = new Map(aclStatements.map((each) => [wordsOf(each)[1]?.toLowerCase(), each]));
+  const mark = (element: Statement, uses: readonly Use[], within: readonly Statement[] = []) => {
+    for (const word of wordsOf(element)) {
+      const acl = named.get(word.replace(/^!/, '').toLowerCase());
+      if (acl === undefined || within.includes(acl)) continue;
+      const known = found.get(acl) ?? [];
+      for (const use of uses) known.push(use);
+      found.set(acl, known);
+      for (const each of blockOf(acl)) mark(each, uses, [...within, acl]);
+    }
+    for (const each of blockOf(element)) mark(each, uses, within);
+  };
+  const visit = (statement: Statement) => {
+    if (nameOf(statement) === 'acl') return;
+    const uses = decided.get(statement);
+    if (uses === undefined)
+      mark({ ...statement, parts: statement.parts.filter((part) => 'kind' in part) }, [OTHER]);
+    for (const each of blockOf(statement))
+      if (uses === undefined) visit(each);
+      else mark(each, uses);
+  };
+  for (const each of top) visit(each);
+  return found;
+}

@@ -1,0 +1,7 @@
+import type { Rewriter } from './rewrite.ts';
+import { rewriteBind } from './rewrite-bind.ts';
+
+/** The rewriters of configurations, by the names of import formats. */
+export const REWRITERS: Readonly<Record<string, Rewriter | undefined>> = {
+  bind: rewriteBind,
+};
