@@ -1,4 +1,5 @@
 import type { Right } from '../brands/brand.ts';
+import { NO_ADDRESS } from '../brands/knot.ts';
 import { keyEntryOf, knotEntries, type KnotEntry } from '../key-formats/read-knot.ts';
 import { KeyFileError, type ReadIncluded } from '../key-formats/reader.ts';
 import { comparisonForm } from '../text/dns-name.ts';
@@ -14,7 +15,7 @@ import {
 } from './access.ts';
 import { familiesOf, placesIn, readRange, type PlaceOf } from './ranges.ts';
 
-const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template', 'zone'];
+export const SECTIONS = ['server', 'key', 'remote', 'remotes', 'acl', 'template', 'zone'];
 
 /** The items of a rule that limit neither requests nor updates, besides those of `Rule`. */
 const UNLIMITED = ['id', 'comment', 'address', 'key', 'remote', 'action', 'deny'];
@@ -239,7 +240,10 @@ function ruleOf(
 ): Rule {
   const remotes = valuesOf(entry, 'remote');
   const own = {
-    ranges: entry.items.get('address')?.values.map((each) => rangeOf(each, entry, 'address')),
+    ranges: entry.items
+      .get('address')
+      ?.values.filter((each) => each !== NO_ADDRESS) // in Tsigil's rules without keys
+      .map((each) => rangeOf(each, entry, 'address')),
     keys: keysOf(entry),
   };
   const actions = entry.items.get('action')?.values.map((each) => each.toLowerCase());
@@ -278,8 +282,9 @@ function rangeOf(text: string, entry: KnotEntry, item: string): Range {
   );
 }
 
-const valuesOf = (entry: KnotEntry, item: string) => entry.items.get(item)?.values ?? [];
-const valueOf = (entry: KnotEntry, item: string) => valuesOf(entry, item).at(-1) ?? '';
-const keysOf = (entry: KnotEntry) => valuesOf(entry, 'key').map(comparisonForm);
+export const valuesOf = (entry: KnotEntry | undefined, item: string) =>
+  entry?.items.get(item)?.values ?? [];
+export const valueOf = (entry: KnotEntry, item: string) => valuesOf(entry, item).at(-1) ?? '';
+export const keysOf = (entry: KnotEntry) => valuesOf(entry, 'key').map(comparisonForm);
 const isOn = (value: string) => /^(?:on|true)$/i.test(value);
 const isOff = (value: string) => /^(?:off|false)$/i.test(value);

@@ -209,8 +209,13 @@ function referencesIn({ section, attributes, ...entry }: NsdEntry, placeOf: Plac
 /** Returns the key that an attribute names, as spelt. A name of a TLS authentication may follow. */
 export function keyOf(name: string, values: readonly string[]): string | undefined {
   if (name !== 'provide-xfr:' && !Object.hasOwn(ROLES, name)) return undefined;
-  const key = values[/^(?:axfr|udp)$/i.test(values[0] ?? '') ? 2 : 1];
+  const key = values[keyIndex(values)];
   return key === undefined || NO_KEYS.includes(key) ? undefined : key;
+}
+
+/** Returns the index of the key in the values of an attribute that names one. */
+export function keyIndex([first = '']: readonly string[]): number {
+  return /^(?:axfr|udp)$/i.test(first) ? 2 : 1;
 }
 
 /** Returns the families on which the server listens, as its sections `server:` say. */
@@ -225,6 +230,6 @@ function listeningFamilies(servers: readonly NsdEntry[]): readonly Family[] | un
   );
 }
 
-function valueOf({ attributes }: NsdEntry, wanted: string): string {
+export function valueOf({ attributes }: NsdEntry, wanted: string): string {
   return attributes.findLast(({ name }) => name === wanted)?.values[0] ?? '';
 }

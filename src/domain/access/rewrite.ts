@@ -65,8 +65,11 @@ export function movedBy({ rows }: Move): (key: string, right: Right, zone: strin
  * also the blanks behind it.
  */
 export function removalOf(text: string, start: number, end: number): [start: number, end: number] {
-  const [before = ''] = /[ \t]*$/.exec(text.slice(0, start)) ?? [];
-  const [behind = '', newline = ''] = /^[ \t]*(\r?\n)?/.exec(text.slice(end)) ?? [];
+  const line = text.lastIndexOf('\n', start - 1) + 1;
+  const next = text.indexOf('\n', end) + 1;
+  const [before = ''] = /[ \t]*$/.exec(text.slice(start === 0 ? 0 : line, start)) ?? [];
+  const [behind = '', newline = ''] =
+    /^[ \t]*(\r?\n)?/.exec(text.slice(end, next === 0 ? text.length : next)) ?? [];
   const first = start - before.length;
   const beginsLine = first === 0 || text[first - 1] === '\n';
   if (beginsLine && (newline !== '' || end + behind.length === text.length))
@@ -202,7 +205,7 @@ function differentRights(before: ServerConfiguration, after: ServerConfiguration
 
 function differentReferences(before: ServerConfiguration, after: ServerConfiguration): string[] {
   const textsOf = ({ references }: ServerConfiguration) =>
-    references.map(({ key, role, zone = '', text }) => `${key} (${role}) ${zone} ${text}`);
+    references.map(({ key, role, zone = '' }) => `${key} (${role}) ${zone}`);
   const [former, later] = [textsOf(before), textsOf(after)];
   const missing = (from: readonly string[], texts: readonly string[]) => {
     const known = new Set(texts);

@@ -40,8 +40,18 @@ export const knotSections: KeyReader = {
 /** An entry of a section: its first item is its id. The section `server` has one entry without id. */
 export interface KnotEntry extends Origin {
   readonly section: string;
-  /** The values of each item, in order. A repeated item adds to the values. */
-  readonly items: Map<string, { readonly values: string[]; readonly origin: Origin }>;
+  /** The line of the section's name. */
+  readonly header: number;
+  /** The last line with an item. */
+  end: number;
+  readonly items: Map<string, KnotItem>;
+}
+
+/** An item of an entry. A repeated item adds to the values. */
+export interface KnotItem {
+  readonly values: string[];
+  readonly origin: Origin;
+  readonly lines: number[];
 }
 
 /**
@@ -56,6 +66,7 @@ export function knotEntries(
 ): KnotEntry[] {
   const entries: KnotEntry[] = [];
   let section = '';
+  let header = 0;
   let current: KnotEntry | undefined;
   for (const [index, content] of linesOf(text).entries()) {
     const origin = { line: index + 1, file };
@@ -64,6 +75,7 @@ export function knotEntries(
       /^(\s*)(-\s*)?([a-z0-9-]+)\s*:(.*)$/i.exec(content) ?? [];
     if (item !== '' && indentation === '' && dash === undefined) {
       section = item;
+      header = origin.line;
       current = undefined;
       if (item !== 'include') continue;
       for (const pattern of readValues(value, origin).filter((each) => each !== ''))
@@ -77,7 +89,7 @@ export function knotEntries(
           `the ${section} section may contain only lines such as \`${EXAMPLES[section] ?? 'acl: transfer'}\``,
         );
       if (dash !== undefined || (current === undefined && section === 'server')) {
-        current = { ...origin, section, items: new Map() };
+        current = { ...origin, section, header, end: origin.line, items: new Map() };
         entries.push(current);
       }
       if (current === undefined)
@@ -89,8 +101,12 @@ export function knotEntries(
         );
       const earlier = current.items.get(item);
       const values = readValues(value, origin);
-      if (earlier === undefined) current.items.set(item, { values, origin });
-      else earlier.values.push(...values);
+      current.end = origin.line;
+      if (earlier === undefined) current.items.set(item, { values, origin, lines: [origin.line] });
+      else {
+        earlier.values.push(...values);
+        earlier.lines.push(origin.line);
+      }
     }
   }
   return entries;

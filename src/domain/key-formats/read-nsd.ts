@@ -32,7 +32,13 @@ const TOKEN = /#[^\n]*|"[^"\n]*"|'[^'\n]*'|[^\s"']+|["']/g;
 const DISTINCTIVE =
   /^[ \t]*(?:dnstap|ip-address|pattern|remote-control|server-count|tls-auth|verify|zonefile|zonesdir):/m;
 
-interface Token extends Origin {
+/** A part of the text of a file, in UTF-16 units. */
+export interface NsdSpan extends Origin {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Token extends NsdSpan {
   readonly token: string;
 }
 
@@ -55,13 +61,15 @@ export const nsdSections: KeyReader = {
 };
 
 /** An attribute of a section, such as `provide-xfr:`, with its values. */
-export interface NsdAttribute extends Origin {
+export interface NsdAttribute extends NsdSpan {
   readonly name: string;
   readonly values: string[];
+  /** Where the values are. */
+  readonly spans: NsdSpan[];
 }
 
 /** A section of NSD's configuration. `section` is the attribute that begins it. */
-export interface NsdEntry extends Origin {
+export interface NsdEntry extends NsdSpan {
   readonly section: string;
   readonly attributes: NsdAttribute[];
 }
@@ -69,15 +77,19 @@ export interface NsdEntry extends Origin {
 /** Returns the sections of a file and of the files that it includes. Throws `KeyFileError`. */
 export function nsdEntries(text: string, include: ReadIncluded = () => []): NsdEntry[] {
   const entries: NsdEntry[] = [];
-  for (const { token, line, file } of withIncluded(text, undefined, include)) {
+  for (const { token, ...span } of withIncluded(text, undefined, include)) {
     const current = entries.at(-1);
     const name = token.toLowerCase();
-    if (SECTIONS.includes(name)) entries.push({ section: name, attributes: [], line, file });
+    if (SECTIONS.includes(name)) entries.push({ section: name, attributes: [], ...span });
     else if (/^[a-z][a-z0-9-]*:$/.test(name))
-      current?.attributes.push({ name, values: [], line, file });
+      current?.attributes.push({ name, values: [], spans: [], ...span });
     else if (current?.attributes.length === 0 && current.section === 'key:')
-      throw new KeyFileError({ line, file }, ONLY);
-    else current?.attributes.at(-1)?.values.push(unquoted(token));
+      throw new KeyFileError(span, ONLY);
+    else {
+      const attribute = current?.attributes.at(-1);
+      attribute?.values.push(unquoted(token));
+      attribute?.spans.push(span);
+    }
   }
   return entries;
 }
@@ -132,6 +144,7 @@ function* tokensOf(text: string, file: IncludedFile | undefined): Generator<Toke
     for (; counted < index; counted += 1) if (text[counted] === '\n') line += 1;
     if (token === '"' || token === "'")
       throw new KeyFileError({ line, file }, 'the quotation mark is not closed');
-    if (!token.startsWith('#')) yield { token, line, file };
+    if (!token.startsWith('#'))
+      yield { token, line, file, start: index, end: index + token.length };
   }
 }

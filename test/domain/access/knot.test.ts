@@ -62,6 +62,12 @@ describe('the rules of a zone', () => {
     ['key: k1', 'key: k1; action: transfer', []],
     ['key: k1; deny: on', 'key: k1; action: transfer', []],
     ['key: k1; deny: on; action: update', 'key: k1; action: transfer', ['k1 transfer example.org']],
+    // As in Tsigil's rules without keys, because no request comes from this address.
+    [
+      'address: 0.0.0.0/32; deny: on; action: transfer',
+      'key: k1; action: transfer',
+      ['k1 transfer example.org'],
+    ],
     // A rule with only `deny` refuses signed requests too.
     ['deny: on', 'key: k1; action: transfer', []],
     [

@@ -1,0 +1,185 @@
+import { listName } from '../brands/brand.ts';
+import {
+  nsdEntries,
+  type NsdAttribute,
+  type NsdEntry,
+  type NsdSpan,
+} from '../key-formats/read-nsd.ts';
+import { quoted } from '../key-formats/writer.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import type { Row } from './access.ts';
+import { keyIndex, keyOf, valueOf } from './nsd.ts';
+import {
+  movedBy,
+  removalOf,
+  RewriteError,
+  type Edit,
+  type Move,
+  type Rewriter,
+} from './rewrite.ts';
+
+/** A line `provide-xfr:` of a file, and the zones that have it, also through patterns. */
+interface Line {
+  readonly attribute: NsdAttribute;
+  readonly zones: NsdEntry[];
+}
+
+/** Replaces a part of the file with a span. */
+type Replace = (span: NsdSpan, start: number, end: number, replacement: string) => void;
+
+/**
+ * Rewrites the configuration of NSD, where the order of lines `provide-xfr:` has no effect. A line
+ * leaves if one of its zones has a right by it that moves. The other zones that have the line
+ * through the same pattern or file get it for themselves.
+ */
+export const rewriteNsd: Rewriter = ({ path, text, include }, move) => {
+  const entries = nsdEntries(text, include);
+  const edits: Edit[] = [];
+  const replace: Replace = ({ file }, start, end, replacement) =>
+    edits.push({ file: file?.path ?? path, start, end, text: replacement });
+  const remove = (first: NsdSpan, others: readonly NsdSpan[]) => {
+    const all = first.file?.text ?? text;
+    const { start, end } = wholeOf(path, first, others);
+    replace(first, ...removalOf(all, start, withComment(all, start, end)), '');
+  };
+
+  for (const entry of entries)
+    if (entry.section === 'key:' && move.keys.has(comparisonForm(valueOf(entry, 'name:'))))
+      remove(
+        entry,
+        entry.attributes.flatMap((each) => [each, ...each.spans]),
+      );
+  const { leaving, added } = changesOf(entries, move);
+  for (const attribute of leaving) remove(attribute, attribute.spans);
+  respell(entries, move, new Set(leaving.map(placeIn)), replace);
+  for (const [zone, lines] of added) {
+    const name = zone.attributes.findLast((each) => each.name === 'name:');
+    if (name === undefined) continue;
+    const { start, end } = wholeOf(path, name, name.spans);
+    replace(name, ...linesBehind(name.file?.text ?? text, start, end, [...lines]));
+  }
+  edits.push({ file: path, ...includeOf(entries, text, move.file) });
+  return edits;
+};
+
+/** Returns the lines `provide-xfr:` that leave, and the lines that zones get. */
+function changesOf(entries: readonly NsdEntry[], move: Move) {
+  const isMoved = movedBy(move);
+  const moved = new Set(move.rows.flatMap(({ zones }: Row) => zones));
+  const added = new Map<NsdEntry, Set<string>>();
+  for (const entry of entries)
+    if (entry.section === 'zone:' && moved.has(zoneOf(entry)))
+      added.set(entry, new Set([undefined, zoneOf(entry)].map(includePattern)));
+  const leaving: NsdAttribute[] = [];
+  for (const { attribute, zones } of linesIn(entries)) {
+    const { name, values } = attribute;
+    const key = comparisonForm(keyOf(name, values) ?? '');
+    const others = zones.filter((zone) => !isMoved(key, 'transfer', zoneOf(zone)));
+    if (others.length === zones.length) continue;
+    leaving.push(attribute);
+    const spelt = move.keys.has(key) ? values.with(keyIndex(values), quoted(key)) : values;
+    for (const zone of others)
+      added.set(zone, (added.get(zone) ?? new Set()).add(`${name} ${spelt.join(' ')}`));
+  }
+  return { leaving, added };
+}
+
+/** Returns the lines `provide-xfr:` with the zones that have them. A file may be included twice. */
+function linesIn(entries: readonly NsdEntry[]): Iterable<Line> {
+  const patterns = new Map<string, readonly NsdAttribute[]>();
+  const lines = new Map<string, Line>();
+  for (const entry of entries) {
+    const attributes = entry.attributes.flatMap((each) =>
+      each.name === 'include-pattern:' ? (patterns.get(each.values[0] ?? '') ?? []) : [each],
+    );
+    const provided = attributes.filter(({ name }) => name === 'provide-xfr:');
+    if (entry.section === 'pattern:') patterns.set(valueOf(entry, 'name:'), provided);
+    if (entry.section !== 'zone:') continue;
+    for (const attribute of provided) {
+      const line = lines.get(placeIn(attribute)) ?? { attribute, zones: [] };
+      lines.set(placeIn(attribute), line);
+      if (line.zones.at(-1) !== entry) line.zones.push(entry);
+    }
+  }
+  return lines.values();
+}
+
+/**
+ * Spells the keys that move as Tsigil's file does, in the lines that stay. In its configuration,
+ * NSD compares the names of keys with their case and final dot.
+ */
+function respell(
+  entries: readonly NsdEntry[],
+  move: Move,
+  leaving: ReadonlySet<string>,
+  replace: Replace,
+): void {
+  for (const { section, attributes } of entries)
+    for (const attribute of section === 'zone:' || section === 'pattern:' ? attributes : []) {
+      const key = keyOf(attribute.name, attribute.values);
+      const span = attribute.spans[keyIndex(attribute.values)];
+      if (key === undefined || span === undefined || leaving.has(placeIn(attribute))) continue;
+      const spelt = comparisonForm(key);
+      if (key !== spelt && move.keys.has(spelt)) replace(span, span.start, span.end, quoted(spelt));
+    }
+}
+
+const zoneOf = (entry: NsdEntry) => comparisonForm(valueOf(entry, 'name:'));
+const includePattern = (zone?: string) => `include-pattern: ${quoted(listName('transfer', zone))}`;
+const placeIn = ({ file, start }: NsdSpan) => `${file?.path ?? ''} ${start}`;
+
+/** Returns the part of a file from a token to the last of its others. Throws `RewriteError`. */
+function wholeOf(path: string, first: NsdSpan, others: readonly NsdSpan[]) {
+  const { start, line, file } = first;
+  if (others.some((each) => each.file?.path !== file?.path))
+    throw new RewriteError(
+      `${file?.path ?? path}:${line}`,
+      'what begins here ends in another file; write it in one file',
+    );
+  return { start, end: (others.at(-1) ?? first).end };
+}
+
+/** Returns where the comment after a statement that begins its line ends. */
+function withComment(text: string, start: number, end: number): number {
+  const [comment = ''] = /^[ \t]*#.*/.exec(lineAt(text, end)) ?? [];
+  return isFirst(text, start) ? end + comment.length : end;
+}
+
+/** Returns the lines to insert behind a statement: after its line if nothing else follows on it. */
+function linesBehind(
+  text: string,
+  start: number,
+  end: number,
+  lines: readonly string[],
+): [start: number, end: number, replacement: string] {
+  const rest = lineAt(text, end);
+  if (!/^\s*(?:#.*)?$/.test(rest)) return [end, end, lines.map((line) => ` ${line}`).join('')];
+  const position = end + rest.length;
+  const from = text.lastIndexOf('\n', start - 1) + 1;
+  const indentation = isFirst(text, start) ? text.slice(from, start) : '    ';
+  return [position, position, lines.map((line) => `\n${indentation}${line}`).join('')];
+}
+
+/**
+ * Returns where to include Tsigil's file: above the first section that may use it, or at the top if
+ * that is in an included file, because an include statement may be within a section.
+ */
+function includeOf(entries: readonly NsdEntry[], text: string, file: string) {
+  const first = entries.find(({ section }) => ['key:', 'pattern:', 'zone:'].includes(section));
+  const top = /^(?:\s*#.*)*\s*/.exec(text)?.[0].length ?? 0;
+  const use = first !== undefined && first.file === undefined ? first.start : top;
+  const isNext = isFirst(text, use);
+  const start = isNext ? text.lastIndexOf('\n', use - 1) + 1 : use;
+  return { start, end: start, text: `${isNext ? '' : '\n'}include: ${quoted(file)}\n` };
+}
+
+/** Returns whether nothing is before a position on its line. */
+function isFirst(text: string, position: number): boolean {
+  return text.slice(text.lastIndexOf('\n', position - 1) + 1, position).trim() === '';
+}
+
+/** Returns the rest of the line after a position. */
+function lineAt(text: string, position: number): string {
+  const end = text.indexOf('\n', position);
+  return text.slice(position, end < 0 ? text.length : end);
+}
