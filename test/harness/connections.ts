@@ -1,7 +1,9 @@
+import { randomInt } from 'node:crypto';
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { get as getPlainly, type IncomingMessage } from 'node:http';
 import { get as getSecurely } from 'node:https';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** A loopback address that only attackers use. */
@@ -59,12 +61,32 @@ export async function readMetric(url: string, series: string): Promise<number> {
   return Number(line?.slice(series.length + 1) ?? 0);
 }
 
-/** Returns a port on which nothing listens. */
+/**
+ * Returns a port on which nothing listens, for a server that starts later. Systems do not use these
+ * ports for outgoing connections, so the port stays free meanwhile.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  for (;;) {
+    const port = randomInt(10_000, 32_768);
+    if ((await isBound(createServer().listen(port, '127.0.0.1'))) && (await isBound(udpOn(port))))
+      return port;
+  }
+}
+
+function udpOn(port: number) {
+  const socket = createSocket('udp4');
+  socket.bind(port, '127.0.0.1');
+  return socket;
+}
+
+/** Returns whether a socket gets its port, and closes the socket. */
+async function isBound(socket: Server | UdpSocket): Promise<boolean> {
+  try {
+    await once(socket, 'listening');
+  } catch {
+    return false;
+  }
+  socket.close();
+  await once(socket, 'close');
+  return true;
 }

@@ -99,7 +99,11 @@ export async function startDrivenServer(
       started,
       () => output,
     );
-    await recipe.ready?.(folder, controlPort);
+    await completes(
+      () => recipe.ready?.(folder, controlPort),
+      started,
+      () => output,
+    );
   };
   const stop = async () => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -160,9 +164,29 @@ async function accepts(
   }
 }
 
+/** Repeats work until the server no longer closes its connections. PowerDNS may close the first. */
+async function completes(
+  work: () => Promise<void> | undefined,
+  server: ChildProcess,
+  output: () => string,
+): Promise<void> {
+  for (let left = 100; ; left -= 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      refuseIfEnded(server, output);
+      const isClosed = error instanceof TypeError; // of `fetch`
+      if (!isClosed || left === 0)
+        throw new Error(`The name server is not ready: ${output()}`, { cause: error });
+    }
+    await pause(20);
+  }
+}
+
 function refuseIfEnded(server: ChildProcess, output: () => string): void {
-  if (server.exitCode !== null)
-    throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
+  const end = server.exitCode ?? server.signalCode;
+  if (end !== null) throw new Error(`The name server ended with ${end}: ${output()}`);
 }
 
 /** Returns the content of a file, or undefined if the file cannot be read. */
