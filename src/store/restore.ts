@@ -5,7 +5,7 @@ import type { Reader } from '../domain/model/ports.ts';
 import type { Fields, Given, ResourceOf, ResourceType } from '../domain/model/resource.ts';
 import { isUnreadable } from '../domain/model/unreadable.ts';
 import type { Changes } from '../domain/operations/change.ts';
-import { commonGrants, grantList, type Grants } from '../domain/resources/grants.ts';
+import { commonGrants, type Grants } from '../domain/resources/grants.ts';
 import { token, type Token } from '../domain/resources/token.ts';
 import { tsigkey, type Target, type Tsigkey } from '../domain/resources/tsigkey.ts';
 import { zone } from '../domain/resources/zone.ts';
@@ -190,8 +190,7 @@ async function narrowedGrants(
   const hasOtherScope = restored.resource_id !== current.resource_id;
   const common = hasOtherScope ? latest : commonGrants(own, latest);
   const grants = await grantsInScope(restored, common, backup);
-  const isSame = isDeepStrictEqual(own && grantList(own), grants && grantList(grants));
-  return isSame ? {} : { grants };
+  return isDeepStrictEqual(own, grants) ? {} : { grants };
 }
 
 const NOTHING: Grants = { all: '', zones: new Map() };

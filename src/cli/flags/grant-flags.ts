@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { InvalidArgumentError, Option } from 'commander';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
-import { commonGrants, grantList, grantsIn, type Grant } from '../../domain/resources/grants.ts';
+import { commonGrants, grantsIn, type Grant } from '../../domain/resources/grants.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
@@ -133,7 +134,7 @@ export function isWider(changed: readonly Grant[] | null, earlier: readonly Gran
   if (changed === null || earlier === null) return earlier !== null;
   const wanted = grantsIn(changed);
   const common = commonGrants(grantsIn(earlier), wanted) ?? wanted;
-  return JSON.stringify(grantList(common)) !== JSON.stringify(grantList(wanted));
+  return !isDeepStrictEqual(common, wanted);
 }
 
 function listIn(value: unknown): string[] {

@@ -24,7 +24,7 @@ import {
   type ResourceType,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
-import { givenGrants, grantList } from '../resources/grants.ts';
+import { givenGrants } from '../resources/grants.ts';
 import { requireReveal } from '../resources/policy.ts';
 import { importRight } from '../resources/resources.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
@@ -171,7 +171,7 @@ async function hasGivenGrants(
   const given = givenGrants(resource);
   if (given === undefined) return true;
   const stored = await grantsOfKey(reader, existing as Tsigkey); // safe: only keys have grants
-  return isDeepStrictEqual(stored && grantList(stored), given && grantList(given));
+  return isDeepStrictEqual(stored, given);
 }
 
 function conflict(type: ResourceType, names: readonly string[]): ServiceError {

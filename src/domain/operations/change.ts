@@ -231,9 +231,8 @@ function changesOn(
       if (caller.limits !== undefined) await assertWithinLimits(caller, tsigkey, change, writer);
       const former = await grantsOfKey(writer, current);
       const admitted = await admitGrants(current, grants, former, writer, caller);
+      if (isDeepStrictEqual(former, grants)) return;
       const { granted, zoneRights } = admitted;
-      const formerZones = former?.zones ?? new Map();
-      if (granted === current.granted && isDeepStrictEqual(formerZones, zoneRights)) return;
       const resource = { ...current, granted, version: current.version + 1 };
       await writer.replace(tsigkey, { resource, uniqueForm: change.uniqueForm });
       await writer.setZoneRights(current.id, zoneRights);

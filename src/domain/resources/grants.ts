@@ -107,11 +107,10 @@ export function grantsIn(stated: readonly Grant[]): Grants {
 /** Returns what two states of the grants of a key both permit. Null permits everything. */
 export function commonGrants(one: Grants | null, other: Grants | null): Grants | null {
   if (one === null || other === null) return one ?? other;
-  const rightsOf = ({ all, zones }: Grants, id: string) => rightsInText(`${all} ${zones.get(id)}`);
   const all = rightsInText(one.all).filter((right) => rightsInText(other.all).includes(right));
   const further = new Map<string, RightsText>();
   for (const id of [...one.zones.keys(), ...other.zones.keys()]) {
-    const both = rightsOf(one, id).filter((right) => rightsOf(other, id).includes(right));
+    const both = rightsInZone(one, id).filter((right) => rightsInZone(other, id).includes(right));
     const rights = textOf(both.filter((right) => !all.includes(right)));
     if (rights !== '') further.set(id, rights);
   }
@@ -140,6 +139,11 @@ export function grantList({ all, zones }: Grants): Grant[] {
 function textOf(rights: readonly Right[]): RightsText {
   const text = RIGHTS.filter((right) => rights.includes(right)).join(' ');
   return RIGHTS_TEXTS.find((each) => each === text) ?? '';
+}
+
+/** Returns the rights that grants give in a zone of the scope. */
+export function rightsInZone({ all, zones }: Grants, id: string): Right[] {
+  return rightsInText(`${all} ${zones.get(id) ?? ''}`);
 }
 
 /** Returns the rights in a text as the store keeps it. */
