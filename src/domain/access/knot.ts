@@ -73,7 +73,7 @@ export function readKnotAccess(
     for (const key of keysOf(entry))
       if (!defined.has(key))
         findings.push({
-          kind: 'undefined key',
+          kind: 'undefined_key',
           place: placeOf(entry),
           text: `the key '${key}' is defined nowhere`,
         });
@@ -93,7 +93,7 @@ export function readKnotAccess(
   for (const [id, entry] of byId('acl'))
     for (const remote of rules.get(id)?.missing ?? [])
       findings.push({
-        kind: 'undefined remote',
+        kind: 'undefined_remote',
         place: placeOf(entry),
         text: `the remote '${remote}' is defined nowhere`,
       });
@@ -111,13 +111,13 @@ export function readKnotAccess(
     for (const id of acl?.values ?? [])
       if (!rules.has(id))
         findings.push({
-          kind: 'undefined rule',
+          kind: 'undefined_rule',
           place,
           text: `the rule '${id}' is defined nowhere`,
         });
     if (itemOf('catalog-role')?.values.includes('interpret') === true)
       findings.push({
-        kind: 'catalog zone',
+        kind: 'catalog_zone',
         place,
         text: `the members of the catalog zone '${name}' are not in the configuration, so their access lists were not read`,
       });

@@ -70,14 +70,14 @@ export function readNsdAccess(
       const key = keyOf(name, values);
       if (key !== undefined && !defined.has(key))
         findings.push({
-          kind: 'undefined key',
+          kind: 'undefined_key',
           place: placeOf(origin),
           text: `the key '${key}' is defined nowhere`,
         });
       const [pattern = ''] = values;
       if (name === 'include-pattern:' && !patterns.has(pattern))
         findings.push({
-          kind: 'undefined pattern',
+          kind: 'undefined_pattern',
           place: placeOf(origin),
           text: `the pattern '${pattern}' is not defined above this line`,
         });

@@ -63,7 +63,7 @@ export function readPowerdnsAccess(server: PowerdnsServer): ServerConfiguration 
       for (const key of metadata.get(kind) ?? [])
         if (!defined.has(comparisonForm(key)))
           findings.push({
-            kind: 'undefined key',
+            kind: 'undefined_key',
             place: placeOf(kind),
             text: `the key '${key}' is defined nowhere`,
           });
@@ -71,7 +71,7 @@ export function readPowerdnsAccess(server: PowerdnsServer): ServerConfiguration 
       for (const address of metadata.get(kind) ?? [])
         if (readMask(address) === undefined)
           findings.push({
-            kind: 'other addresses',
+            kind: 'other_addresses',
             place: placeOf(kind),
             text: `'${address}' is not an address: which requests it permits is not known`,
           });

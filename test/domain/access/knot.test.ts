@@ -98,7 +98,7 @@ describe('the rules of a zone', () => {
     [
       'key: k3; action: transfer',
       undefined,
-      ["undefined key (knot.conf:9): the key 'k3' is defined nowhere"],
+      ["undefined_key (knot.conf:9): the key 'k3' is defined nowhere"],
     ],
   ])('%s, then %s', (a, b, expected) => {
     expect(linesOf(rules(a, b))).toEqual(expected);
@@ -149,13 +149,13 @@ test.each([
     `${RULE}zone:\n  - domain: x\n    acl: a\n    catalog-role: interpret\n`,
     [
       'k1 transfer x',
-      "catalog zone (knot.conf:13): the members of the catalog zone 'x' are not in the configuration, so their access lists were not read",
+      "catalog_zone (knot.conf:13): the members of the catalog zone 'x' are not in the configuration, so their access lists were not read",
     ],
   ],
   [
     'a rule that is defined nowhere',
     'zone:\n  - domain: x\n    acl: a\n',
-    ["undefined rule (knot.conf:9): the rule 'a' is defined nowhere"],
+    ["undefined_rule (knot.conf:9): the rule 'a' is defined nowhere"],
   ],
 ])('%s', (_, text, expected) => {
   expect(linesOf(text)).toEqual(expected);

@@ -50,7 +50,7 @@ test.each([
   ],
   [['0.0.0.0/0 K1. t', '::/0 K1.'], [left('k1', 'a line for this key has a TLS authentication')]],
   [['192.0.2.1&255.0.0.255 K1.'], [left('k1', 'a line for this key has a mask with gaps')]],
-  [['2001:db8:: k3'], ["undefined key (nsd.conf:8): the key 'k3' is defined nowhere"]],
+  [['2001:db8:: k3'], ["undefined_key (nsd.conf:8): the key 'k3' is defined nowhere"]],
 ])('%j', (lines, expected) => {
   const zone = lines.map((line) => `provide-xfr: ${line}\n`).join('');
   expect(linesOf(`zone: name: X. zonefile: x\n\n${zone}`)).toEqual(expected);
@@ -58,7 +58,7 @@ test.each([
 
 test('compares the names of keys with their case and final dot, as NSD does in its file', () => {
   expect(linesOf('zone: name: x\n provide-xfr: 192.0.2.1 k1\n')).toContain(
-    "undefined key (nsd.conf:7): the key 'k1' is defined nowhere",
+    "undefined_key (nsd.conf:7): the key 'k1' is defined nowhere",
   );
 });
 
@@ -103,7 +103,7 @@ test.each([
     'k1 transfer b',
     "left: k1 a (the pattern 'gone' was not read, and may refuse this key; nsd.conf:8)",
     expect.stringMatching(
-      /^undefined pattern \(nsd\.conf:\d+\): the pattern 'gone' is not defined above this line$/,
+      /^undefined_pattern \(nsd\.conf:\d+\): the pattern 'gone' is not defined above this line$/,
     ),
   ]);
 });

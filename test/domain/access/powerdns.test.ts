@@ -89,7 +89,7 @@ test('names the requesters, the keys that are missing, and addresses that are no
     },
   ]);
   expect(findings.map(({ kind, place, text }) => `${kind} (${place}): ${text}`)).toEqual([
-    "undefined key (TSIG-ALLOW-AXFR of x): the key 'k3' is defined nowhere",
-    "other addresses (ALLOW-AXFR-FROM of x): 'AUTO-NS' is not an address: which requests it permits is not known",
+    "undefined_key (TSIG-ALLOW-AXFR of x): the key 'k3' is defined nowhere",
+    "other_addresses (ALLOW-AXFR-FROM of x): 'AUTO-NS' is not an address: which requests it permits is not known",
   ]);
 });
