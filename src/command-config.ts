@@ -4,6 +4,7 @@ import { startFileProblems } from './config/checks.ts';
 import { ConfigError, readConfig } from './config/config.ts';
 import { settingVariables, type Environment } from './config/environment.ts';
 import type { Config } from './config/options.ts';
+import { DEFAULT_POOL_ID } from './domain/resources/pool.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { describeFault, faultOf } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
@@ -118,6 +119,47 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof ServiceError)) return faultOf(error).message;
   const { cause } = error.details;
   return cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message;
+}
+
+/** A name server of this machine, with the options of its driver. */
+export interface LocalServer {
+  readonly name: string;
+  readonly driver: string;
+  readonly local: unknown;
+  /** The name or id of its pool. Absent in the configuration of an agent, which has none. */
+  readonly pool?: string;
+}
+
+/**
+ * Returns a name server by its name, from a configuration file of the service or of an agent. Throws
+ * `CommandError`.
+ */
+export async function localServer(
+  configPath: string | undefined,
+  wanted: string,
+): Promise<LocalServer> {
+  const { isAgentFile, readAgentFile } = await import('./config/agent/agent-file.ts');
+  const { agentProblems } = await import('./nameservers/agents/start.ts');
+  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  const servers = await forOperator((): readonly LocalServer[] => {
+    if (configPath !== undefined && isAgentFile(configPath)) {
+      const { nameServer: name, driver, local } = readAgentFile(configPath, agentProblems);
+      return [{ name, driver, local }];
+    }
+    const problems = ({ nameServers = [] }: Config) => localProblems(nameServers);
+    const { nameServers = [] } = configFrom(configPath, problems);
+    return nameServers.map((server) => ({ ...server, pool: server.pool ?? DEFAULT_POOL_ID }));
+  });
+  const found = servers.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
+  if (found !== undefined) return found;
+  const names = servers.map(({ name }) => `'${name}'`).join(', ');
+  throw new CommandError(
+    EXIT.usage,
+    `The configuration has no name server '${wanted}'`,
+    names === ''
+      ? "Set --config to the configuration of the service on this machine, with 'nameServers', or of the agent."
+      : `Use one of: ${names}.`,
+  );
 }
 
 /**

@@ -1,12 +1,17 @@
 import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
-import type { RunningServer } from './cli/service/running-server.ts';
-import { checkConnections, configFrom, configReader, forOperator } from './command-config.ts';
+import type { ReadRunningServer } from './cli/service/running-server.ts';
+import {
+  checkConnections,
+  configFrom,
+  configReader,
+  forOperator,
+  localServer,
+} from './command-config.ts';
 import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
 import type { Config } from './config/options.ts';
-import { DEFAULT_POOL_ID } from './domain/resources/pool.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
 import { faultOf } from './net/faults.ts';
 import type { Service } from './service.ts';
@@ -56,41 +61,23 @@ function welcome({ url, tokenFile, masterKeyFile }: Service): string {
   ].join('\n');
 }
 
-/** How long a name server may take to print its configuration. */
-const PRINT_MS = 30_000;
+/** How long a name server may take to print its configuration, which asks BIND for each zone. */
+const PRINT_MS = 120_000;
 
-export async function readNameServer(
-  configPath: string | undefined,
-  wanted: string,
-): Promise<RunningServer> {
+export const readNameServer: ReadRunningServer = async (configPath, name, zones) => {
   const { DRIVERS } = await import('./nameservers/drivers.ts');
   const { DriverError } = await import('./nameservers/driver.ts');
-  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
-  const { nameServers = [] } = configFrom(configPath, (config) =>
-    localProblems(config.nameServers ?? []),
-  );
-  const server = nameServers.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
-  const driver = DRIVERS[server?.driver ?? ''];
-  if (server === undefined || driver === undefined) {
-    const names = nameServers.map(({ name }) => `'${name}'`).join(', ');
-    throw new CommandError(
-      EXIT.usage,
-      `The configuration has no name server '${wanted}'`,
-      names === ''
-        ? "Set --config to the configuration of the service on this machine, with 'nameServers'."
-        : `Use one of: ${names}.`,
-    );
-  }
+  const { driver, local, pool } = await localServer(configPath, name);
   try {
-    const { printed } = driver.create(server.local, '');
-    const result = await printed?.(AbortSignal.timeout(PRINT_MS));
-    if (result === undefined) throw new TypeError(`The driver ${server.driver} prints nothing`);
-    return { pool: server.pool ?? DEFAULT_POOL_ID, printed: result };
+    const { printed } = DRIVERS[driver]?.create(local, '') ?? {};
+    const result = await printed?.(AbortSignal.timeout(PRINT_MS), zones);
+    if (result === undefined) throw new TypeError(`The driver ${driver} prints nothing`);
+    return { pool, printed: result };
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     throw new CommandError(EXIT.unreachable, error.message, error.hint, error);
   }
-}
+};
 
 /**
  * Prints the effective configuration. With `connect`, also connects to the database and Keystone,

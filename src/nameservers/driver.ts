@@ -50,8 +50,15 @@ export interface Driver {
    * from other keys by the database. Throws `DriverError`.
    */
   unknownKeys?(owned: ReadonlySet<string>, signal: AbortSignal): Promise<readonly string[]>;
-  /** Reads the configuration of the running server, with its secrets. Throws `DriverError`. */
-  printed?(signal: AbortSignal): Promise<PrintedConfiguration>;
+  /**
+   * Reads the configuration of the running server, with its secrets. `zones` returns the names of
+   * zones in comparison form that the server may have besides those in its files. Throws
+   * `DriverError`, and what `zones` throws.
+   */
+  printed?(
+    signal: AbortSignal,
+    zones?: () => Promise<readonly string[]>,
+  ): Promise<PrintedConfiguration>;
   /**
    * Returns the keys that the configuration of the server names outside Tsigil's file, such that the
    * server would not load it or not work as before without them, with the file and the line. With

@@ -367,7 +367,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       return mayBeOld && found !== undefined ? found.references : references(signal);
     },
 
-    printed: (signal) => server.printed(signal),
+    printed: (signal, zones) => server.printed(signal, zones),
     async check(signal) {
       const replaceable = await file.check();
       const requirement = `The control channel of ${program} accepts commands.`;

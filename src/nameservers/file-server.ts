@@ -44,8 +44,11 @@ export interface FileServer {
   configured?(signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Returns the main configuration file, or undefined if the server does not show it. */
   configurationFile(signal: AbortSignal): Promise<string | undefined>;
-  /** Reads the configuration of the running server. Throws `DriverError`. */
-  printed(signal: AbortSignal): Promise<PrintedConfiguration>;
+  /** Reads the configuration of the running server, as `Driver.printed` does. */
+  printed(
+    signal: AbortSignal,
+    zones?: () => Promise<readonly string[]>,
+  ): Promise<PrintedConfiguration>;
   /**
    * Returns the keys that lines of the configuration name, with the file and the line, if the server
    * would not load it or not work as before without them. `path` is the path of the text. May throw.

@@ -2,10 +2,18 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { BrandName } from '../../src/domain/brands/brands.ts';
+import { bind } from '../harness/brands/bind.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import { call } from '../harness/brands/powerdns.ts';
-import { delivering, startDeliveryServer } from '../harness/delivery.ts';
-import { SECRET } from '../harness/samples.ts';
+import {
+  createZones,
+  delivering,
+  startDeliveryServer,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { POOL_ID, SECRET } from '../harness/samples.ts';
+import { zoneText } from '../harness/driven-server.ts';
+import { run as runProgram } from '../harness/name-servers.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 
@@ -15,7 +23,21 @@ let service: TestService;
 
 beforeAll(async () => {
   service = await startTestService();
+  const server = { name: 'ns1', pool_id: POOL_ID, driver: 'bind', address: '127.0.0.1:1' };
+  await service.post('/v2/nameservers', { ...server, delivery: 'agent' });
 });
+
+const ACCESS = () => ({ TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token });
+
+/** Writes the configuration file of the agent of a name server. */
+function agentFile({ folder: own, brand, controlPort }: DeliveryServer): string {
+  const [path, tokenFile] = [join(own, 'agent.yaml'), join(own, 'agent.token')];
+  const local = brand.options({ folder: own, controlPort });
+  writeFileSync(tokenFile, 'unused');
+  const settings = { url: service.url, tokenFile, nameServer: 'ns1', driver: brand.driver };
+  writeFileSync(path, JSON.stringify({ ...settings, local }));
+  return path;
+}
 
 /** The main configuration of each brand, and an edit that lets the key transfer `a.test`. */
 const EDITS: Readonly<Partial<Record<BrandName, [file: string, (text: string) => string]>>> = {
@@ -73,7 +95,7 @@ describe.each(BRANDS)('$name', (brand) => {
       const run = (...argv: string[]) =>
         tsigil(
           folder,
-          { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...delivering(server) },
+          { ...ACCESS(), ...delivering(server) },
           ...['tsigkey', 'import', '--from-nameserver', 'NS1', ...argv],
         );
 
@@ -89,7 +111,14 @@ describe.each(BRANDS)('$name', (brand) => {
       });
       const text = await run('--dry-run');
       expect(text.out).toMatch(/hand-made\.example\.?\n/i);
-      for (const { out, err } of [shown, text]) {
+      const onHostOfAgent = await tsigil(
+        folder,
+        ACCESS(),
+        ...['tsigkey', 'import', '--dry-run', '--from-nameserver', 'ns1', '-f', 'json'],
+        ...['--config', agentFile(server)],
+      );
+      expect(JSON.parse(onHostOfAgent.out)).toEqual(JSON.parse(shown.out));
+      for (const { out, err } of [shown, text, onHostOfAgent]) {
         expect(out + err).not.toContain(SECRET);
         expect(out + err).not.toMatch(/[A-Za-z0-9+/]{42,}=/);
       }
@@ -103,8 +132,55 @@ test('import --from-nameserver names the servers of the configuration, without o
   const entry = { name: 'ns9', driver: 'nsd', address: '127.0.0.1:1', local: { file: '/x' } };
   const { status, err } = await tsigil(
     folder,
-    { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...delivering({ entry }) },
+    { ...ACCESS(), ...delivering({ entry }) },
     ...['tsigkey', 'import', '--dry-run', '--from-nameserver', 'ns1'],
   );
   expect([status, err]).toEqual([2, expect.stringContaining("Use one of: 'ns9'.")]);
 });
+
+test.skipIf(!bind.isInstalled()).each([
+  ['the server', '', (text: string) => text],
+  ['a view', 'IN inside', (text: string) => `view inside {\n${text}};\n`],
+])(
+  'import --from-nameserver shows the zones of the service that rndc added to %s of BIND',
+  async (_, view, wrap) => {
+    const [added, refused] = ['added.test', 'refused.test'];
+    const server = await startDeliveryServer({
+      ...bind,
+      configure(path, ...rest) {
+        bind.configure(path, ...rest);
+        const file = join(path, 'named.conf');
+        const [before = '', ...zones] = readFileSync(file, 'utf8').split(/^(?=zone )/m);
+        const key = `key "${KEY}" { algorithm hmac-sha256; secret "${SECRET}"; };\n`;
+        writeFileSync(file, key + before + wrap(zones.join('')));
+        for (const zone of [added, refused])
+          writeFileSync(join(path, `${zone}.zone`), zoneText(zone));
+      },
+    });
+    onTestFinished(() => server.remove());
+    for (const [zone, list] of [
+      [added, `key "${KEY}";`],
+      [refused, 'none;'],
+      ['a.unknown.test', `key "${KEY}";`],
+    ] as const)
+      runProgram(
+        server.folder,
+        'rndc',
+        ...['-s', '127.0.0.1', '-p', String(server.controlPort), '-k', 'rndc.key', 'addzone'],
+        `${zone} ${view} { type primary; file "${added}.zone"; allow-transfer { ${list} }; };`,
+      );
+    const owner = await startTestService();
+    onTestFinished(() => owner.close());
+    await createZones(owner, [added, refused, 'absent.test']);
+    const { status, out, err } = await tsigil(
+      folder,
+      { TSIGIL_URL: owner.url, TSIGIL_TOKEN: owner.token, ...delivering(server) },
+      ...['tsigkey', 'import', '--dry-run', '--from-nameserver', 'ns1', '-f', 'json'],
+    );
+    expect(status, err).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      rights: [{ key: KEY, right: 'transfer', before: [added], after: [added] }],
+      warnings: expect.arrayContaining([expect.objectContaining({ kind: 'other_zones' })]),
+    });
+  },
+);

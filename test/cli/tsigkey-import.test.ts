@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -18,7 +19,8 @@ beforeEach(async () => {
   service = await startTestService();
 });
 
-const OTHER_SECRET = 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs';
+const secretOf = (name: string) => createHash('sha512').update(name).digest('base64');
+const OTHER_SECRET = secretOf('other');
 const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID, '--yes'];
 /** What the command prints before it imports keys into a pool without zones. */
 const reach = (names: string) =>
@@ -68,9 +70,9 @@ describe('files', () => {
 
   test('exits with 1 and prints the outcome and the line of each key: added, unchanged, different, invalid', async () => {
     await create(service, TSIGKEYS, 'Same.');
-    await create(service, TSIGKEYS, 'other');
+    await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('other'), secret: secretOf('former') });
     const { status, out, err } = await importText(
-      `hmac-sha256:new:${SECRET}\nhmac-sha256:same:${SECRET}\n\nhmac-sha512:other:${OTHER_SECRET}\nhmac-sha9:odd:${SECRET}\nhmac-sha256:NEW.:${SECRET}\n`,
+      `hmac-sha256:new:${secretOf('new')}\nhmac-sha256:same:${SECRET}\n\nhmac-sha512:other:${OTHER_SECRET}\nhmac-sha9:odd:${SECRET}\nhmac-sha256:NEW.:${secretOf('new')}\n`,
     );
     expect(status).toBe(1);
     expect(out).toBe(`line 1: added: new
@@ -80,7 +82,11 @@ line 5: invalid: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, 
 line 6: invalid: NEW. is a duplicate of the key at line 1
 `);
     expect(err).toBe(`${reach('new')}tsigil: 1 added, 1 unchanged, 1 different, 2 invalid\n`);
-    expect(await kept()).toEqual([key('new'), key('other'), key('Same.')]);
+    expect(await kept()).toEqual([
+      key('new', { secret: secretOf('new') }),
+      key('other', { secret: secretOf('former') }),
+      key('Same.'),
+    ]);
   });
 
   test('exits with 0 and changes algorithms and secrets, but no names or ids, with --update', async () => {
@@ -121,6 +127,59 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     expect(out).toMatch(
       /^line 1: refused: a: The resource_id .* is not the id of an existing zone/,
     );
+  });
+
+  test.each([[[]], [['--dry-run']]])(
+    'exits with 0, and warns of weak, published and repeated secrets, with %j',
+    async (flags) => {
+      await create(service, TSIGKEYS, 'existing');
+      const zeros = Buffer.alloc(32).toString('base64');
+      const { status, out } = await importText(
+        `hmac-md5:old:${secretOf('old')}\nhmac-sha256:zeros:${zeros}\nhmac-sha1:again:${secretOf('old')}\nhmac-sha256:copy:${SECRET}\n`,
+        ...flags,
+      );
+      expect(status).toBe(0);
+      expect(out.split('\n').slice(4, -2)).toEqual([
+        'line 1: warning: old: hmac-md5 must not be used (RFC 8945 section 6)',
+        'line 2: warning: zeros: its secret repeats a few octets',
+        'line 3: warning: again: hmac-sha1 is not recommended (RFC 8945 section 6)',
+        'line 2: warning: zeros: its secret is published (placeholder of 32 zero octets), so anyone can sign with it',
+        'line 3: warning: again: it has the same secret as old',
+        'line 4: warning: copy: it has the same secret as existing, which the service has',
+      ]);
+      expect(out).toContain('4 added, 6 warnings');
+      expect(out).not.toContain(SECRET);
+    },
+  );
+
+  test('exits with 0, and warns of keys that more than two name servers have', async () => {
+    const addServers = async (pool: string, ...names: string[]) => {
+      const members = { pool_id: pool, driver: 'nsd', address: '127.0.0.1:1', delivery: 'agent' };
+      for (const name of names)
+        expect((await service.post('/v2/nameservers', { name, ...members })).status).toBe(201);
+    };
+    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
+    await addServers(POOL_ID, 'ns1', 'ns2');
+    await addServers(String(pool.id), 'ns3');
+    const body = { ...TSIGKEYS.body('elsewhere'), resource_id: pool.id };
+    await service.post('/v2/tsigkeys', body);
+    const lines = ['one', 'two'].map((name) => `hmac-sha256:${name}:${secretOf(name)}\n`).join('');
+    const text = `${lines}hmac-sha256:three:${SECRET}\n`;
+    const sharedIn = ({ out }: { out: string }) =>
+      out.split('\n').filter((line) => line.startsWith('keys: '));
+    const meaning = 'there can use it on all of them; a key is meant for one pair of servers';
+    expect(sharedIn(await importText(text, '--dry-run'))).toEqual([
+      `keys: warning: three: 3 name servers have this key (ns1, ns2, ns3), and whoever reads it ${meaning}`,
+    ]);
+    await addServers(POOL_ID, 'ns4');
+    const json = await importText(text, '--dry-run', '-f', 'json');
+    expect(JSON.parse(json.out)).toMatchObject({
+      warnings: expect.arrayContaining([expect.objectContaining({ kind: 'shared_key' })]),
+    });
+    expect(sharedIn(await importText(text))).toEqual([
+      `keys: warning: one, two: 3 name servers have each of these keys (ns1, ns2, ns4), and whoever reads one ${meaning}`,
+      `keys: warning: three: 4 name servers have this key (ns1, ns2, ns3, ns4), and whoever reads it ${meaning}`,
+    ]);
   });
 
   test('exits with 0 for a file and a format', async () => {
@@ -323,7 +382,7 @@ describe.runIf(powerdns?.isInstalled())('PowerDNS', () => {
 describe('include statements', () => {
   const importFile = (file: string, ...argv: string[]) =>
     tsigil('', {}, 'tsigkey', 'import', file, ...APPLIES_TO, ...argv);
-  const bindKey = (name: string) => exportKey('bind', key(name)).text;
+  const bindKey = (name: string) => exportKey('bind', key(name, { secret: secretOf(name) })).text;
   function write(files: Readonly<Record<string, string>>): string {
     const inside = mkdtempSync(join(folder, 'includes-'));
     for (const [name, text] of Object.entries(files))
@@ -413,7 +472,7 @@ describe('include statements', () => {
 });
 
 describe('keys of a pool', () => {
-  const LINES = ['one', 'two'].map((name) => `hmac-sha256:${name}:${SECRET}\n`).join('');
+  const LINES = ['one', 'two'].map((name) => `hmac-sha256:${name}:${secretOf(name)}\n`).join('');
   const ASK = ['tsigkey', 'import', '-', '--pool', 'default'];
   const keysFile = () => {
     const path = join(mkdtempSync(join(folder, 'pool-')), 'keys');

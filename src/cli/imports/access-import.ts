@@ -6,11 +6,9 @@ import {
   type Row,
   type ServerConfiguration,
 } from '../../domain/access/access.ts';
-import { warningsOf, zonesText } from '../../domain/access/warnings.ts';
+import { useFindings, zonesText } from '../../domain/access/warnings.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
-import { ALGORITHM_NAMES } from '../../domain/dns/algorithms.ts';
-import { rightsInText, type Grants } from '../../domain/resources/grants.ts';
-import { keyWarnings } from '../../domain/resources/tsigkey.ts';
+import { rightsInZone, type Grants } from '../../domain/resources/grants.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
@@ -106,17 +104,14 @@ export async function planAccess(
         const after =
           former === undefined
             ? zonesOf(key, right, rows).filter((name) => ids.has(name) || planned.has(name))
-            : [...ids].flatMap(([name, id]) => (permits(former, right, id) ? [name] : []));
+            : [...ids].flatMap(([name, id]) =>
+                former === null || rightsInZone(former, id).includes(right) ? [name] : [],
+              );
         return before.length + limited.length + after.length === 0
           ? []
           : [{ key, right, before, limited, after }];
       }),
   };
-}
-
-function permits(grants: Grants | null, right: Right, id: string): boolean {
-  if (grants === null) return true;
-  return rightsInText(`${grants.all} ${grants.zones.get(id) ?? ''}`).includes(right);
 }
 
 /** Returns the ids of the zones in which new keys can have rights, by name in comparison form. */
@@ -156,17 +151,16 @@ function zoneStep(
   };
 }
 
-/** Reports what stays in the configuration of the server, and what needs a person. */
-export function reportAccess(report: Report, access: AccessPlan): void {
-  for (const { key, right, zones, reason, place } of access.kept) {
+/** Reports what stays in the configuration of the server. */
+export function reportKept(report: Report, { kept }: AccessPlan): void {
+  for (const { key, right, zones, reason, place } of kept) {
     const text = `${key}: ${right} of ${zonesText(zones)}: ${reason}`;
     report.add('left in your configuration', text, place);
   }
-  for (const { place, text } of warningsFor(access))
-    report.add('warning', text, place === '' ? 'zones' : place);
 }
 
-export function warningsFor({ scope, configuration, matrix, missing }: AccessPlan): Finding[] {
+/** Returns what needs a person in the configuration of the server. */
+export function accessFindings({ scope, configuration, matrix, missing }: AccessPlan): Finding[] {
   const names = zonesText(missing.map((name) => `${name}.`));
   const text =
     scope === 'ZONE'
@@ -174,9 +168,6 @@ export function warningsFor({ scope, configuration, matrix, missing }: AccessPla
       : `not in the service, so no key gets rights there: ${names}; use --create-zones`;
   return [
     ...(missing.length === 0 ? [] : [{ kind: 'missing_zone', place: '', text }]),
-    ...warningsOf(configuration, matrix, (key) => {
-      const algorithm = ALGORITHM_NAMES.find((name) => name === key.algorithm);
-      return algorithm === undefined ? [] : keyWarnings({ ...key, algorithm });
-    }),
+    ...useFindings(configuration, matrix),
   ];
 }

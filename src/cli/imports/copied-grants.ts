@@ -84,6 +84,7 @@ export async function grantsOf(
   return found;
 }
 
-function zonesOf(connection: Connection): Promise<Item[]> {
+/** Returns all zones that the caller may see. */
+export function zonesOf(connection: Connection): Promise<Item[]> {
   return readEverywhere(connection, (from) => listItems(from, zone, []));
 }

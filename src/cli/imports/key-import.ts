@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { DefinedKey } from '../../domain/access/access.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
@@ -12,7 +13,6 @@ import {
   type Grant,
   type Grants,
 } from '../../domain/resources/grants.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
@@ -27,6 +27,13 @@ export interface FoundKey {
   readonly place: string;
   readonly found:
     { readonly key: Key } | { readonly problem: string } | { readonly leftOut: string };
+}
+
+/** Returns the usable keys that are not Tsigil's own. */
+export function definedKeys(keys: readonly FoundKey[]): DefinedKey[] {
+  return keys.flatMap(({ place, found }) =>
+    'key' in found && !isOwnKey(comparisonForm(found.key.name)) ? [{ place, key: found.key }] : [],
+  );
 }
 
 export interface KeyImport {
@@ -58,21 +65,17 @@ export interface ImportedGrants {
 }
 
 /**
- * Compares keys with those of the service, and returns a step for each. Changes nothing. Throws
- * `CommandError` if the service cannot be reached.
+ * Compares keys with those of the service, which are `current`, and returns a step for each. Changes
+ * nothing. Throws `CommandError` if the service cannot be reached.
  */
 export async function planImport(
   connection: Connection,
   keys: readonly FoundKey[],
+  current: readonly Item[],
   wanted: KeyImport,
   grants?: ImportedGrants,
 ): Promise<Step[]> {
-  const existing = new Map(
-    (await listItems(connection, tsigkey, [])).map((item) => [
-      comparisonForm(String(item.name)),
-      item,
-    ]),
-  );
+  const existing = new Map(current.map((item) => [comparisonForm(String(item.name)), item]));
   const seen = new Map<string, string>();
   const planOne = async ({ place, found }: FoundKey): Promise<Step> => {
     if ('leftOut' in found) return { place, outcome: 'left out', text: found.leftOut };
@@ -135,7 +138,7 @@ async function planKey(
   const before = stated ? grantsIn(stated) : null;
   const isGranted =
     grants === undefined ||
-    (grants.isComplete(own) && areEqual(before, grantsIn(grants.grantsOf(own))));
+    (grants.isComplete(own) && isDeepStrictEqual(before, grantsIn(grants.grantsOf(own))));
   if (isSame && isGranted) return { outcome: 'unchanged', text: name };
   if (!update)
     return {
@@ -151,21 +154,17 @@ async function planKey(
     const after = grants && grantsIn(grants.grantsOf(own));
     // Neither secret ever opens what only the other one may open, even if a request fails.
     const both = after && !isSame ? commonGrants(before, after) : before;
-    if (!areEqual(both, before)) await put(both);
+    if (!isDeepStrictEqual(both, before)) await put(both);
     if (!isSame) await call(named, 'PATCH', path, { algorithm, secret });
-    if (after && !areEqual(after, both)) await put(after);
+    if (after && !isDeepStrictEqual(after, both)) await put(after);
   };
   return { outcome: 'updated', text: name, former: before, request };
 }
 
-function areEqual(one: Grants | null, other: Grants | null): boolean {
-  return isDeepStrictEqual(one && grantList(one), other && grantList(other));
-}
-
 /**
  * Performs the steps one after another, and reports each outcome, until `signal` is aborted. With
- * `dryRun`, only reports them. Returns the number of processed steps, and those that the service refused. Throws `CommandError` if the
- * service cannot be reached.
+ * `dryRun`, only reports them. Returns the number of processed steps, and those that the service
+ * refused. Throws `CommandError` if the service cannot be reached.
  */
 export async function performImport(
   steps: readonly Step[],

@@ -2,14 +2,12 @@ import { anyText, array, type Kind } from '../../domain/model/field.ts';
 import { optional, responseObject } from '../../domain/model/object.ts';
 import type { ServerConfiguration } from '../../domain/access/access.ts';
 import { POWERDNS_SETTINGS, readPowerdnsAccess } from '../../domain/access/powerdns.ts';
-import { isOwnKey } from '../../domain/brands/brands.ts';
-import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { sendRequest } from '../service/send-request.ts';
 import type { KeySource } from './key-file.ts';
-import type { FoundKey } from './key-import.ts';
+import { definedKeys, type FoundKey } from './key-import.ts';
 
 const HINT =
   'Check that the API is enabled (api=yes, webserver=yes) and permits this address (webserver-allow-from).';
@@ -71,11 +69,7 @@ export async function readPowerdnsServer(
     zones.push({ name, metadata: new Map(metadata.map((each) => [each.kind, each.metadata])) });
   }
   return readPowerdnsAccess({
-    keys: keys.flatMap(({ place, found }) =>
-      'key' in found && !isOwnKey(comparisonForm(found.key.name))
-        ? [{ place, key: found.key }]
-        : [],
-    ),
+    keys: definedKeys(keys),
     zones,
     settings: new Map(
       settings.flatMap(({ name, value }) =>

@@ -486,7 +486,7 @@ function openPolicies(top: readonly Statement[], at: PlaceOf): Finding[] {
   );
 }
 
-/** Zones that are not in the configuration use the lists of the view or the options. */
+/** Zones may exist that are not in the configuration. */
 function otherZones(top: readonly Statement[], at: PlaceOf): Finding[] {
   const adding = everywhere(top, 'allow-new-zones').filter((each) =>
     /^(?:1|true|yes)$/i.test(wordsOf(each)[1] ?? ''),
@@ -494,6 +494,6 @@ function otherZones(top: readonly Statement[], at: PlaceOf): Finding[] {
   return [...adding, ...everywhere(top, 'catalog-zones')].map((statement) => ({
     kind: 'other_zones',
     place: at(statement.origin),
-    text: `'${wordsOf(statement)[0] ?? ''}' adds zones that are not in this file, so they are missing here`,
+    text: `'${wordsOf(statement)[0] ?? ''}' adds zones that are not in this file: those not listed here were not read, so no key gets rights there`,
   }));
 }

@@ -1,7 +1,7 @@
 import { isSameKey, type Key } from '../key-formats/key.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { firstOf } from '../text/first-of.ts';
-import type { Finding, Matrix, ServerConfiguration } from './access.ts';
+import type { DefinedKey, Finding, Matrix, ServerConfiguration } from './access.ts';
 import { publicationOf } from './published-secrets.ts';
 
 const SHOWN_ZONES = 10;
@@ -12,16 +12,14 @@ export function zonesText(zones: readonly string[]): string {
 }
 
 /**
- * Returns what needs a person in the configuration of a name server. `weaknessesOf` returns the
- * weaknesses of a key that the service warns about. No text contains a secret.
+ * Returns what needs a person in the keys themselves. `weaknessesOf` returns the weaknesses of a key
+ * that the service warns about, and `others` are the keys of the service. No text contains a secret.
  */
-export function warningsOf(
-  configuration: ServerConfiguration,
-  { open }: Matrix,
+export function keyFindings(
+  keys: readonly DefinedKey[],
+  others: readonly Pick<Key, 'name' | 'secret'>[],
   weaknessesOf: (key: Key) => readonly string[],
 ): Finding[] {
-  const { keys, findings, unread } = configuration;
-  const used = usedKeys(configuration);
   return [
     ...keys.flatMap(({ key, place }) =>
       [...weaknessesOf(key), ...guessable(key)].map((text) =>
@@ -34,12 +32,25 @@ export function warningsOf(
       return source === undefined ? [] : [finding('published_secret', place, key, text)];
     }),
     ...keys.flatMap(({ key, place }, index) => {
-      const same = keys
+      const here = keys
         .slice(0, index)
         .find((other) => other.key.secret === key.secret && !isSameKey(other.key, key));
-      const text = `it has the same secret as ${same?.key.name ?? ''}`;
+      const there = others.find(
+        ({ name, secret }) =>
+          secret === key.secret && comparisonForm(name) !== comparisonForm(key.name),
+      );
+      const same = here?.key.name ?? (there && `${there.name}, which the service has`);
+      const text = `it has the same secret as ${same ?? ''}`;
       return same === undefined ? [] : [finding('same_secret', place, key, text)];
     }),
+  ];
+}
+
+/** Returns what needs a person in how a name server uses its keys. */
+export function useFindings(configuration: ServerConfiguration, { open }: Matrix): Finding[] {
+  const { keys, findings, unread } = configuration;
+  const used = usedKeys(configuration);
+  return [
     ...keys.flatMap(({ key, place }) =>
       used.has(comparisonForm(key.name)) || unread.length > 0
         ? []

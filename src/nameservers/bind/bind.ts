@@ -14,7 +14,7 @@ import { FILE_MEMBERS, line } from '../include-file.ts';
 import { MAX_REASON, outputOf, printedBy } from '../programs.ts';
 import { listsIn, MARKER, render, ZONE_LISTS } from './bind-file.ts';
 import { neededKeys } from './needed-keys.ts';
-import { rndc } from './rndc.ts';
+import { rndc, type RndcResult } from './rndc.ts';
 
 /**
  * The name of the key that named makes at startup for dynamic updates on its own host, unless the
@@ -100,11 +100,13 @@ export const bind = defineDriver({
         const output = await checkConfiguration(signal);
         return namesIn(output, /key '([^']+)': already exists/g);
       },
-      async printed(signal) {
+      async printed(signal, zones) {
         const main = await mainFile(signal);
         const parameters = main === undefined ? ['-p'] : ['-p', main];
         const text = await printedBy('named-checkconf', parameters, signal);
-        return { format: 'bind', program: 'named-checkconf -p', text };
+        const show = (command: string) => run(command, signal);
+        const whole = zones === undefined ? text : await withAddedZones(text, zones, show);
+        return { format: 'bind', program: 'named-checkconf -p', text: whole };
       },
       references: neededKeys,
       isReserved: (name) => name === SESSION_KEY,
@@ -138,6 +140,38 @@ export const bind = defineDriver({
     return createFileDriver(server, given, id);
   },
 });
+
+/**
+ * Returns the output of `named-checkconf -p` with those zones that `rndc addzone` created. BIND has
+ * no list of them, so `show` asks for each zone in each view that lacks it.
+ */
+async function withAddedZones(
+  text: string,
+  zones: () => Promise<readonly string[]>,
+  show: (command: string) => Promise<RndcResult>,
+): Promise<string> {
+  if (!/^\s*allow-new-zones yes;$/m.test(text)) return text;
+  const known = await zones();
+  const added = async (content: string, view = '') => {
+    const names = [...content.matchAll(/^\s*zone "([^"]*)"/gm)].map(([, name = '']) => name);
+    const present = new Set(names.map(comparisonForm));
+    let lines = '';
+    for (const name of known) {
+      if (present.has(name) || !/^[\w.*/-]+$/.test(name)) continue;
+      const { code, text: shown } = await show(`showzone ${name} IN ${view}`.trimEnd());
+      if (code === 0) lines += `${shown}\n`;
+    }
+    return lines;
+  };
+  const views = [...text.matchAll(/^view "([^"]*)"[^{]*\{\n[^]*?^(?=\};$)/gm)];
+  if (views.length === 0) return text + (await added(text));
+  let [whole, end] = ['', 0];
+  for (const { 0: content, 1: view, index } of views) {
+    whole += text.slice(end, index) + content + (await added(content, view));
+    end = index + content.length;
+  }
+  return whole + text.slice(end);
+}
 
 function namesIn(output: string, pattern: RegExp): ReadonlySet<string> {
   return new Set([...output.matchAll(pattern)].map(([, name = '']) => comparisonForm(name)));

@@ -1,10 +1,16 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { saysUses } from '../../../domain/access/readers.ts';
+import type { Finding } from '../../../domain/access/access.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
 import { normaliseUuid } from '../../../domain/model/field.ts';
+import { isOwnKey } from '../../../domain/brands/brands.ts';
+import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
+import { nameServer } from '../../../domain/resources/name-server.ts';
 import { tsigkey as tsigkeyType } from '../../../domain/resources/tsigkey.ts';
+import { call, type Connection } from '../../service/client.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
+import { findPath, listItems, withHints } from '../../service/resource-requests.ts';
 import type { ReadRunningServer } from '../../service/running-server.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { collect, connect, withConnectionFlags } from '../../flags/flags.ts';
@@ -15,14 +21,16 @@ import { createReport, type Report } from '../../output/import-report.ts';
 import { printList } from '../../output/output.ts';
 import { formatJson } from '../../output/plain-text.ts';
 import {
+  accessFindings,
   planAccess,
-  reportAccess,
-  warningsFor,
+  reportKept,
   type AccessPlan,
   type RightChange,
 } from '../../imports/access-import.ts';
 import { readKeyFile, type KeySource } from '../../imports/key-file.ts';
+import { zonesOf } from '../../imports/copied-grants.ts';
 import { describeReach, performImport, planImport } from '../../imports/key-import.ts';
+import { importFindings } from '../../imports/key-warnings.ts';
 import { readPowerdns } from '../../imports/powerdns.ts';
 import { readRunningServer } from '../../imports/running-server.ts';
 import {
@@ -98,12 +106,12 @@ export function addKeyImport(
   command
     .option(
       '--from-nameserver <name>',
-      'with --dry-run, show the keys that this running name server of the configuration has, and what they may do',
+      'with --dry-run, show the keys that this name server of this machine has, and what they may do',
     )
     .addOption(
       new Option(
         '--config <file>',
-        'with --from-nameserver, read this configuration file of the service',
+        'with --from-nameserver, read this configuration file of the service or of the agent',
       ).env('TSIGIL_CONFIG'),
     );
   const confirm = declareDestructive(command, 'before new keys open every zone of a pool');
@@ -123,10 +131,14 @@ export function addKeyImport(
         const hint = 'Add --dry-run, or import the configuration file of the name server.';
         throw new CommandError(EXIT.usage, 'Cannot use --from-nameserver without --dry-run', hint);
       }
-      const server = await readServer(flags.config, flags.fromNameserver);
-      const target = hasTarget(flags) ? flags : { ...flags, pool: server.pool };
+      const connection = await connect(flags, terminal);
+      const zones = async () =>
+        (await zonesOf(connection)).map(({ name }) => comparisonForm(String(name)));
+      const server = await readServer(flags.config, flags.fromNameserver, zones);
+      const pool = server.pool ?? (await poolOf(connection, flags.fromNameserver));
+      const target = hasTarget(flags) ? flags : { ...flags, pool };
       assertTarget(target);
-      await importKeys(await readRunningServer(server), target, terminal, confirm);
+      await importKeys(await readRunningServer(server), target, { connection, terminal, confirm });
       return;
     }
     assertTarget(flags);
@@ -134,11 +146,17 @@ export function addKeyImport(
       file === undefined
         ? await readFromPowerdns(flags.fromPowerdns ?? '', terminal)
         : await readKeyFile(file, flags.format, terminal);
-    await importKeys(source, flags, terminal, confirm);
+    const connection = await connect(flags, terminal);
+    await importKeys(source, flags, { connection, terminal, confirm });
   });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
     'tsigil tsigkey import --dry-run --from-nameserver ns1',
+    {
+      command:
+        'tsigil tsigkey import --dry-run --from-nameserver ns2 --config /etc/tsigil-agent/agent.yaml',
+      purpose: 'show what the keys of a name server with an agent may do',
+    },
     'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
     {
       command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token',
@@ -147,17 +165,26 @@ export function addKeyImport(
   ]);
 }
 
+interface ImportTools {
+  readonly connection: Connection;
+  readonly terminal: Terminal;
+  readonly confirm: ReturnType<typeof declareDestructive>;
+}
+
 /** Imports the keys of a source, with the grants that follow from its configuration. */
 async function importKeys(
-  { keys, unread, configuration }: KeySource,
+  source: KeySource,
   flags: ImportFlags,
-  terminal: Terminal,
-  confirm: ReturnType<typeof declareDestructive>,
+  { connection, terminal, confirm }: ImportTools,
 ): Promise<void> {
+  const { keys, unread } = source;
+  const configuration = source.configuration && {
+    ...source.configuration,
+    keys: source.configuration.keys.filter(({ key }) => !isOwnKey(comparisonForm(key.name))),
+  };
   const { update = false, dryRun = false, widen = [], createZones = false } = flags;
   const isJson = flags.outputFormat === 'json';
   const report = createReport(isJson ? undefined : (line) => terminal.out.write(line));
-  const connection = await connect(flags, terminal);
   const { scope = '', resource_id: resourceId = '' } = {
     scope: flags.scope,
     resource_id: flags.resourceId,
@@ -175,7 +202,12 @@ async function importKeys(
       'Omit both flags, or import the main configuration file of the name server.',
     );
   for (const { place, problem } of unread) report.add('not read', problem, place);
-  const steps = await planImport(connection, keys, wanted, access);
+  const existing = await listItems(connection, tsigkeyType, []);
+  const steps = await planImport(connection, keys, existing, wanted, access);
+  const findings = [
+    ...(await importFindings(connection, { keys, configuration }, existing, wanted)),
+    ...(access === undefined ? [] : accessFindings(access)),
+  ];
   const all = [...(access?.zoneSteps ?? []), ...steps];
   const added = steps.flatMap(({ outcome, text }) => (outcome === 'added' ? [text] : []));
   if (access === undefined && scope === 'POOL' && added.length > 0) {
@@ -192,7 +224,9 @@ async function importKeys(
       `Stopped after ${processed} of ${all.length} ${noun}${summary}`,
     );
   }
-  if (access !== undefined) reportAccess(report, access);
+  if (access !== undefined) reportKept(report, access);
+  for (const { place, text } of findings)
+    report.add('warning', text, place === '' ? 'zones' : place);
   const changes = steps.flatMap((step) => {
     const { key, outcome, former } = step;
     const isKept = outcome === 'different' || refused.has(step);
@@ -200,7 +234,7 @@ async function importKeys(
     if (key === undefined || (isKept && former === undefined)) return [];
     return access?.changesOf(key, isKept ? former : undefined) ?? [];
   });
-  if (isJson) terminal.out.write(formatJson(planJson(report, access, changes)));
+  if (isJson) terminal.out.write(formatJson(planJson(report, access, changes, findings)));
   else if (dryRun && changes.length > 0) printChanges(changes, terminal);
   conclude(report, dryRun, isJson ? { ...terminal, out: terminal.err } : terminal);
 }
@@ -219,16 +253,29 @@ function printChanges(changes: readonly RightChange[], terminal: Terminal): void
 }
 
 /** Returns what an import did or would do, for programs. */
-function planJson(report: Report, access: AccessPlan | undefined, changes: readonly RightChange[]) {
+function planJson(
+  report: Report,
+  access: AccessPlan | undefined,
+  changes: readonly RightChange[],
+  findings: readonly Finding[],
+) {
   return {
     items: report.items(),
     rights: changes,
     left_in_configuration: access?.kept ?? [],
     missing_zones: access?.missing ?? [],
     open: access?.matrix.open ?? [],
-    warnings: access === undefined ? [] : warningsFor(access),
+    warnings: findings,
     unread: access?.configuration.unread ?? [],
   };
+}
+
+/** Returns the id of the pool of a name server. Throws `CommandError`. */
+async function poolOf(connection: Connection, name: string): Promise<string> {
+  const server = await withHints(nameServer, async () =>
+    call(connection, 'GET', await findPath(connection, nameServer, name)),
+  );
+  return String(server.pool_id);
 }
 
 function hasTarget({ scope, resourceId, pool, zone }: ImportFlags): boolean {
