@@ -1,10 +1,12 @@
 // `node bench/delivery.mjs`: measures the delivery of keys to real name servers with many zones and
 // keys. Prints the time from a creation until the key is verified. Prints the times from a deletion
 // until the name server refuses the key, and until the name server is live. Prints how many keys
-// per second the service creates with and without name servers. Fails if a result misses its
-// target. `--brand BIND` measures only BIND, and `--brand creates` measures only the creation of
-// keys. `--row TEXT` measures the rows with this text in their names. `--rights transfer`,
-// `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows.
+// per second the service creates with and without name servers, and how much of a core it uses
+// while nothing changes. Fails if a result misses its target. `--brand BIND` measures only BIND,
+// `--brand creates` only the creation of keys, and `--brand idle` only the idle service.
+// `--row TEXT` measures the rows with this text in their names. `--rights transfer`,
+// `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows. `--seconds 60`, `--settle 0`
+// and `--servers BIND,NSD` change the measurement of the idle service.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,8 +25,11 @@ const { values } = parseArgs({
     zones: { type: 'string' },
     keys: { type: 'string' },
     'own-lists': { type: 'string' },
-    'pool-keys': { type: 'string', default: '10' },
+    'pool-keys': { type: 'string' },
     profile: { type: 'string' },
+    servers: { type: 'string', default: 'BIND,BIND,Knot,Knot,NSD,NSD,PowerDNS,PowerDNS' },
+    settle: { type: 'string', default: '40' },
+    seconds: { type: 'string', default: '360' },
   },
 });
 const rounds = Number(values.rounds);
@@ -38,8 +43,14 @@ const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
  */
 const CREATES = { servers: 3, rounds: 5, keys: 1000, callers: 16, share: 0.75 };
 
+/**
+ * The settings for the idle service. It reads all keys again after six checks, one a minute.
+ * `percent` is the highest accepted share of a core.
+ */
+const IDLE = { zones: 10, keys: 2000, percent: 1 };
+
 const harness = await nameServerHarness();
-const { BRANDS, DRIVERS, ZONES, probeKey, startDrivenServer } = harness;
+const { BRANDS, ZONES, probeKey, startDrivenServer } = harness;
 const wanted = (name) =>
   values.brand === undefined || values.brand.toLowerCase() === name.toLowerCase();
 const given = {
@@ -50,7 +61,8 @@ const given = {
 };
 const chosen = ROWS.filter(({ name, brand }) => wanted(brand) && name.includes(values.row));
 const hasCreates = wanted('creates') && values.row === '';
-if (chosen.length === 0 && !hasCreates)
+const hasIdle = wanted('idle') && values.row === '';
+if (chosen.length === 0 && !hasCreates && !hasIdle)
   throw new Error(
     `No row matches --brand '${values.brand ?? ''}' and --row '${values.row}'. See bench/delivery-rows.mjs.`,
   );
@@ -60,6 +72,7 @@ for (const row of chosen) {
   else await measureDelivery(brand, { ...row, ...given });
 }
 if (hasCreates) await measureCreates();
+if (hasIdle) await measureIdle({ ...IDLE, ...given });
 process.exit();
 
 /** Measures how long keys take to reach a name server with many zones and keys. */
@@ -68,13 +81,14 @@ async function measureDelivery(brand, row) {
   const names = zoneNames(count);
   // These zones name access lists for one zone, which keys with the scope `ZONE` need.
   const owners = names.slice(0, row.ownLists);
-  const database = await filledDatabase(names, owners, keys, Number(values['pool-keys']));
+  const poolKeys = Number(values['pool-keys'] ?? 10);
+  const database = await filledDatabase(names, owners, keys, poolKeys);
   const configured = brandOf(brand, row);
   const server = await startServer(configured, names);
   const began = performance.now();
   const service = await startService({
     ...database,
-    variables: delivering(configured, [server], rights),
+    variables: delivering([{ brand: configured, server, rights }]),
     ...(values.profile === undefined ? {} : { profile: values.profile }),
   });
   try {
@@ -148,7 +162,7 @@ async function measureCreates() {
   const without = await startService({ ...(await filledDatabase(ZONES, ZONES, 0, 0)) });
   const delivery = await startService({
     ...(await filledDatabase(ZONES, ZONES, 0, 0)),
-    variables: delivering(brand, servers, DRIVERS[brand.driver].rights),
+    variables: delivering(servers.map((server) => ({ brand, server }))),
   });
   const rates = { without: [], delivery: [] };
   try {
@@ -175,6 +189,62 @@ async function measureCreates() {
     after >= before * CREATES.share,
     `at most ${Math.round((1 - CREATES.share) * 100)}% fewer`,
   );
+}
+
+/**
+ * Measures how much of a core a service uses that only checks its name servers. The CPU time of the
+ * process and its children counts, so that other programs hardly change the result.
+ */
+async function measureIdle({ zones: count, keys, percent }) {
+  const brands = values.servers
+    .split(',')
+    .map((name) => BRANDS.find((brand) => brand.name === name))
+    .filter((brand) => brand?.isInstalled());
+  const zones = zoneNames(count);
+  const poolKeys = Number(values['pool-keys'] ?? keys);
+  const database = await filledDatabase(zones, zones, keys, poolKeys);
+  const served = [];
+  for (const each of brands) {
+    const isPowerdns = each.name === 'PowerDNS';
+    // Otherwise PowerDNS needs a minute to write its keys, which no measurement includes.
+    const brand = isPowerdns ? brandOf(each, { synchronous: 0 }) : each;
+    const rights = each.name === 'NSD' ? ['transfer'] : ['transfer', 'update'];
+    served.push({ brand, rights, server: await startServer(brand, zones) });
+  }
+  const service = await startService({
+    ...database,
+    variables: delivering(served),
+    ...(values.profile === undefined ? {} : { profile: values.profile }),
+  });
+  try {
+    if (served.length > 0) await untilLive(service, 300);
+    // A new name server is checked again after 30 s.
+    await pause(Number(values.settle) * 1000);
+    const [start, began, before] = [service.cpu(), performance.now(), await passesOf(service)];
+    const what = `idle: ${keys} keys, ${zones.length} zones, ${brands.map(({ name }) => name).join(', ')}`;
+    print(`${what}: ${(start / 1e6).toFixed(1)} s of CPU time until all are live and verified`);
+    await pause(Number(values.seconds) * 1000);
+    const used = service.cpu() - start;
+    const share = used / (performance.now() - began) / 10;
+    const passes = (await passesOf(service)).map((passed, index) => passed - before[index]);
+    verdict(
+      `${what}: ${share.toFixed(2)}% of a core in ${values.seconds} s with ${passes[0]} passes, ${passes[1]} of them not 'unchanged'; ${service.memory().toFixed(0)} MB`,
+      share <= percent,
+      `at most ${percent}%`,
+    );
+  } finally {
+    await service.stop();
+    for (const { server } of served) await server.remove();
+  }
+}
+
+/** Returns the number of passes, and how many of them found or changed something or failed. */
+async function passesOf(service) {
+  const text = await sendRequest(service, 'GET', '/metrics');
+  const lines = text.matchAll(/^tsigil_delivery_passes_total\{.*result="(.+)"\} (\d+)$/gm);
+  const passes = [...lines].map(([, result, count]) => [result, Number(count)]);
+  const sum = (some) => some.reduce((total, [, count]) => total + count, 0);
+  return [sum(passes), sum(passes.filter(([result]) => result !== 'unchanged'))];
 }
 
 /** Creates keys with concurrent callers. Returns the number of keys per second. */
@@ -233,8 +303,8 @@ function createKey(service, name, scope, resource) {
 }
 
 /** Returns the environment variable that sets `nameServers`. */
-function delivering(brand, servers, rights) {
-  const entries = servers.map((server, index) => ({
+function delivering(served) {
+  const entries = served.map(({ brand, server, rights }, index) => ({
     name: `ns${index + 1}`,
     driver: brand.driver,
     rights,
@@ -245,15 +315,15 @@ function delivering(brand, servers, rights) {
   return { TSIGIL_NAME_SERVERS: JSON.stringify(entries) };
 }
 
-/** Waits at most 60 s until every name server has all its keys. */
-async function untilLive(service) {
-  const until = performance.now() + 60_000;
+/** Waits until every name server has all its keys. */
+async function untilLive(service, seconds = 60) {
+  const until = performance.now() + seconds * 1000;
   for (;;) {
     const list = await sendRequest(service, 'GET', '/v2/nameservers');
     const states = JSON.parse(list).nameservers.map(({ state }) => state);
     if (states.length > 0 && states.every((state) => state === 'live')) return;
     if (performance.now() > until)
-      throw new Error(`The name servers are not live after 60 s: ${list}`);
+      throw new Error(`The name servers are not live after ${seconds} s: ${list}`);
     await pause(20);
   }
 }

@@ -5,7 +5,7 @@ import { ROOT, temporaryFolder } from './service.mjs';
 
 /**
  * Returns the functions and tables with which tests start and query name servers: `BRANDS`,
- * `startDrivenServer`, `ZONES`, `DRIVERS` and `probeKey`.
+ * `startDrivenServer`, `ZONES` and `probeKey`.
  */
 export function nameServerHarness() {
   // The test harness writes the output of name servers into this folder.
@@ -13,7 +13,6 @@ export function nameServerHarness() {
   return bundled({
     brands: 'test/harness/brands/brands.ts',
     server: 'test/harness/driven-server.ts',
-    drivers: 'src/nameservers/drivers.ts',
     probe: 'src/net/probe.ts',
   });
 }

@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { BRANDS } from './harness/brands/brands.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -23,3 +24,21 @@ test(
     expect(stderr).toMatch(/postgres: \d+ s/);
   },
 );
+
+test('the benchmark of delivery measures an idle service with every installed name server', () => {
+  const parameters = ['--brand', 'idle', '--keys', '20', '--settle', '0', '--seconds', '1'];
+  // Within a second of its start, the service is not idle, and misses the target.
+  const { stdout } = spawnSync(
+    process.execPath,
+    [join(ROOT, 'bench/delivery.mjs'), ...parameters],
+    { cwd: ROOT, encoding: 'utf8', timeout: 120_000 },
+  );
+  const installed = BRANDS.filter((brand) => brand.isInstalled()).flatMap(({ name }) => [
+    name,
+    name,
+  ]);
+  expect(stdout).toContain(`idle: 20 keys, 10 zones, ${installed.join(', ')}: `);
+  expect(stdout).toMatch(
+    /\d+\.\d\d% of a core in 1 s with \d+ passes, .* MB \(target: at most 1%; /,
+  );
+}, 180_000);
