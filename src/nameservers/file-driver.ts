@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { rightsOf } from '../domain/brands/brand.ts';
 import {
   byMember,
@@ -14,6 +14,7 @@ import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
 import { readConfiguration } from './configuration-files.ts';
+import { digestOf } from './digest.ts';
 import {
   DriverError,
   DuplicateKeyError,
@@ -67,9 +68,14 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   /** The content that was read or written last, and its keys. Reading 10,000 keys takes 100 ms. */
   let last: { readonly content: string; readonly keys: ReadonlyMap<string, Key> } | undefined;
 
-  /** The state and the content of the last comparison, if they did not differ. */
+  /** The last comparison, if nothing differed. `digest` is that of what the server had loaded. */
   let same:
-    { readonly content: string; readonly state: Pick<DesiredState, 'zones' | 'keys'> } | undefined;
+    | {
+        readonly content: string;
+        readonly state: Pick<DesiredState, 'zones' | 'keys'>;
+        readonly digest?: string | undefined;
+      }
+    | undefined;
 
   /** The main configuration file of the server. */
   let main: string | undefined;
@@ -135,11 +141,12 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const slicer = newSlicer();
     const ours = await keysIn(former ?? '', slicer);
     await nextIfOver(slicer);
+    const loadedNames = loaded.names();
     const wanted = withKept(state, ours);
     const isTaken = ({ name }: DesiredKey) =>
       refused.has(name) ||
       server.isReserved?.(name) === true ||
-      (loaded.names?.has(name) === true && !ours.has(name) && !owned.has(name));
+      (loadedNames?.has(name) === true && !ours.has(name) && !owned.has(name));
     const taken = wanted.filter(isTaken);
     const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
     await nextIfOver(slicer);
@@ -290,7 +297,11 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const [, carried] = stampForm.pattern.exec(content) ?? [];
     if (carried === undefined || !(stamps.length === 0 || stamps.includes(carried))) return false;
     if ((await file.read()) !== content) return false;
-    return (await server.inspect(signal)).has(content, await keysIn(content, newSlicer()));
+    const loaded = await server.inspect(signal);
+    if (loaded.digest !== undefined && loaded.digest === same.digest) return true;
+    if (!loaded.has(content, await keysIn(content, newSlicer()))) return false;
+    same = { ...same, digest: loaded.digest };
+    return true;
   };
 
   const notIncluded = () =>
@@ -322,12 +333,13 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       const planned = await plan(state, owned, signal, true);
       const { former, content, keys, others, disabled, loaded, ours: present } = planned;
       const slicer = newSlicer();
+      const loadedNames = loaded.names();
       const differences: Difference[] = [];
       const hasOtherLists =
         former === content ? () => false : comparingLists(former ?? '', content);
       await nextIfOver(slicer);
       await eachInSlices(slicer, keys, (key) => {
-        const isLoadedKey = loaded.names?.has(key.name) ?? true;
+        const isLoadedKey = loadedNames?.has(key.name) ?? true;
         const found = differenceOf(key, present.get(key.name), isLoadedKey);
         differences.push(...found);
         if (found.length > 0 || !hasOtherLists(key.name)) return;
@@ -440,8 +452,4 @@ function disabledIn(content: string): ReadonlySet<string> {
 
 function keysByName(keys: readonly Key[]): ReadonlyMap<string, Key> {
   return new Map(keys.map((key) => canonicalKey(key)).map((key) => [key.name, key]));
-}
-
-function digestOf(content: string): string {
-  return createHash('sha256').update(content).digest('base64');
 }

@@ -15,8 +15,12 @@ export interface Connection {
   send(octets: Buffer): void;
   /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends earlier. */
   read(size: number): Promise<Buffer>;
-  /** Returns the next `size` octets if they have arrived: much faster than a promise of each. */
-  readNow(size: number): Buffer | undefined;
+  /**
+   * Returns the octets before the position that `findEnd` returns. `findEnd` gets all octets that
+   * have arrived, and again with more octets after each `undefined`. Throws what `findEnd` throws,
+   * and `NetError` if the connection ends earlier.
+   */
+  readUntil(findEnd: (octets: Buffer) => number | undefined): Promise<Buffer>;
   /** Returns all further octets once the server closes the connection. */
   readToEnd(): Promise<Buffer>;
 }
@@ -72,22 +76,21 @@ function over(socket: Socket): Connection {
       throw new NetError(`the response has more than ${MAX_RESPONSE} bytes`);
     return true;
   };
-  const readNow = (size: number): Buffer | undefined => {
-    if (received.length < size) return undefined;
-    const octets = received.subarray(0, size);
-    received = received.subarray(size);
-    return octets;
+  const readUntil: Connection['readUntil'] = async (findEnd) => {
+    for (;;) {
+      const end = findEnd(received);
+      if (end !== undefined) {
+        const octets = received.subarray(0, end);
+        received = received.subarray(end);
+        return octets;
+      }
+      if (!(await more())) throw new NetError(CLOSED);
+    }
   };
   return {
     send: (octets) => void socket.write(octets),
-    async read(size) {
-      for (;;) {
-        const octets = readNow(size);
-        if (octets !== undefined) return octets;
-        if (!(await more())) throw new NetError(CLOSED);
-      }
-    },
-    readNow,
+    read: (size) => readUntil(({ length }) => (length < size ? undefined : size)),
+    readUntil,
     async readToEnd() {
       while (await more());
       return received;

@@ -1,6 +1,5 @@
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
-import { once } from 'node:events';
 import { connect, isIP, isIPv6 } from 'node:net';
 import { faultOf, NetError } from './faults.ts';
 
@@ -28,25 +27,30 @@ export async function queryOverUdp(
 ): Promise<Buffer> {
   const address = await resolveHost(server.host);
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  let timer: NodeJS.Timeout | undefined;
   try {
-    const response = new Promise<Buffer>((resolve, reject) => {
+    return await new Promise((resolve, reject) => {
+      let sent = 0;
+      const send = () => {
+        if (sent === timeouts.tries) {
+          const reason = `no response from ${address} port ${server.port} over UDP within ${timeouts.tries * timeouts.seconds} seconds`;
+          reject(new NetError(reason));
+          return;
+        }
+        sent += 1;
+        socket.send(request);
+        timer = setTimeout(send, timeouts.seconds * 1000);
+      };
       socket.on('message', (octets) => {
         if (isResponse(octets)) resolve(octets);
       });
       socket.on('error', (cause) => reject(new NetError(faultOf(cause), cause)));
+      // Only a connected socket reports ECONNREFUSED.
+      socket.on('connect', send);
+      socket.connect(server.port, address);
     });
-    response.catch(() => undefined); // the response may fail before the loop awaits it
-    // Only a connected socket reports ECONNREFUSED.
-    socket.connect(server.port, address);
-    await Promise.race([once(socket, 'connect'), response]);
-    for (let sent = 0; sent < timeouts.tries; sent += 1) {
-      socket.send(request);
-      const received = await Promise.race([response, after(timeouts.seconds)]);
-      if (received !== undefined) return received;
-    }
-    const reason = `no response from ${address} port ${server.port} over UDP within ${timeouts.tries * timeouts.seconds} seconds`;
-    throw new NetError(reason);
   } finally {
+    clearTimeout(timer);
     socket.close();
   }
 }
@@ -93,8 +97,4 @@ async function resolveHost(host: string): Promise<string> {
   } catch (cause) {
     throw new NetError(faultOf(cause), cause);
   }
-}
-
-function after(seconds: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, seconds * 1000, undefined));
 }

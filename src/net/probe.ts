@@ -190,16 +190,20 @@ async function firstResponse(
 ): Promise<Buffer> {
   const id = request.readUInt16BE(0);
   if (transport === 'udp') {
+    let flags = 0;
     const isResponse = (octets: Buffer) => {
       try {
-        return isResponseTo(id, decodeMessage(octets));
+        const message = decodeMessage(octets);
+        if (!isResponseTo(id, message)) return false;
+        ({ flags } = message);
+        return true;
       } catch (error) {
         if (error instanceof WireError) return false; // any host can send a datagram to this port
         throw error;
       }
     };
     const response = await queryOverUdp(server, request, isResponse, timeouts);
-    if ((decodeMessage(response).flags & FLAGS.truncated) === 0) return response;
+    if ((flags & FLAGS.truncated) === 0) return response;
   }
   for await (const whole of queryOverTcp(server, request, timeouts)) return whole;
   throw new NetError(NOTHING_SENT);
@@ -248,6 +252,7 @@ const REFUSALS: readonly Verdict[] = [
  * new keys a few milliseconds after it reports them. After the first expectation that stays unmet,
  * checks the remaining expectations once. Does so too once `isInterrupted` returns true, at the
  * earliest after 300 ms. Ends early when `signal` aborts. `now` returns milliseconds since 1970.
+ * `serials` are the serial numbers of the zones, as far as known.
  */
 export async function verifyExpectations(
   server: NameServer,
@@ -255,10 +260,10 @@ export async function verifyExpectations(
   now: () => number,
   signal: AbortSignal,
   isInterrupted: () => Promise<boolean> = () => Promise.resolve(false),
+  serials = new Map<string, number>(),
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   const waiting = expectations.entries();
-  const serials = new Map<string, number>();
   /** The number of responses so far, and the results without a response. */
   let responses = 0;
   const silent: CheckResult[] = [];

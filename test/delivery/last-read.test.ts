@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import { timestampOf } from '../../src/domain/text/timestamps.ts';
 import { insertDataKey } from '../../src/store/sql/data-keys.ts';
 import { openFolderDelivery, passDependencies } from './set-up.ts';
 
@@ -15,12 +16,16 @@ async function open(clock: PassDependencies['clock'] = () => LATER) {
   const { opened, server } = delivery;
   const processOf = (holder: string) => {
     const { store, ...others } = passDependencies(delivery, { holder, clock });
-    const read = { count: 0 };
+    const read = { count: 0, deliveries: 0 };
     const desired: typeof store.desired = (given) => {
       read.count += 1;
       return store.desired(given);
     };
-    const dependencies = { ...others, store: { ...store, desired } };
+    const deliveries: typeof store.deliveries = (id) => {
+      read.deliveries += 1;
+      return store.deliveries(id);
+    };
+    const dependencies = { ...others, store: { ...store, desired, deliveries } };
     return {
       read,
       async pass() {
@@ -82,6 +87,24 @@ test('the desired state is read at least at every sixth pass', async () => {
   const { one } = await open();
   for (let count = 0; count < 12; count += 1) await one.pass();
   expect(one.read.count).toBe(3);
+});
+
+test('a pass without changes uses the deliveries of the last one, and verifies each key in turn', async () => {
+  let now = Date.parse('2999-01-02T03:04:05Z');
+  const { one, opened } = await open(() => timestampOf((now += 1000)));
+  for (const name of ['k1', 'k2', 'k3']) await opened.create('tsigkeys', opened.key(name));
+  expect(await one.pass()).toMatchObject({ outcome: 'changed' });
+  expect(await one.pass()).toMatchObject({ outcome: 'unchanged' });
+  const [before, since] = [one.read.deliveries, timestampOf(now)];
+  for (let count = 1; count <= 3; count += 1) {
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE nameservers SET probe_at = 1', []);
+    });
+    expect(await one.pass()).toMatchObject({ outcome: 'unchanged', keysLive: 4 });
+    const verified = 'SELECT key_id FROM deliveries WHERE verified_at > ?';
+    expect(await opened.database.reads.all(verified, [since])).toHaveLength(count);
+  }
+  expect(one.read.deliveries).toBe(before);
 });
 
 test('each pass reads the desired state of a new name server', async () => {

@@ -333,6 +333,33 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     await pass();
   });
 
+  test('comparisons of the same state find each grant that another program changes', async () => {
+    const { pass, driver } = await startDriver();
+    const [key, other] = [newKey({ rights: ['transfer'] }), newKey({ rights: ['transfer'] })];
+    await pass(key, other);
+    const state = { zones: ZONES, keys: [key, other] };
+    const compare = (...owned: readonly DesiredKey[]) =>
+      driver?.compare(state, new Set(owned.map(({ name }) => name)), AbortSignal.timeout(10_000));
+    const listed = (...some: readonly DesiredKey[]) =>
+      api('PUT', '/zones/b.test.', { master_tsig_key_ids: some.map(({ name }) => `${name}.`) });
+    for (let round = 0; round < 3; round += 1) expect(await compare(...state.keys)).toEqual([]);
+    await listed(key);
+    for (let round = 0; round < 2; round += 1)
+      expect(await compare(...state.keys)).toMatchObject([{ kind: 'changed', key: other.name }]);
+    await listed(key, other);
+    for (let round = 0; round < 2; round += 1) expect(await compare(...state.keys)).toEqual([]);
+    const gone = newKey({ rights: ['transfer'] });
+    await api('POST', '/tsigkeys', {
+      ...{ name: `${gone.name}.`, algorithm: gone.algorithm, key: gone.secret },
+    });
+    await listed(key, other, gone);
+    expect(await compare(...state.keys)).toEqual([]); // another program's key
+    const differing = (await compare(...state.keys, gone)) ?? [];
+    expect(differing.map(({ kind }) => kind)).toEqual(['extra', 'other']);
+    await pass(gone);
+    await pass();
+  });
+
   test('a pass reads all keys again after another process has delivered', async () => {
     const [one, other] = [await startDriver(), await startDriver()];
     const keys = Array.from({ length: 3 }, () => newKey({ rights: ['transfer'] }));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Access, DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
-import { verifyByQueries } from '../../src/nameservers/reconciler/verification.ts';
+import { verifyByQueries, verifySlowly } from '../../src/nameservers/reconciler/verification.ts';
 import { findServedZone, verifyExpectations, type Expectation } from '../../src/net/probe.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
@@ -111,6 +111,22 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     const signal = AbortSignal.timeout(30_000);
     return verifyByQueries(target, ZONES, plan, signal, () => Promise.resolve(false));
   };
+
+  test('a scheduled verification queries the serial number and the unsigned rights once, not for each part', async () => {
+    const accepted = Array.from({ length: 12 }, () => newKey({ rights: RIGHTS }));
+    const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
+    const signal = AbortSignal.timeout(30_000);
+    await driver?.apply({ zones: ZONES, keys: accepted }, new Set(), signal);
+    const { port, count, close } = await startCounter(server.address.port);
+    const target = { name: 'ns1', driver: 'bind', address: `127.0.0.1:${port}`, probe_zone: null };
+    const go = () => Promise.resolve(false);
+    const verdict = await verifySlowly(verifyByQueries, target, ZONES, { accepted }, go, signal);
+    close();
+    expect(verdict).toEqual({ failures: new Map(), open: undefined, verified: 12 });
+    expect(count.tcp).toBe(12 + 1);
+    // The zone, the serial number for the four keys of the first part, the updates, and an unsigned one.
+    expect(count.udp).toBeLessThanOrEqual(1 + 4 + 12 + 1);
+  });
 
   test('names the zone or the right that the server gives to a key against its grants', async () => {
     const keys = [newKey({ rights: RIGHTS }), newKey({ rights: ['transfer'] })] as const;

@@ -105,7 +105,12 @@ function octetAt(message: Buffer, position: number): number {
   return octet;
 }
 
+/** Printable characters except the dot and the backslash. */
+const PLAIN = /^[!-\-/-[\]-~]*$/;
+
 function labelText(label: Buffer): string {
+  const plain = label.toString('latin1');
+  if (PLAIN.test(plain)) return plain;
   let text = '';
   for (const octet of label) {
     const character = String.fromCharCode(octet);

@@ -87,8 +87,7 @@ export const bind = defineDriver({
       async inspect(signal) {
         const { text } = await run('tsig-list', signal);
         return {
-          // See MARKER.
-          names: undefined,
+          names: () => undefined, // see MARKER
           certain: true,
           has(content) {
             const [, stamp] = MARKER.pattern.exec(content) ?? [];

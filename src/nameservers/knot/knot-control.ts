@@ -13,6 +13,8 @@ const DATA_ITEM = 10;
 const [END, , , BLOCK] = [0, 1, 2, 3];
 const DATA_UNIT = 1;
 const FIRST_ITEM = 16;
+/** The octets of an item before its value. */
+const ITEM_HEAD = 3;
 
 /** A command, or a unit of a response. */
 export interface KnotUnit {
@@ -31,6 +33,8 @@ export interface KnotUnit {
 export interface KnotConnection {
   /** Runs a command and returns the units of the response. A unit may have an `error`. */
   run(command: KnotUnit): Promise<readonly KnotUnit[]>;
+  /** Runs a command and returns the octets of the response, which `unitsIn` reads. */
+  ask(command: KnotUnit): Promise<Buffer>;
 }
 
 /**
@@ -44,12 +48,11 @@ export function knotControl<T>(
 ): Promise<T> {
   return driverErrors(`The control socket '${path}' of Knot DNS`, signal, () =>
     withConnection({ path }, signal, async (connection) => {
-      const result = await work({
-        async run(command) {
-          connection.send(encode(command));
-          return readBlock(connection);
-        },
-      });
+      const ask = (command: KnotUnit) => {
+        connection.send(encode(command));
+        return readBlock(connection);
+      };
+      const result = await work({ ask, run: async (command) => unitsIn(await ask(command)) });
       connection.send(Buffer.of(END));
       return result;
     }),
@@ -74,22 +77,39 @@ function encode(unit: KnotUnit): Buffer {
   ]);
 }
 
-async function readBlock(connection: Connection): Promise<readonly KnotUnit[]> {
+function readBlock(connection: Connection): Promise<Buffer> {
+  let position = 0;
+  return connection.readUntil((octets) => {
+    while (position < octets.length) {
+      const type = octets[position] ?? END;
+      if (type === BLOCK) return position + 1;
+      if (type === END) throw new NetError('Knot ended the response early');
+      if (type < FIRST_ITEM) position += 1;
+      else if (position + ITEM_HEAD > octets.length) break;
+      else position += ITEM_HEAD + octets.readUInt16BE(position + 1);
+    }
+    return undefined;
+  });
+}
+
+/** Returns the units of a response. */
+export function unitsIn(octets: Buffer): readonly KnotUnit[] {
   const units: Record<string, string>[] = [];
-  for (;;) {
-    const [type = END] = connection.readNow(1) ?? (await connection.read(1));
-    if (type === BLOCK) return units;
-    if (type === END) throw new NetError('Knot ended the response early');
+  for (let position = 0; octets[position] !== BLOCK;) {
+    const type = octets.readUInt8(position);
     if (type < FIRST_ITEM) {
       // A unit with a further value of the same item omits the other items.
       units.push({});
+      position += 1;
       continue;
     }
-    const size = (connection.readNow(2) ?? (await connection.read(2))).readUInt16BE(0);
-    const octets = connection.readNow(size) ?? (await connection.read(size));
+    const start = position + ITEM_HEAD;
+    position = start + octets.readUInt16BE(position + 1);
     const index = type - FIRST_ITEM;
     const name = index === DATA_ITEM ? 'data' : ITEMS[index];
     const unit = units.at(-1);
-    if (unit !== undefined && name !== undefined) unit[name] = octets.toString();
+    if (unit !== undefined && name !== undefined)
+      unit[name] = octets.toString('utf8', start, position);
   }
+  return units;
 }

@@ -5,9 +5,9 @@ import { knotEntries, knotSections } from '../../domain/key-formats/read-knot.ts
 import { quoted } from '../../domain/key-formats/writer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { DriverError, type PrintedConfiguration } from '../driver.ts';
-import { hasKeys, type FileServer } from '../file-server.ts';
+import { loadedKeys, type FileServer } from '../file-server.ts';
 import { MAX_REASON, outputOf } from '../programs.ts';
-import { knotControl, type KnotUnit } from './knot-control.ts';
+import { knotControl, unitsIn, type KnotUnit } from './knot-control.ts';
 
 /** The beginning of a key or of an access rule in the file. */
 const KEY_START = '  - id: "';
@@ -51,12 +51,10 @@ export function knotFile(controlSocket: string, configurationFile: string): File
         );
     },
     async inspect(signal) {
-      const loaded = keysOf(await run({ command: 'conf-read', section: 'key' }, signal));
-      return {
-        names: new Set(loaded.keys()),
-        certain: false,
-        has: (_content, keys) => hasKeys(loaded, keys),
-      };
+      const answer = await knotControl(controlSocket, signal, (connection) =>
+        connection.ask({ command: 'conf-read', section: 'key' }),
+      );
+      return loadedKeys(answer, () => keysOf(unitsIn(answer)));
     },
   };
 }

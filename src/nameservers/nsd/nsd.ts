@@ -14,7 +14,7 @@ import { describeFault, NetError } from '../../net/faults.ts';
 import { driverErrors } from '../control.ts';
 import { defineDriver, DriverError, unmet, type Requirement } from '../driver.ts';
 import { createFileDriver } from '../file-driver.ts';
-import { hasKeys, type FileServer } from '../file-server.ts';
+import { loadedKeys, type FileServer } from '../file-server.ts';
 import { FILE_MEMBERS, line } from '../include-file.ts';
 import { outputOf, printedBy } from '../programs.ts';
 
@@ -95,12 +95,8 @@ export const nsd = defineDriver({
         }
       },
       async inspect(signal) {
-        const loaded = readPrintedKeys(await run('print_tsig', signal));
-        return {
-          names: new Set(loaded.keys()),
-          certain: false,
-          has: (_content, keys) => hasKeys(loaded, keys),
-        };
+        const answer = await run('print_tsig', signal);
+        return loadedKeys(answer, () => readPrintedKeys(answer));
       },
       async printed(signal) {
         const checked = await printedBy('nsd-checkconf', ['-v', given.configurationFile], signal);

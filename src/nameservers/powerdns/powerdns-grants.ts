@@ -23,16 +23,32 @@ const UPDATE_NETWORKS = 'ALLOW-DNSUPDATE-FROM';
 const FORMER_NETWORKS = 'X-TSIGIL-DNSUPDATE-FROM';
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
 
-/** Reads the grants of a zone. Returns undefined if there is no zone. Throws `DriverError`. */
-export async function readGrants(api: PowerdnsApi, zone: string): Promise<Grants | undefined> {
-  const metadata = await api.metadata(zone);
-  if (metadata === undefined) return undefined;
-  return {
+/** The grants of a zone as read last, and the digest of its metadata. */
+export interface ReadGrants {
+  readonly digest: string;
+  readonly grants: Grants;
+}
+
+/**
+ * Reads the grants of a zone. Returns `former` if nothing has changed since, and undefined if there
+ * is no zone. Throws `DriverError`.
+ */
+export async function readGrants(
+  api: PowerdnsApi,
+  zone: string,
+  former?: ReadGrants,
+): Promise<ReadGrants | undefined> {
+  const read = await api.metadata(zone, former?.digest);
+  if (read === undefined) return undefined;
+  const { digest, kinds: metadata } = read;
+  if (metadata === undefined) return former;
+  const grants = {
     transfer: (metadata.get(TRANSFER_KEYS) ?? []).map(comparisonForm),
     update: (metadata.get(UPDATE_KEYS) ?? []).map(comparisonForm),
     updateFrom: metadata.get(UPDATE_NETWORKS) ?? [],
     formerFrom: metadata.get(FORMER_NETWORKS) ?? [],
   };
+  return { digest, grants };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { listName, RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import {
   grantsOf,
+  type AccessLists,
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
@@ -27,12 +28,17 @@ export interface Plan {
 }
 
 export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): Plan['wanted'] {
-  const managed = new Set(state.zones);
-  const lists = grantsOf({ zones: [], keys }, { rights: RIGHTS, zoneRights: [] });
-  const names = (right: Right, zone: string) => [
-    ...((managed.has(zone) ? lists.get(listName(right)) : undefined) ?? []),
-    ...(lists.get(listName(right, zone)) ?? []),
-  ];
+  let made: { readonly managed: ReadonlySet<string>; readonly lists: AccessLists } | undefined;
+  const names = (right: Right, zone: string) => {
+    const { managed, lists } = (made ??= {
+      managed: new Set(state.zones),
+      lists: grantsOf({ zones: [], keys }, { rights: RIGHTS, zoneRights: [] }),
+    });
+    return [
+      ...((managed.has(zone) ? lists.get(listName(right)) : undefined) ?? []),
+      ...(lists.get(listName(right, zone)) ?? []),
+    ];
+  };
   return (zone) => ({ transfer: names('transfer', zone), update: names('update', zone) });
 }
 
@@ -70,14 +76,11 @@ export function grown(grants: Grants, wanted: Wanted): Grants {
   return withUpdateKeys({ ...grants, transfer: add('transfer') }, add('update'), needsNetworks);
 }
 
-export function differencesOf({
-  known,
-  zones,
-  keys,
-  present,
-  ours,
-  wanted,
-}: Plan): readonly Difference[] {
+/** Returns the differences. The grants of the zones in `same` do not differ. */
+export function differencesOf(
+  { known, zones, keys, present, ours, wanted }: Plan,
+  same: ReadonlySet<string> = new Set(),
+): readonly Difference[] {
   const desired = new Set(keys.map(({ name }) => name));
   const found = new Map<string, Difference>();
   const others: Difference[] = [];
@@ -94,9 +97,10 @@ export function differencesOf({
   for (const name of present)
     if (ours.has(name) && !desired.has(name)) note('extra', name, 'PowerDNS still has the key.');
   for (const zone of zones) {
-    const grants = known.grants.get(zone);
+    const grants = same.has(zone) ? undefined : known.grants.get(zone);
     if (grants === undefined) continue;
-    const target = grown(shrunk(grants, ours, wanted(zone)), wanted(zone));
+    const lists = wanted(zone);
+    const target = grown(shrunk(grants, ours, lists), lists);
     for (const right of RIGHTS) {
       if (isEqual(grants[right], target[right])) continue;
       const [granted, targets] = [new Set(grants[right]), new Set(target[right])];

@@ -98,5 +98,9 @@ async function reconcile(
     },
     isInterrupted: () => store.isBehind(server.id, plan.outbox),
   });
-  return recordPass(dependencies, { server, holder, fence, plan, former, stamps }, result);
+  const ended = { server, holder, fence, plan, former, stamps };
+  const recorded = await recordPass(dependencies, ended, result);
+  const { kept } = dependencies.lastRead;
+  if (kept?.fence === fence) kept.former = recorded.deliveries;
+  return recorded;
 }

@@ -151,7 +151,6 @@ async function attempt(
       is_drift_kept: true,
       differences: drift,
     };
-  const formerAccess = new Map([...memory].map(([id, { access }]) => [id, access]));
   let changed = false;
   let problems: readonly KeyProblem[] = job.taken;
   let disabled: readonly string[] = [];
@@ -172,7 +171,7 @@ async function attempt(
   const rights = new Map(job.restricted.map(({ id, right }) => [id, right]));
   const restricted = accepted.flatMap((key) => {
     const right = rights.get(key.id);
-    return right === undefined ? [] : [{ key, right, former: formerAccess.get(key.id)?.[right] }];
+    return right === undefined ? [] : [{ key, right, former: memory.get(key.id)?.access[right] }];
   });
   // A query cannot distinguish a removed key from another key with its name, unless it has a secret.
   const refused = job.refused.flatMap(({ id, name }) => {

@@ -48,8 +48,7 @@ export async function preparePass(
   // Read the outbox before the state. A change that commits in between is then in the state, and
   // its row remains.
   const outbox = await store.outbox(server.id);
-  const { desired, hash: wholeHash } = await readDesired(store, claim, outbox, last, now);
-  const former = await store.deliveries(server.id);
+  const { desired, hash: wholeHash, former } = await readDesired(store, claim, outbox, last, now);
   await nextIfOver(slicer);
   const present = former.filter(isOnServer);
   const unwanted = goneOf(desired, former);
@@ -78,7 +77,7 @@ export async function preparePass(
     probes === 'all'
       ? others
       : isSlow
-        ? others.toSorted(byVerification(rows)).slice(0, dueProbes(others.length))
+        ? verifiedFirst(others, rows).slice(0, dueProbes(others.length))
         : others.slice(Math.floor(random() * others.length)).slice(0, 1);
   const sample = [...new Set([...wide.slice(0, dueProbes(wide.length)), ...chosen])];
   const accepted = [...fresh, ...sample];
@@ -224,10 +223,15 @@ function isExplained({ state }: Delivery): boolean {
   return state === 'removing';
 }
 
-/** Compares keys by the time of their last verification, the oldest first. */
-function byVerification(rows: ReadonlyMap<string, Delivery>) {
-  const timeOf = ({ id }: DesiredKey) => rows.get(id)?.verifiedAt ?? '';
-  return (one: DesiredKey, other: DesiredKey) => (timeOf(one) < timeOf(other) ? -1 : 1);
+/** Sorts keys by the time of their last verification, the oldest first. */
+function verifiedFirst(
+  keys: readonly DesiredKey[],
+  rows: ReadonlyMap<string, Delivery>,
+): readonly DesiredKey[] {
+  return keys
+    .map((key) => ({ key, at: rows.get(key.id)?.verifiedAt ?? '' }))
+    .sort((one, other) => (one.at < other.at ? -1 : 1))
+    .map(({ key }) => key);
 }
 
 /** Returns the changed rows of undeliverable keys. */

@@ -41,6 +41,8 @@ export interface PassResult {
   readonly keysLive: number;
   /** What a hold leaves undelivered. Null if delivery is not held. */
   readonly held: NameServer['held'];
+  /** The deliveries after a pass that added and removed none. */
+  readonly deliveries?: readonly Delivery[];
 }
 
 /** Returns the result of a pass that changed nothing. */
@@ -321,7 +323,9 @@ async function settle(
           : RESUME_MS,
   });
   const hasDelivered = added.length + removed.length > 0;
+  const isSettled = state === 'live' && !hasDelivered && !result.changed && dropped.size === 0;
   return {
+    ...(isSettled ? { deliveries: [...rows.values()] } : {}),
     server,
     outcome:
       isFailed && !(state === 'blocked' && hasDelivered)

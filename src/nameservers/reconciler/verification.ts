@@ -38,6 +38,18 @@ export interface VerifyPlan {
   readonly refused: readonly RemovedKey[];
   /** Keys among `accepted` that the name server must refuse in some zone. */
   readonly restricted?: readonly RestrictedKey[];
+  /** What earlier parts of the same verification have found. */
+  readonly found?: Found;
+}
+
+/** What one part of a verification finds for the next. */
+export interface Found {
+  /** The zone in which keys for all zones are tested. */
+  zone?: string | undefined;
+  /** The serial numbers of the zones. */
+  readonly serials: Map<string, number>;
+  /** Whether the name server refused unsigned requests. */
+  isClosed?: boolean;
 }
 
 /** A key, and a right that it does not have in every zone. */
@@ -92,11 +104,12 @@ export async function verifySlowly(
   signal: AbortSignal,
 ): Promise<Verdict & { readonly verified: number }> {
   const failures = new Map<string, Fault>();
+  const found: Found = { serials: new Map() };
   for (let start = 0; ; start += KEYS_AT_ONCE) {
     const accepted = keys.slice(start, start + KEYS_AT_ONCE);
     const began = performance.now();
     const plan = {
-      ...{ accepted, refused: [] },
+      ...{ accepted, refused: [], found },
       restricted: restricted.filter(({ key }) => accepted.includes(key)),
     };
     const verdict = await verify(server, zones, plan, signal, isInterrupted);
@@ -197,7 +210,8 @@ const NO_ZONE: Fault = {
 /** Verifies a name server with DNS requests over the network. */
 export const verifyByQueries: Verify = async (server, zones, plan, signal, isInterrupted) => {
   const address = parseDnsAddress(server.address);
-  const zone = await probeZoneOf(server, address, zones);
+  const found: Found = plan.found ?? { serials: new Map() };
+  const zone = (found.zone ??= await probeZoneOf(server, address, zones));
   const failures = new Map<string, Fault>();
   const expectations: Expectation[] = [];
   const unknownSecrets = new Set<string>();
@@ -238,7 +252,14 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
       expectations.push({ key, check: right, zone: tested, accepted: false });
   });
   if (address === undefined) return { failures, open: undefined };
-  const outcomes = await verifyExpectations(address, expectations, Date.now, signal, isInterrupted);
+  const outcomes = await verifyExpectations(
+    address,
+    expectations,
+    Date.now,
+    signal,
+    isInterrupted,
+    found.serials,
+  );
   let open: Fault | undefined;
   const openRights = new Map<string, readonly Right[]>();
   const isUnmet = outcomes.some(({ expectation, met }) => expectation.accepted && !met);
@@ -272,9 +293,12 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
         : fault,
     );
   }
-  if (zone === undefined || open !== undefined) return { failures, open };
+  if (zone === undefined || open !== undefined || found.isClosed === true)
+    return { failures, open };
   try {
-    return { failures, open: await findOpen(address, zone) };
+    open = await findOpen(address, zone);
+    found.isClosed = open === undefined;
+    return { failures, open };
   } catch (error) {
     if (!(error instanceof NetError)) throw error;
     const failure = { code: 'unreachable', message: error.message };
