@@ -80,6 +80,8 @@ export interface PageQuery extends ListQuery {
    * resource.
    */
   readonly maxBytes?: number;
+  /** Whether the resources may lack hidden fields. Only for a query without computed filters. */
+  readonly shownOnly?: boolean;
 }
 
 /**

@@ -122,6 +122,7 @@ export async function listResources(
     descending,
     conditions: listConditions(type, viewer, [...named.conditions, ...request.conditions]),
     maxBytes: settings.maxPageBytes,
+    shownOnly: !isComputed,
     count: options.count && !isComputed,
     ...(isComputed ? { computed: { wanted: request.computed, settings } } : {}),
     ...(after === undefined ? {} : { after: { sortValue: after[sortField], id: after.id } }),

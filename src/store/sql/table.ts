@@ -1,5 +1,5 @@
 import type { Keyring } from '../../domain/encryption/keyring.ts';
-import type { Condition, ListQuery, Keyed } from '../../domain/model/query.ts';
+import type { Condition, ListQuery, Keyed, PageQuery } from '../../domain/model/query.ts';
 import {
   timestampsOf,
   type DerivedLookup,
@@ -13,7 +13,7 @@ import { credentialColumn, MAC_COLUMN } from './credential-column.ts';
 import { loadDataKeys } from './data-keys.ts';
 import { isLookup } from './indexes.ts';
 import { inListOrder } from './order.ts';
-import { keyNumberOf, readSecret, secretColumns, writeSecret } from './secret-columns.ts';
+import { readSecret, secretColumns, writeSecret } from './secret-columns.ts';
 import type { Dialect, Sql, SqlCondition, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
@@ -48,7 +48,7 @@ export interface Table<F extends Fields = Fields> {
    * Selects a page. `within` is a condition that few rows meet. The database then sorts these rows
    * instead of reading all rows in order.
    */
-  list(query: ListQuery, within?: SqlCondition): Statement;
+  list(query: ListQuery & Pick<PageQuery, 'shownOnly'>, within?: SqlCondition): Statement;
   /** Returns the rows of `list` in the order of the list. */
   inOrder(query: ListQuery, rows: SqlRow[]): SqlRow[];
   /** Selects the number of matching rows. The result column is `count`. */
@@ -103,7 +103,14 @@ export function tableOf<F extends Fields>(
   const { unique } = type;
   const names = [...(unique === undefined ? [] : [unique.field]), ...derived.map(([name]) => name)];
   const stored = [...columns, ...names.map(derivedColumn)];
-  const select = `SELECT ${columns.join(', ')} FROM ${type.collection}`;
+  const selectOf = (names: readonly string[]) =>
+    `SELECT ${names.join(', ')} FROM ${type.collection}`;
+  const select = selectOf(columns);
+  // The MAC of a credential covers hidden fields, and `decode` parses each column with JSON.
+  const selectShown =
+    credential === undefined && jsonColumns.length === 0
+      ? selectOf(columns.filter((name) => type.fields[name]?.set !== 'hidden'))
+      : select;
   const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
   const places = `(${stored.map(() => '?').join(', ')})`;
   const updates = stored
@@ -143,7 +150,8 @@ export function tableOf<F extends Fields>(
       const column = lookupColumn(type, lookup);
       return among(`SELECT ${column} AS value FROM ${type.collection}`, column, values);
     },
-    list: (query, within) => listStatement(select, type, query, dialect, within),
+    list: (query, within) =>
+      listStatement(query.shownOnly === true ? selectShown : select, type, query, dialect, within),
     inOrder: (query, rows) => inListOrder(type, query, rows),
     count: (conditions) => ({
       ...countStatement(type, conditions, dialect, indexDecider(type, conditions)),
@@ -162,12 +170,14 @@ export function tableOf<F extends Fields>(
       // The definition and the migrations agree, as tests show.
       return row as ResourceOf<F>;
     },
-    lacksKey: (row) =>
-      keyring !== undefined &&
-      secrets.some(({ keyColumn }) => {
-        const number = keyNumberOf(row[keyColumn]);
-        return number !== null && !keyring.isLoaded(number);
-      }),
+    lacksKey(row) {
+      if (keyring === undefined) return false;
+      for (const { keyColumn } of secrets) {
+        const number = row[keyColumn];
+        if (typeof number === 'number' && !keyring.isLoaded(number)) return true;
+      }
+      return false;
+    },
     async loadKeys(sql) {
       if (keyring !== undefined) await loadDataKeys(sql, keyring);
     },
