@@ -213,6 +213,7 @@ export function addCollection(
       operations.map((operation) => ({
         method: OPERATION_ROUTES[operation].method,
         right: `${type.collection}:${operation}`,
+        sharesConnection: operation === 'get' && !isLive(type),
         handler: handlers[operation],
       })),
     );

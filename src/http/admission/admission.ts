@@ -35,6 +35,9 @@ const BYTES_SHARE = 1 / 4;
 
 const CONNECTIONS_SHARE = 3 / 4;
 
+/** The number of reads of one resource that share a database connection. */
+const READS_PER_CONNECTION = 8;
+
 /** The maximum number of waiting requests. Each uses the buffer of its connection, about 64 KiB. */
 const WAITING = { maxWaiting: 256, maxWaitingPerOwner: 64 };
 
@@ -167,8 +170,9 @@ function sharedConnections(
 ): (request: FastifyRequest, done: (error?: Error) => void) => void {
   if (connections === undefined) return (_request, done) => done();
   const queue = createFairQueue({
-    concurrency: connections,
-    concurrencyPerOwner: Math.max(1, Math.floor(connections * CONNECTIONS_SHARE)),
+    concurrency: connections * READS_PER_CONNECTION,
+    concurrencyPerOwner:
+      Math.max(1, Math.floor(connections * CONNECTIONS_SHARE)) * READS_PER_CONNECTION,
     // A client connection has at most one waiting request. The limits on connections therefore also
     // bound the number of waiting requests.
     maxWaiting: Infinity,
@@ -183,7 +187,8 @@ function sharedConnections(
       request.releaseConnection = release;
       done();
     };
-    hold(queue, request.caller.id, begin).catch(done);
+    const slots = request.route.config.sharesConnection === true ? 1 : READS_PER_CONNECTION;
+    hold(queue, request.caller.id, begin, undefined, slots).catch(done);
   };
 }
 

@@ -25,6 +25,8 @@ export interface Route {
   readonly maxBodyBytes?: number;
   /** True for probes, which are exempt from the limit on requests without a token. */
   readonly unlimited?: boolean;
+  /** True for a request that reads one row by its id, and little else. */
+  readonly sharesConnection?: boolean;
   readonly handler: Handler;
 }
 
@@ -46,6 +48,8 @@ declare module 'fastify' {
     refused?: boolean;
     /** True if the limit on requests without a token does not apply. */
     unlimited?: boolean;
+    /** True if the request shares a database connection with others like it. */
+    sharesConnection?: boolean;
   }
 }
 
@@ -108,12 +112,17 @@ export function addRoutes(app: FastifyInstance, path: string, routes: readonly R
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = [...methods, 'OPTIONS'].join(', ');
   app.allowed.set(path, allow);
-  for (const { method, right, maxBodyBytes, unlimited = false, handler } of routes) {
+  for (const { method, right, maxBodyBytes, unlimited, sharesConnection, handler } of routes) {
     const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
     app.route({
       method,
       url: path,
-      config: { allow, unlimited, ...(right === undefined ? {} : { right }) },
+      config: {
+        allow,
+        unlimited: unlimited === true,
+        sharesConnection: sharesConnection === true,
+        ...(right === undefined ? {} : { right }),
+      },
       ...limit,
       handler,
     });

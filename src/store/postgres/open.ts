@@ -15,6 +15,7 @@ import { createNotifications } from './notifications.ts';
 import { createPools } from './pools.ts';
 import { scansOn } from './scan.ts';
 import { scrub } from './scrub.ts';
+import { sharedReads } from './shared-reads.ts';
 import { sqlOn } from './statements.ts';
 import { repeat, transaction } from './transaction.ts';
 
@@ -38,7 +39,7 @@ export async function openPostgres(
     dialect,
     keyring: settings.keyring,
     exclusive: false,
-    reads: sqlOn((query) => points.query(query)),
+    reads: sqlOn((query) => points.query(query), sharedReads(points)),
     scanSlots,
     connections: points.options.max,
     notifications: createNotifications(connectionOptions(location, settings), points),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import type { Sql, SqlRow } from '../sql/sql.ts';
+import type { Sql, SqlRow, Use } from '../sql/sql.ts';
 import { translate } from './postgres-faults.ts';
 
 /** A function that sends one query over a connection. */
@@ -38,13 +38,13 @@ function numbered(text: string): string {
 
 /**
  * Creates an `Sql` that runs statements with `query`. The `Sql` prepares statements with
- * parameters, except statements with `once`.
+ * parameters, except statements with `once`. `queryShared` sends those with `shared`.
  */
-export function sqlOn(query: Query): Sql {
+export function sqlOn(query: Query, queryShared = query): Sql {
   const send = async (
     text: string,
     parameters: readonly unknown[],
-    use?: 'once',
+    use?: Use,
   ): Promise<pg.QueryResult<SqlRow>> => {
     const statement =
       parameters.length === 0
@@ -53,7 +53,8 @@ export function sqlOn(query: Query): Sql {
           ? { text: numbered(text) }
           : prepared(text);
     try {
-      return await query({ ...statement, values: [...parameters] });
+      const through = use === 'shared' ? queryShared : query;
+      return await through({ ...statement, values: [...parameters] });
     } catch (error) {
       throw translate(error);
     }

@@ -26,7 +26,7 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
   return {
     async get(type, id) {
       const table = tableFor(type);
-      const row = await sql.one(table.get, [id]);
+      const row = await sql.one(table.get, [id], 'shared');
       if (row === undefined) return undefined;
       if (table.lacksKey(row)) await table.loadKeys(sql);
       return table.decode(row);

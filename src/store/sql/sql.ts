@@ -10,17 +10,19 @@ export type SqlRow = Record<string, unknown>;
 export type SqlValue = string | number | null;
 
 /**
+ * How a statement is sent. `once` is for a statement whose text depends on a request: it is not
+ * prepared, so it uses no memory on the database server. `shared` is for a statement that reads one
+ * row by its id: it may share a packet with others.
+ */
+export type Use = 'once' | 'shared';
+
+/**
  * Access to a database by SQL statements, with `?` for each parameter. Each connection prepares
- * each text once. Use `once` for a statement whose text depends on a request. Such a statement is
- * not prepared, so it uses no memory on the database server.
+ * each text once.
  */
 export interface Sql {
-  all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
-  one(
-    statement: string,
-    parameters: readonly SqlValue[],
-    use?: 'once',
-  ): Promise<SqlRow | undefined>;
+  all(statement: string, parameters: readonly SqlValue[], use?: Use): Promise<SqlRow[]>;
+  one(statement: string, parameters: readonly SqlValue[], use?: Use): Promise<SqlRow | undefined>;
   /** Returns the number of rows that the statement changed. */
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }
