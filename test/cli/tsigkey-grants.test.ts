@@ -174,7 +174,7 @@ describe('tsigkey grants', () => {
     const many = Array.from({ length: 12 }, (_, index) => ['--zone', `z${index}.example`]).flat();
     await created('many', ...many, '--right', 'transfer');
     const [line] = await shown('many');
-    expect(line).toMatch(/^transfer,"z\d+\.example\.(, z\d+\.example\.){9} and 2 more"$/);
+    expect(line).toMatch(/^transfer,"z\d+\.example\.(, z\d+\.example\.){9}, and 2 more"$/);
     const { err } = await run('show', 'many');
     expect(err).toMatch(/^The key opens only: transfer in z\d+\.example\., .* and 2 more\n$/);
     expect((await run('show', 'changing')).err).toBe('');

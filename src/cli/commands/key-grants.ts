@@ -3,6 +3,8 @@ import { KEY_GRANTS, OPENING_KEYS, type Grant } from '../../domain/resources/gra
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { zone } from '../../domain/resources/zone.ts';
+import { firstOf } from '../../domain/text/first-of.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { grantOptions, isWider, readChangedGrants } from '../flags/grant-flags.ts';
 import { addExamples } from '../flags/help.ts';
@@ -12,9 +14,9 @@ import { declareDestructive, type ConfirmationFlags } from '../output/confirmati
 import { printItem, printList, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { call, callFor, type Connection } from '../service/client.ts';
+import { callFor, type Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
-import { findPath, readEverywhere, withHints, type Item } from '../service/resource-requests.ts';
+import { findPath, nameOrId, withHints, type Item } from '../service/resource-requests.ts';
 import { waitForDelivery } from './deliveries.ts';
 
 type Flags = ConnectionFlags & OutputFlags & ConfirmationFlags & FlagValues;
@@ -123,10 +125,10 @@ async function shownRows(
 }
 
 async function namesOf(connection: Connection, ids: readonly string[]): Promise<string> {
-  const names: string[] = [];
-  for (const id of ids.slice(0, NAMED_ZONES)) names.push(await nameOf(connection, id));
-  const more = ids.length - names.length;
-  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  const names = [...ids];
+  for (const [index, id] of ids.slice(0, NAMED_ZONES).entries())
+    names[index] = await nameOrId(connection, zone, id);
+  return firstOf(names, NAMED_ZONES, String).join(', ');
 }
 
 /** Returns what grants open, on one line. */
@@ -137,17 +139,6 @@ async function openedText(
   if (grants?.length === 0) return 'nothing';
   const rows = await shownRows(connection, grants);
   return rows.map(({ rights, zones }) => `${String(rights)} in ${String(zones)}`).join('; ');
-}
-
-/** Returns the name of a zone, or its id if the caller may not see the zone. */
-async function nameOf(connection: Connection, id: string): Promise<string> {
-  try {
-    const read = (from: Connection) => call(from, 'GET', `/v2/zones/${id}`);
-    return String((await readEverywhere(connection, read)).name);
-  } catch (error) {
-    if (error instanceof CommandError && [401, 403, 404].includes(error.status ?? 0)) return id;
-    throw error;
-  }
 }
 
 /** Reports what a key opens, if it has grants of its own. */

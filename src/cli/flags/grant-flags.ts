@@ -7,7 +7,7 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from '../service/client.ts';
-import { readEverywhere } from '../service/resource-requests.ts';
+import { listIn, readEverywhere } from '../service/resource-requests.ts';
 import { collect } from './flags.ts';
 import { referredId } from './references.ts';
 import type { FlagValues } from './resource-flags.ts';
@@ -135,8 +135,4 @@ export function isWider(changed: readonly Grant[] | null, earlier: readonly Gran
   const wanted = grantsIn(changed);
   const common = commonGrants(grantsIn(earlier), wanted) ?? wanted;
   return !isDeepStrictEqual(common, wanted);
-}
-
-function listIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }

@@ -39,6 +39,11 @@ export function itemsOf(page: Item, collection: string): Item[] {
   return Array.isArray(items) ? items.filter(isObject) : [];
 }
 
+/** Returns the texts of a member or flag with a list; none if it has no value. */
+export function listIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
 /**
  * Returns the path of the page after `page`, which the service returned for `path`, or undefined
  * after the last page. Throws `CommandError` if the link to the next page is not usable.
@@ -82,6 +87,22 @@ export async function readEverywhere<T>(
     const isRefused = error instanceof CommandError && [401, 403].includes(error.status ?? 0);
     if (!isRefused) throw error;
     return read(connection);
+  }
+}
+
+/** Returns the name of a resource, or its id if it was deleted or the caller may not see it. */
+export async function nameOrId(
+  connection: Connection,
+  { collection }: ResourceType,
+  id: string,
+): Promise<string> {
+  const path = `/v2/${collection}/${encodeURIComponent(id)}`;
+  try {
+    const quiet = withoutSecrets(connection);
+    return String((await readEverywhere(quiet, (from) => call(from, 'GET', path))).name);
+  } catch (error) {
+    if (error instanceof CommandError && error.status !== undefined) return id;
+    throw error;
   }
 }
 

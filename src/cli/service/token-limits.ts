@@ -1,9 +1,8 @@
 import { LIMIT_KINDS } from '../../domain/model/caller.ts';
 import { typeOfLimit } from '../../domain/resources/limits.ts';
 import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
-import { CommandError } from '../output/command-error.ts';
-import { call, type Connection } from './client.ts';
-import { readEverywhere, withoutSecrets, type Item } from './resource-requests.ts';
+import type { Connection } from './client.ts';
+import { listIn, nameOrId, type Item } from './resource-requests.ts';
 
 const CONCURRENCY = 8;
 
@@ -18,17 +17,11 @@ export async function withLimits(connection: Connection, tokens: readonly Item[]
   const ids = LIMIT_KINDS.flatMap((kind) =>
     [...new Set(tokens.flatMap((token) => listIn(token[kind])))].map((id) => ({ kind, id })),
   );
-  const quiet = withoutSecrets(connection);
-  const read = await mapConcurrently(ids.slice(0, MAX_NAMES), CONCURRENCY, async ({ kind, id }) => {
-    const path = `/v2/${typeOfLimit(kind).collection}/${encodeURIComponent(id)}`;
-    try {
-      const { name } = await readEverywhere(quiet, (from) => call(from, 'GET', path));
-      return [id, String(name)] as const;
-    } catch (error) {
-      if (!(error instanceof CommandError) || error.status === undefined) throw error;
-      return [id, id] as const; // deleted meanwhile, or not visible
-    }
-  });
+  const read = await mapConcurrently(
+    ids.slice(0, MAX_NAMES),
+    CONCURRENCY,
+    async ({ kind, id }) => [id, await nameOrId(connection, typeOfLimit(kind), id)] as const,
+  );
   const names = new Map(read);
   return tokens.map((token) => {
     const limits = LIMIT_KINDS.flatMap((kind) =>
@@ -37,8 +30,4 @@ export async function withLimits(connection: Connection, tokens: readonly Item[]
     const networks = listIn(token.addresses).map((network) => `from ${network}`);
     return { ...token, limits: [...limits, ...networks].join(', ') };
   });
-}
-
-function listIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }
