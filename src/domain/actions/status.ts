@@ -153,7 +153,7 @@ const STATUS = responseObject({
 export type Status = ValueOf<typeof STATUS>;
 export const STATUS_RESPONSE = described(STATUS, 'The state of the service.');
 
-type Problem = Status['problems'][number];
+type Problems = Status['problems'][number][];
 type Request = Pick<ActionRequest, 'dependencies' | 'context' | 'slicer' | 'disconnected'>;
 
 /** Yields the resources that the caller can see, in pages. */
@@ -169,7 +169,7 @@ async function* visible<F extends Fields>(
   }
 }
 
-async function nameServers(request: Request, problems: Problem[]): Promise<Status['nameservers']> {
+async function nameServers(request: Request, problems: Problems): Promise<Status['nameservers']> {
   const { delivery, clock } = request.dependencies;
   const hidden = request.context.caller.limits === undefined ? {} : HIDDEN;
   const old = earlier(clock(), PENDING_MS);
@@ -207,12 +207,13 @@ async function nameServers(request: Request, problems: Problem[]): Promise<Statu
   };
 }
 
-async function keys(request: Request, problems: Problem[]): Promise<Status['tsigkeys']> {
+async function keys(request: Request, problems: Problems): Promise<Status['tsigkeys']> {
   const { dependencies } = request;
   const states = Object.fromEntries([...DELIVERY_STATES, 'none'].map((state) => [state, 0]));
-  const flawed: Record<'broken' | 'weak' | 'unusable' | 'orphaned', string[]> = {
-    ...{ broken: [], weak: [], unusable: [], orphaned: [] },
-  };
+  const broken: string[] = [];
+  const weak: string[] = [];
+  const unusable: string[] = [];
+  const orphaned: string[] = [];
   let count = 0;
   for await (const page of visible(request, tsigkey)) {
     const shown = await keyStates(dependencies, page);
@@ -221,37 +222,28 @@ async function keys(request: Request, problems: Problem[]): Promise<Status['tsig
       const name = page[index]?.name ?? '';
       count += 1;
       states[state] = (states[state] ?? 0) + 1;
-      if (BROKEN.some((each) => each === state)) flawed.broken.push(name);
-      if (weakness.some((word) => word !== 'unusable')) flawed.weak.push(name);
-      if (weakness.includes('unusable')) flawed.unusable.push(name);
-      if (orphans[index] === true) flawed.orphaned.push(name);
+      if (BROKEN.some((each) => each === state)) broken.push(name);
+      if (weakness.some((word) => word !== 'unusable')) weak.push(name);
+      if (weakness.includes('unusable')) unusable.push(name);
+      if (orphans[index] === true) orphaned.push(name);
     }
   }
-  const texts = {
-    broken: ['that do not work on every name server', `tsigkey status ${flawed.broken[0] ?? ''}`],
-    weak: ['with a weak algorithm or a short secret', 'tsigkey list --weak'],
-    unusable: ['that no name server can use', 'tsigkey list --unusable'],
-    orphaned: ['without an existing pool or zone', 'tsigkey list --orphaned'],
-  } as const;
-  for (const [flaw, [text, command]] of Object.entries(texts)) {
-    const names = flawed[flaw as keyof typeof texts];
-    if (names.length > 0)
-      problems.push({
-        section: 'tsigkeys',
-        message: `keys ${text}: ${countOf(names)}`,
-        run: `tsigil ${command}`,
-      });
-  }
+  const report = (text: string, names: readonly string[], command: string) =>
+    reportNames(problems, 'tsigkeys', `keys ${text}`, names, `tsigkey ${command}`);
+  report('that do not work on every name server', broken, `status ${broken[0] ?? ''}`);
+  report('with a weak algorithm or a short secret', weak, 'list --weak');
+  report('that no name server can use', unusable, 'list --unusable');
+  report('without an existing pool or zone', orphaned, 'list --orphaned');
   return {
     total: count,
     states: states as NonNullable<Status['tsigkeys']>['states'],
-    weak: flawed.weak.length,
-    unusable: flawed.unusable.length,
-    orphaned: flawed.orphaned.length,
+    weak: weak.length,
+    unusable: unusable.length,
+    orphaned: orphaned.length,
   };
 }
 
-async function tokens(request: Request, problems: Problem[]): Promise<Status['tokens']> {
+async function tokens(request: Request, problems: Problems): Promise<Status['tokens']> {
   const { store, clock } = request.dependencies;
   const now = clock();
   const until = timestampOf(millisecondsOf(now) + EXPIRING_DAYS * DAY_MS);
@@ -269,12 +261,8 @@ async function tokens(request: Request, problems: Problem[]): Promise<Status['to
         expiring.push({ name, expires_at: expires });
   expiring.sort((one, other) => (one.expires_at < other.expires_at ? -1 : 1));
   const names = expiring.map(({ name, expires_at: at }) => `${name} on ${at.slice(0, 10)}`);
-  if (names.length > 0)
-    problems.push({
-      section: 'tokens',
-      message: `tokens that expire within ${EXPIRING_DAYS} days: ${countOf(names)}`,
-      run: 'tsigil token list -c name -c expires_at',
-    });
+  const text = `tokens that expire within ${EXPIRING_DAYS} days`;
+  reportNames(problems, 'tokens', text, names, 'token list -c name -c expires_at');
   return {
     total: await store.count(token, listConditions(token, request.context.caller, [])),
     expiring: expiring.slice(0, MAX_LISTED),
@@ -283,7 +271,7 @@ async function tokens(request: Request, problems: Problem[]): Promise<Status['to
 
 async function encryption(
   { dependencies }: Request,
-  problems: Problem[],
+  problems: Problems,
 ): Promise<Status['encryption']> {
   const {
     clear_text: clear,
@@ -301,7 +289,7 @@ async function encryption(
   return { clear_text: clear, unreadable, lost };
 }
 
-async function zones(request: Request, problems: Problem[]): Promise<Status['zones']> {
+async function zones(request: Request, problems: Problems): Promise<Status['zones']> {
   const { dependencies, context } = request;
   const { store, policy, settings } = dependencies;
   const { caller } = context;
@@ -320,20 +308,28 @@ async function zones(request: Request, problems: Problem[]): Promise<Status['zon
     { owner: caller.id, signal: request.disconnected },
   );
   const names = resources.map(({ name }) => name);
-  if (names.length > 0)
-    problems.push({
-      section: 'zones',
-      message: `zones outside the TLD entries: ${countOf(names)}`,
-      run: 'tsigil zone list --outside-tlds',
-    });
+  const text = 'zones outside the TLD entries';
+  reportNames(problems, 'zones', text, names, 'zone list --outside-tlds');
   return { total: count, outside_tlds: names.length };
 }
 
-/** Returns how many names there are, and the first of them. */
-function countOf(names: readonly string[]): string {
+/** Adds the problem that `text` describes, with the number and the first of the names, if any. */
+function reportNames(
+  problems: Problems,
+  section: Problems[number]['section'],
+  text: string,
+  names: readonly string[],
+  command: string,
+): void {
+  if (names.length === 0) return;
   const count = names.length === MAX_LIMIT ? `${MAX_LIMIT} or more` : names.length;
   const first = names.slice(0, MAX_NAMED).join(', ');
-  return `${count} (${first}${names.length > MAX_NAMED ? ', ...' : ''})`;
+  const more = names.length > MAX_NAMED ? ', ...' : '';
+  problems.push({
+    section,
+    message: `${text}: ${count} (${first}${more})`,
+    run: `tsigil ${command}`,
+  });
 }
 
 const EXAMPLE: Status = {
@@ -396,7 +392,7 @@ export const status = defineAction({
         ? { ...context.caller, allProjects: true }
         : context.caller;
     const asking = { ...request, context: { ...context, caller } };
-    const problems: Problem[] = [];
+    const problems: Problems = [];
     const ifListed = async <T>(type: ResourceType, read: () => Promise<T>): Promise<T | null> =>
       has(`${type.collection}:list`) ? read() : null;
     const counted = async (type: ResourceType) => ({
