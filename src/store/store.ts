@@ -5,7 +5,7 @@ import type { Condition, PageQuery } from '../domain/model/query.ts';
 import type { Fields, ResourceType } from '../domain/model/resource.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
 import { partsInSlices } from '../domain/scheduling/slicer.ts';
-import { pageOfPrefix } from './sql/prefix-page.ts';
+import { fewWithPrefix } from './sql/prefix.ts';
 import { newSlicer, readerOn, readPage } from './sql/reader.ts';
 import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
@@ -90,13 +90,15 @@ export function createStore(database: Database): Store {
     turn: Turn,
   ): Promise<Page<F>> => {
     const { conditions } = query;
+    let table = tableFor(type);
     if (query.computed !== undefined || !isReadOffIndex(type, query)) {
       // PostgreSQL plans a scan by its statistics.
-      const table = database.exclusive ? tableFor(type) : undefined;
-      const found = table && (await pageOfPrefix(database.reads, type, table, query));
-      return found ?? scan(type, query, turn);
+      const few = database.exclusive ? await fewWithPrefix(database.reads, type, query) : undefined;
+      if (few === undefined) return scan(type, query, turn);
+      const { list } = table;
+      table = { ...table, list: (part) => list(part, few) };
     }
-    const { resources, more } = await readPage(database.reads, tableFor(type), query);
+    const { resources, more } = await readPage(database.reads, table, query);
     if (query.count !== true) return { resources, more, total: undefined };
     // If the page contains the whole list, its length is the total. The service counts only longer
     // lists.

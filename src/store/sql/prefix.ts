@@ -1,28 +1,24 @@
-import type { Page } from '../../domain/model/ports.ts';
 import type { Condition, PageQuery } from '../../domain/model/query.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 import { lookupColumn } from './columns.ts';
-import { readPage } from './reader.ts';
-import type { Sql } from './sql.ts';
-import type { Table } from './table.ts';
+import type { Sql, SqlCondition } from './sql.ts';
 
 /** The most names with a prefix whose list is read without a scan. */
 const FEW = 256;
 
 /**
- * Reads a page of the few resources whose names have a prefix, such as 'a' for the pattern 'a*'.
- * Reads them from the index of names. Returns undefined for other queries and for more names.
+ * Returns a condition for the few resources whose names have the prefix of a query, such as 'a' for
+ * the pattern 'a*', which reads them from the index of names. Returns undefined for other queries
+ * and for more names.
  */
-export async function pageOfPrefix<F extends Fields>(
+export async function fewWithPrefix<F extends Fields>(
   sql: Sql,
   type: ResourceType<F>,
-  table: Table<F>,
-  query: PageQuery,
-): Promise<Page<F> | undefined> {
+  { conditions, computed }: PageQuery,
+): Promise<SqlCondition | undefined> {
   const { collection, unique } = type;
-  const prefix = prefixOf(query.conditions, unique?.field);
-  if (unique === undefined || prefix === undefined || query.computed !== undefined)
-    return undefined;
+  const prefix = prefixOf(conditions, unique?.field);
+  if (unique === undefined || prefix === undefined || computed !== undefined) return undefined;
   const column = lookupColumn(type, unique.field);
   const beyond = await sql.one(
     `SELECT ${column} AS name FROM ${collection} WHERE ${column} >= ? ORDER BY ${column} LIMIT 1 OFFSET ${FEW}`,
@@ -30,15 +26,10 @@ export async function pageOfPrefix<F extends Fields>(
   );
   const end = beyond === undefined ? [] : [String(beyond.name)];
   if (end[0]?.startsWith(prefix) === true) return undefined;
-  const within = {
+  return {
     text: [`${column} >= ?`, ...end.map(() => `${column} < ?`)].join(' AND '),
     parameters: [prefix, ...end],
   };
-  const list: typeof table.list = (page) => table.list(page, within);
-  const { resources, more } = await readPage(sql, { ...table, list }, query);
-  if (query.count !== true) return { resources, more, total: undefined };
-  const isWhole = !more && query.after === undefined;
-  return isWhole ? { resources, more, total: resources.length } : undefined;
 }
 
 function prefixOf(
