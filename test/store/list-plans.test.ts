@@ -85,10 +85,21 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
   const isWhole = query.conditions.every(
     (condition) => 'field' in condition && condition.field === type.owner,
   );
+  // A SEARCH with all columns of the order begins at the marker. A SEARCH with only the first of
+  // two columns would begin at the first equal value.
+  const { sortField, after, conditions } = query;
+  const isOne = sortField === 'id' || (sortField === type.unique?.field && !type.unique.per);
+  const marker = isOne ? String.raw`\w+[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
+  const columns = [
+    ...conditions.map(() => String.raw`\w+=\?`),
+    ...(after === undefined ? [] : [marker]),
+  ];
+  const range = columns.length === 0 ? '' : ` \\(${columns.join(' AND ')}\\)`;
+  const way = columns.length === 0 ? 'SCAN' : 'SEARCH';
   return (
     isWhole &&
     others.length === 0 &&
-    /^(SCAN \w+ USING (COVERING )?INDEX \w+$|SEARCH \w+ USING INDEX)/.test(step)
+    new RegExp(`^${way} \\w+ USING (COVERING )?INDEX \\w+${range}$`).test(step)
   );
 }
 
@@ -140,6 +151,17 @@ test.each(COLLECTIONS)(
     expect(INDEXES[collection]?.toSorted()).toEqual(columns.toSorted());
   },
 );
+
+test.each(COLLECTIONS)('one resource of $collection is read by an index', ({ type }) => {
+  const table = tableOf(type, database.dialect);
+  for (const text of [table.get, table.find('name', ['x']).text, table.remove]) {
+    const plan = planOf({ text, parameters: ['x'] });
+    expect(plan.length).toBeGreaterThan(0);
+    for (const step of plan)
+      // the table, and those whose rows go with the row
+      expect(step).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/);
+  }
+});
 
 describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   const positions: Pick<PageQuery, 'after'>[] = [{}, { after: { sortValue: 'x', id: 'x' } }];

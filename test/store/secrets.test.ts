@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { text } from '../../src/domain/model/field.ts';
 import { defineResource } from '../../src/domain/model/resource.ts';
@@ -39,7 +38,6 @@ describe('a field with a secret', () => {
       expect(indexes.some(({ sql }) => String(sql).includes(`(${keyColumn}, id)`))).toBe(true);
     }
     await database.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test.each([

@@ -10,12 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
-import { tableOf } from '../../src/store/sql/table.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { storeContract } from './contract.ts';
@@ -112,65 +109,6 @@ describe('opening a SQLite file', () => {
       ),
     ).toEqual([{ least: 0 }]);
   });
-});
-
-describe('query plans', () => {
-  const pages = RESOURCE_TYPES.flatMap((type) =>
-    COMMON_SORT_KEYS.flatMap((sortField) =>
-      [false, true].map((descending) => ({
-        type,
-        collection: type.collection,
-        sortField,
-        descending,
-        direction: descending ? 'desc' : 'asc',
-      })),
-    ),
-  );
-
-  test.each(pages)(
-    'use an index for a page of $collection by $sortField $direction, from any marker',
-    async ({ type, sortField, descending }) => {
-      await withDatabase(async (database) => {
-        const plan = async (position: object) => {
-          const { text, parameters } = tableOf(type, database.dialect).list({
-            limit: 20,
-            sortField,
-            descending,
-            conditions: [],
-            ...position,
-          });
-          return (await database.reads.all(`EXPLAIN QUERY PLAN ${text}`, parameters)).map(
-            ({ detail }) => detail,
-          );
-        };
-        expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
-        // A SEARCH with all columns begins at the marker. A SEARCH with only the first of two
-        // columns would begin at the first equal value.
-        const isOne = sortField === 'id' || (sortField === type.unique?.field && !type.unique.per);
-        const columns = isOne ? String.raw`\w+[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
-        const sortValue = sortField === 'updated_at' ? null : 'x';
-        expect(await plan({ after: { sortValue, id: 'x' } })).toEqual([
-          expect.stringMatching(`^SEARCH \\w+ USING INDEX \\w+ \\(${columns}\\)$`),
-        ]);
-      });
-    },
-  );
-
-  test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(
-    'use an index for one resource of $collection',
-    async ({ type }) => {
-      await withDatabase(async (database) => {
-        const table = tableOf(type, database.dialect);
-        for (const statement of [table.get, table.find('name', ['x']).text, table.remove]) {
-          const plan = await database.reads.all(`EXPLAIN QUERY PLAN ${statement}`, ['x']);
-          expect(plan.length).toBeGreaterThan(0);
-          for (const { detail } of plan)
-            // the table, and those whose rows go with the row
-            expect(detail).toMatch(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/);
-        }
-      });
-    },
-  );
 });
 
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(

@@ -4,11 +4,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
-import {
-  createResource,
-  deleteResource,
-  listResources,
-} from '../../src/domain/operations/collection.ts';
+import { createResource, deleteResource } from '../../src/domain/operations/collection.ts';
 import { TLD_RULES, type TldRule } from '../../src/domain/model/settings.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
@@ -161,16 +157,6 @@ describe.each(TLD_RULES)('rule %s', (rule) => {
     expect(scans(removal)).toEqual([]);
   });
 });
-
-test.each(['', '&sort_dir=desc', '&sort_key=name'])(
-  "reads a page of a project's zones%s from an index",
-  async (query) => {
-    const parameters = [['limit', '2'], ...new URLSearchParams(query)] as [string, string][];
-    const page = await recorded(() => listResources(dependencies, zone, MEMBER, parameters));
-    expect(page).toHaveLength(1);
-    expect(scans(page)).toEqual([]);
-  },
-);
 
 test('finds subzones by the range of their names, without reading all zones of a pool or project', async () => {
   const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
