@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { OPTIONS } from '../../src/config/options.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
-import { NEW_WORD, pipelined, requestText, single } from './attack.ts';
+import { IN_TURN, NEW_WORD, pipelined, requestText, SECONDS, single } from './attack.ts';
 import { startEmptyKeystone, type EmptyKeystone } from './keystone.ts';
 import type { Scenario } from './scenario.ts';
 
 const KB = 1024;
-const SECONDS = 5;
 const HOSTS = Array.from({ length: 50 }, (_, number) => `host-${number}.example`);
 const OPEN_PATHS = ['/docs', '/openapi.json', '/metrics', '/unknown'];
 
@@ -34,12 +33,11 @@ export const ANONYMOUS: readonly Scenario[] = [
     variables: { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '3' },
     servedAgainWithinSeconds: 4,
     attack: () => ({
+      ...IN_TURN,
       seconds: 7,
       connections: 60,
       blocks: [],
       sending: 'nothing',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { opened: 38 },
   },
@@ -78,12 +76,10 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 1,
       blocks: pipelined(57 * KB, requestText('GET', '/v2/tlds')),
       sending: 'always',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { answers: 100 },
   },
@@ -93,12 +89,10 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request for each connection.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 20,
       blocks: pipelined(57 * KB, ...OPEN_PATHS.map((path) => requestText('GET', path))),
       sending: 'always',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { answers: 100 },
   },
@@ -109,7 +103,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request for each connection.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 20,
       blocks: pipelined(
         57 * KB,
@@ -117,9 +111,6 @@ export const ANONYMOUS: readonly Scenario[] = [
           OPEN_PATHS.map((path) => requestText('GET', path, { Host: host })),
         ),
       ),
-      sending: 'in turn',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { answers: 100 },
   },
@@ -129,12 +120,10 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
     cost: 'One open file for each connection.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 300,
       blocks: single(requestText('GET', '/v2/tlds')),
       sending: 'a byte a second',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { opened: 20 },
   },
@@ -145,12 +134,11 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['api.responseTimeoutSeconds', 'api.maxConnectionsPerAddress'],
     cost: 'About 0.1 MB of memory for each connection.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 100,
       blocks: pipelined(57 * KB, requestText('GET', '/docs')),
       sending: 'always',
       reading: 'slowly',
-      reopening: true,
     }),
     atLeast: { opened: 20, receivedBytes: 10_000 },
   },
@@ -161,15 +149,12 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: '50 database queries per second.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 20,
       blocks: pipelined(
         8 * KB,
         requestText('GET', '/v2/tlds', { 'X-Auth-Token': `tsigil_${NEW_WORD}${NEW_WORD}` }),
       ),
-      sending: 'in turn',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { answers: 100 },
   },
@@ -185,15 +170,12 @@ export const ANONYMOUS: readonly Scenario[] = [
       return { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: keystone.url };
     },
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 20,
       blocks: pipelined(
         8 * KB,
         requestText('GET', '/v2/tlds', { 'X-Auth-Token': `keystone-${NEW_WORD}${NEW_WORD}` }),
       ),
-      sending: 'in turn',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { answers: 2000 },
     problems() {
@@ -212,12 +194,9 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.1 ms of CPU time for each request.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 20,
       blocks: single(requestText('GET', '/v2/tlds')),
-      sending: 'in turn',
-      reading: 'everything',
-      reopening: true,
     }),
     atLeast: { answers: 100 },
   },
@@ -227,13 +206,11 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'About 0.2 ms of CPU time for each connection.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 50,
       blocks: [],
       sending: 'nothing',
-      reading: 'everything',
       closing: 'at once',
-      reopening: true,
     }),
     atLeast: { opened: 1000 },
   },
@@ -243,13 +220,10 @@ export const ANONYMOUS: readonly Scenario[] = [
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.5 ms of CPU time for each request.',
     attack: () => ({
-      seconds: SECONDS,
+      ...IN_TURN,
       connections: 50,
       blocks: single(requestText('GET', '/docs')),
-      sending: 'in turn',
-      reading: 'everything',
       closing: 'after the answer',
-      reopening: true,
     }),
     atLeast: { opened: 200 },
   },

@@ -35,6 +35,17 @@ export interface Attack {
   readonly begin?: number;
 }
 
+/** The duration of most attacks. */
+export const SECONDS = 5;
+
+/** The behaviour of most attacks: the attacker sends, waits for the responses, and sends again. */
+export const IN_TURN = {
+  seconds: SECONDS,
+  sending: 'in turn',
+  reading: 'everything',
+  reopening: true,
+} as const;
+
 /** A report of what the attacker sent and received. */
 export interface AttackReport {
   readonly opened: number;

@@ -1,18 +1,9 @@
-import { NEW_WORD, pipelined, requestText, single, type Attack } from './attack.ts';
+import { IN_TURN, NEW_WORD, pipelined, requestText, single, type Attack } from './attack.ts';
 import { longTrail, manyZones, PROJECT } from './databases.ts';
 import type { Scenario, Target } from './scenario.ts';
 
 const KB = 1024;
 const EXAMPLE_ID = '00000000-0000-4000-8000-000000000000';
-const SECONDS = 5;
-
-/** The behaviour of most attacks: the attacker sends, waits for the responses, and sends again. */
-const IN_TURN = {
-  seconds: SECONDS,
-  sending: 'in turn',
-  reading: 'everything',
-  reopening: true,
-} as const;
 
 /**
  * Returns a pattern for which a backtracking matcher needs exponential time, because zones repeat

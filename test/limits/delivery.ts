@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { NEW_WORD, requestText, single } from './attack.ts';
+import { IN_TURN, NEW_WORD, requestText, single } from './attack.ts';
 import { PROJECT } from './databases.ts';
 import type { Scenario, Target } from './scenario.ts';
 
@@ -72,7 +72,7 @@ export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
       const { body } = await target.service.post('/v2/tokens', { name: 'agent', ...members });
       const path = `/v2/nameservers/${id}/desired?agent=ns1`;
       return {
-        ...({ seconds: 5, sending: 'in turn', reading: 'everything', reopening: true } as const),
+        ...IN_TURN,
         connections: CONNECTIONS,
         blocks: single(requestText('GET', path, { 'X-Auth-Token': String(body.token) })),
       };
@@ -99,7 +99,7 @@ export const deliveryAttacks = (runSql: RunSql): readonly Scenario[] => [
       const headers = { 'X-Auth-Token': await target.token('admin', PROJECT) };
       const zone = { name: `${NEW_WORD}.bystander.`, email: 'a@example.org' };
       return {
-        ...({ seconds: 5, sending: 'in turn', reading: 'everything', reopening: true } as const),
+        ...IN_TURN,
         connections: CONNECTIONS,
         blocks: single(
           ...keys.flatMap((key) => [

@@ -3,13 +3,11 @@ import { basename } from 'node:path';
 import pg from 'pg';
 import { createDatabase } from '../harness/postgres.ts';
 import { TEST_MASTER_KEY } from '../harness/service.ts';
-import { requestText, single } from './attack.ts';
+import { IN_TURN, requestText, single } from './attack.ts';
 import { readingTheTrail } from './callers.ts';
 import { longTrailOnPostgres, manyZonesOnPostgres, PROJECT } from './databases.ts';
 import { deliveryAttacks } from './delivery.ts';
 import type { Scenario } from './scenario.ts';
-
-const IN_TURN = { sending: 'in turn', reading: 'everything', reopening: true } as const;
 
 /**
  * The maximum private memory of one PostgreSQL backend for one connection of the service, in MB.
