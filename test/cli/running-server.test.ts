@@ -13,7 +13,7 @@ import {
 } from '../harness/delivery.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import { zoneText } from '../harness/driven-server.ts';
-import { run as runProgram } from '../harness/name-servers.ts';
+import { run as runProgram } from '../harness/tools.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 

@@ -10,7 +10,7 @@ import { queryOverUdp, type NameServer } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { recordShown } from './evidence.ts';
 import { freePort } from './connections.ts';
-import { endWithTests } from './leftovers.ts';
+import { afterTests, endWithTests } from './leftovers.ts';
 import { TOOL_ENVIRONMENT } from './tools.ts';
 
 /** The zones on every server, in comparison form. */
@@ -61,7 +61,7 @@ ns A 192.0.2.1
 
 /**
  * Configures a name server in a temporary folder, starts the server, and waits until it responds.
- * `zones` must include `ZONES`.
+ * Removes it after the tests of the file. `zones` must include `ZONES`.
  */
 export async function startDrivenServer(
   recipe: ServerRecipe,
@@ -116,12 +116,8 @@ export async function startDrivenServer(
     await stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  try {
-    await start();
-  } catch (error) {
-    await remove();
-    throw error;
-  }
+  afterTests(remove);
+  await start();
   const signal = (name: NodeJS.Signals) => void child?.kill(name);
   return { address, folder, controlPort, output: () => output, signal, start, stop, remove };
 }

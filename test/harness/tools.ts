@@ -62,3 +62,18 @@ export function isMet(check: () => boolean, requirement: Requirement): boolean {
   if (getCurrentTest() === undefined && !isTold()) test.skip(notice);
   return false;
 }
+
+/**
+ * Runs a program, waits until it exits, and returns its output. Throws an error with the output if
+ * the program fails.
+ */
+export function run(folder: string, program: string, ...parameters: string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, parameters, {
+    cwd: folder,
+    env: TOOL_ENVIRONMENT,
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
+  return stdout;
+}

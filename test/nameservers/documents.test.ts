@@ -18,9 +18,8 @@ import {
   type ServerRecipe,
 } from '../harness/driven-server.ts';
 import { BRANDS as STARTED } from '../harness/brands/brands.ts';
-import { run } from '../harness/name-servers.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess } from '../harness/service.ts';
-import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+import { hasProgram, run, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 import { newKey } from './driver-contract.ts';
 import { moduleFolder, SCHEMA } from '../harness/brands/powerdns-server.ts';
 

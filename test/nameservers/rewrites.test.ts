@@ -24,7 +24,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 import { isPermitted } from '../harness/access.ts';
 import { knotc } from '../harness/brands/knot.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
-import { run } from '../harness/name-servers.ts';
+import { run } from '../harness/tools.ts';
 import { KEYS, knotSearch, nsdSearch, SOURCES, type Search } from '../harness/random-access.ts';
 import { ownFile } from '../harness/rewrites.ts';
 import { temporaryFolder } from '../harness/service.ts';

@@ -9,11 +9,11 @@ import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../../src/domain/dns/algorithms.ts';
 import { keysWith } from '../harness/keys.ts';
-import { NAME_SERVERS, run, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
+import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
-import { hasProgram, isMet, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+import { hasProgram, isMet, run, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
 const folder = temporaryFolder();
 

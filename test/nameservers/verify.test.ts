@@ -48,7 +48,7 @@ const CASES = {
   'clock ahead': { key: ALLOWED, skew: 3600 },
   'clock behind': { key: ALLOWED, skew: -3600 },
   'not authorised': { key: IDLE },
-  'another zone': { key: ALLOWED, zone: 'b.test.' },
+  'another zone': { key: ALLOWED, zone: 'c.test.' },
 } satisfies Record<string, { key: Key; skew?: number; zone?: string }>;
 type Case = keyof typeof CASES;
 

@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ZONES, type DrivenServer } from '../driven-server.ts';
-import { run } from '../name-servers.ts';
 import { SECRET } from '../samples.ts';
-import { hasProgram } from '../tools.ts';
+import { hasProgram, run } from '../tools.ts';
 import { editFile, type Brand } from './brand.ts';
 
 const rulesOf = (zones: readonly string[]) =>

@@ -3,9 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { ZONES } from '../driven-server.ts';
-import { run } from '../name-servers.ts';
 import { SECRET } from '../samples.ts';
-import { hasProgram } from '../tools.ts';
+import { hasProgram, run } from '../tools.ts';
 import type { Brand } from './brand.ts';
 import { moduleFolder, SCHEMA } from './powerdns-server.ts';
 
