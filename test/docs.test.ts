@@ -31,6 +31,7 @@ import {
 } from './harness/service.ts';
 import { ALWAYS_EXECUTED, IS_LONG } from './harness/sizes.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
+import { KEY_MEMBERS } from './harness/samples.ts';
 
 const DOCUMENTS = readDocuments();
 /** The programs that examples start, with their Debian packages. */
@@ -161,9 +162,7 @@ describe('examples in documents', () => {
       onTestFinished(() => service.close());
       const { body } = await service.post('/v2/tsigkeys', {
         name: 'transfer-key',
-        algorithm: 'hmac-sha256',
-        scope: 'POOL',
-        resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+        ...KEY_MEMBERS,
       });
       const { text } = await service.get(`/v2/tsigkeys/${body.id}/export?format=nsd`);
       const home = mkdtempSync(join(folder, 'nsd-'));

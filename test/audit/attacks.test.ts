@@ -1,5 +1,5 @@
-import { cpSync, rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { cpSync } from 'node:fs';
+import { beforeAll, describe } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { createTrail, describeAttacks, type Victim } from './attacks.ts';
 
@@ -16,7 +16,6 @@ const OWN = [
 describe('attacks on the audit trail of SQLite', () => {
   const original = victimIn(temporaryFolder());
   beforeAll(() => createTrail(original));
-  afterAll(() => rmSync(original.folder, { recursive: true, force: true }));
 
   describeAttacks(() => {
     const folder = temporaryFolder();

@@ -186,8 +186,7 @@ export function describeAttacks(
     startTestService({ TSIGIL_DATABASE_URL: url, ...variables }, { folder });
   const verify = async (victim: Victim, ...flags: string[]) => {
     const service = await start(victim);
-    const access = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
-    const ended = await runInside({ variables: access }, 'audit', 'verify', ...flags);
+    const ended = await runInside(service, 'audit', 'verify', ...flags);
     await service.close();
     return ended;
   };

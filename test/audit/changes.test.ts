@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { auditRecords } from '../harness/audit.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 
-const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const SECRET = 'c2VjcmV0LW9mLXRoZS1hdWRpdC10ZXN0cy0wMTIzNDU=';
 
 let service: TestService;
@@ -66,10 +66,8 @@ test('each bulk request and import adds one record, with counts and at most 100 
   const key = {
     id: randomUUID(),
     name: 'imported-key',
-    algorithm: 'hmac-sha256',
+    ...KEY_MEMBERS,
     secret: SECRET,
-    scope: 'POOL',
-    resource_id: POOL,
     created_at: '2026-01-31T12:00:00.000000',
     updated_at: null,
   };
@@ -88,7 +86,7 @@ test('each bulk request and import adds one record, with counts and at most 100 
 });
 
 test('a record contains exactly the members of a key that responses show', async () => {
-  const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+  const key = { name: 'key', ...KEY_MEMBERS };
   const created = await service.post('/v2/tsigkeys', key);
   await service.patch(`/v2/tsigkeys/${created.body.id}`, { algorithm: 'hmac-sha512' });
   const token = await service.post('/v2/tokens', { name: 'robot', roles: ['reader'] });
@@ -99,7 +97,7 @@ test('a record contains exactly the members of a key that responses show', async
 });
 
 test('no record contains a secret, a token or its hash', async () => {
-  const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+  const key = { name: 'key', ...KEY_MEMBERS };
   const created = await service.post('/v2/tsigkeys', { ...key, secret: SECRET });
   await service.patch(`/v2/tsigkeys/${created.body.id}`, {
     secret: 'b3RoZXItc2VjcmV0LW9mLXRlc3Rz',

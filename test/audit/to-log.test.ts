@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/domain/audit/record.ts';
@@ -23,7 +22,6 @@ async function run(variables: Record<string, string>) {
   expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
   await service.close();
   const records = await auditRecords(`sqlite:${join(folder, 'tsigil.db')}`);
-  rmSync(folder, { recursive: true, force: true });
   const logged = service.log
     .map((line) => JSON.parse(line) as { msg: string; audit?: AuditEntry })
     .filter(({ audit }) => audit !== undefined);

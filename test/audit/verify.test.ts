@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { TrailProblem } from '../../src/domain/audit/trail.ts';
 import type { AuditKey } from '../../src/domain/encryption/keyring.ts';
@@ -31,12 +30,10 @@ async function verify({ reads: sql }: Database, key: AuditKey | undefined, now =
 const RIGHT = { problems: [], without_mac: 0, unchecked: 0 };
 
 async function onSeeded(work: (database: Database) => Promise<void>, key = true): Promise<void> {
-  const folder = temporaryFolder();
-  await withDatabase(`sqlite:${folder}/tsigil.db`, async (database) => {
+  await withDatabase(`sqlite:${temporaryFolder()}/tsigil.db`, async (database) => {
     await seed(database, 12, 4, key ? { key: KEY } : {});
     await work(database);
   });
-  rmSync(folder, { recursive: true, force: true });
 }
 
 test('finds nothing in a trail with MACs', () =>

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
-const run = async (...argv: string[]) =>
-  runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } }, ...argv);
+const run = async (...argv: string[]) => runInside(service, ...argv);
 
 beforeAll(async () => {
   service = await startTestService();
@@ -60,9 +60,7 @@ test('access names an unknown key, and the role that a refused token needs', asy
     status: 1,
     err: expect.stringContaining("No tsigkey is named 'nosuch'") as string,
   });
-  const { body } = await service.post('/v2/tokens', { name: 'ci', roles: ['keymanager'] });
-  const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: String(body.token) };
-  const refused = await runInside({ variables }, 'access', 'of-zone');
+  const refused = await runInside(await clientFor(service, ['keymanager']), 'access', 'of-zone');
   expect([refused.status, refused.out]).toEqual([4, '']);
   expect(refused.err).toContain("the right 'tokens:list' needs one of the roles admin, auditor");
 });

@@ -29,8 +29,7 @@ afterEach(async () => {
 /** Runs `tsigil audit` with a service on the database. The first call starts the service. */
 async function run(options: RunOptions, ...argv: string[]) {
   service ??= await startTestService({ TSIGIL_DATABASE_URL: url }, { folder });
-  const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
-  return runInside({ ...options, variables }, 'audit', ...argv);
+  return runInside({ ...options, variables: service.variables }, 'audit', ...argv);
 }
 
 /** Seeds four batches of five records, runs `change` on the database, and verifies the trail. */

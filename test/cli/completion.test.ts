@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { POOL_ID } from '../harness/samples.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import { openScreen, type Screen } from '../harness/screen.ts';
 import {
   cleanEnvironment,
@@ -18,13 +18,10 @@ import { runInside } from './session.ts';
 
 const folder = temporaryFolder();
 let service: ServiceProcess;
-let variables: Record<string, string>;
 beforeAll(async () => {
   service = await startServiceProcess(folder);
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
-  const key = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
   for (const name of ['transfer-one', 'transfer-two', 'update', '$(touch pwned)', 'a key'])
-    await service.post('/v2/tsigkeys', { ...key, name });
+    await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name });
   await service.post('/v2/tlds', { name: 'org' });
   await service.post('/v2/zones', { name: 'one.example.org.', email: 'a@example.org' });
   for (const shell of ['bash', 'zsh', 'fish']) {
@@ -101,7 +98,7 @@ function offers(program: string, ...parameters: string[]): string[] {
   const { status, stdout, stderr } = spawnSync(program, parameters, {
     cwd: folder,
     encoding: 'utf8',
-    env: cleanEnvironment({ ...variables, HOME: folder, LC_ALL: 'C.UTF-8', PATH }),
+    env: cleanEnvironment({ ...service.variables, HOME: folder, LC_ALL: 'C.UTF-8', PATH }),
   });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout.split('\n').filter(Boolean);
@@ -118,20 +115,20 @@ function expectOffers(
 
 /** Opens a shell in a terminal that closes at the end of the test. */
 function openShell(home: string, command: string, more: Record<string, string> = {}): Screen {
-  const screen = openScreen(home, 100, 20, { ...variables, ...more, PATH }, command);
+  const screen = openScreen(home, 100, 20, { ...service.variables, ...more, PATH }, command);
   onTestFinished(() => screen.close());
   return screen;
 }
 
 describe('tsigil complete', () => {
   test('lists the names that begin with the prefix, one per line', async () => {
-    expect(await names(variables, 'tsigil tsigkey show trans')).toEqual({
+    expect(await names(service.variables, 'tsigil tsigkey show trans')).toEqual({
       status: 0,
       out: 'transfer-one\ntransfer-two\n',
       err: '',
     });
-    expect((await names(variables, 'tsigil zone show o')).out).toBe('one.example.org.\n');
-    expect((await names(variables, 'tsigil pool show d')).out).toBe('default\n');
+    expect((await names(service.variables, 'tsigil zone show o')).out).toBe('one.example.org.\n');
+    expect((await names(service.variables, 'tsigil pool show d')).out).toBe('default\n');
   });
 
   test('queries the service that the flags in the command line select', async () => {
@@ -143,9 +140,9 @@ describe('tsigil complete', () => {
   test('lists nothing, without an error, if the service cannot be queried', async () => {
     const nothing = { status: 0, out: '', err: '' };
     expect(await names({}, LINE)).toEqual(nothing);
-    expect(await names({ ...variables, TSIGIL_URL: 'http://127.0.0.1:1' }, LINE)).toEqual(nothing);
-    expect(await names({ ...variables, TSIGIL_TOKEN: 'wrong' }, LINE)).toEqual(nothing);
-    expect(await names(variables, 'tsigil nosuch show o')).toEqual(nothing);
+    expect(await names({ ...service.variables, TSIGIL_URL: 'http://127.0.0.1:1' }, LINE)).toEqual(nothing);
+    expect(await names({ ...service.variables, TSIGIL_TOKEN: 'wrong' }, LINE)).toEqual(nothing);
+    expect(await names(service.variables, 'tsigil nosuch show o')).toEqual(nothing);
   });
 
   test('lists nothing, after 2 s, if the service does not respond', async () => {
@@ -154,7 +151,7 @@ describe('tsigil complete', () => {
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
-    expect(await names({ ...variables, TSIGIL_URL: url }, LINE)).toEqual({
+    expect(await names({ ...service.variables, TSIGIL_URL: url }, LINE)).toEqual({
       status: 0,
       out: '',
       err: '',

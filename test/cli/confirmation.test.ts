@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { conditionOf } from '../../src/cli/output/confirmation.ts';
 import { commandsBelow, optionsOf } from '../../src/cli/flags/help.ts';
 import { createProgram } from '../../src/cli/program.ts';
@@ -92,10 +92,9 @@ describe('tld import --replace', () => {
     ((await service.get('/v2/tlds?sort_key=name')).body.tlds as { name: string }[]).map(
       ({ name }) => name,
     );
-  const variables = () => ({ TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token });
   const replace = (runOptions: RunOptions, ...flags: string[]) =>
     runInside(
-      { variables: variables(), ...runOptions },
+      { variables: service.variables, ...runOptions },
       ...words`tld import ${list} --replace`,
       ...flags,
     );
@@ -127,7 +126,7 @@ describe('tld import --replace', () => {
   test('exits with 2 and changes nothing if the list is on standard input', async () => {
     const input = typed('com\n');
     const { status, err } = await runInside(
-      { variables: variables(), input, errorTerminal: true },
+      { variables: service.variables, input, errorTerminal: true },
       ...words`tld import - --replace`,
     );
     expect([status, err.includes('has read standard input to its end')]).toEqual([2, true]);
@@ -181,7 +180,7 @@ describe('tld import --replace', () => {
         place,
         100,
         30,
-        variables(),
+        service.variables,
         `bash -c "${command}; echo ended \\\${PIPESTATUS[0]}; sleep 100"`,
       );
     };
@@ -235,7 +234,7 @@ describe('token revoke', () => {
   ];
   const revoke = (runOptions: RunOptions, ...argv: string[]) =>
     runInside(
-      { ...runOptions, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: mine().token } },
+      { ...runOptions, variables: service.with(mine().token).variables },
       'token',
       'revoke',
       ...argv,
@@ -303,8 +302,7 @@ describe('token revoke', () => {
       [{ name: 'only', roles: ['admin'] }],
       { TSIGIL_ADMIN_TOKEN: adminToken },
     );
-    onTestFinished(() => second.close());
-    const runOptions = { variables: { TSIGIL_URL: second.url, TSIGIL_TOKEN: adminToken } };
+    const runOptions = second.with(adminToken);
     expect(await runInside(runOptions, 'token', 'revoke', 'only')).toEqual({
       status: 0,
       out: `Revoked token 'only' (id ${made[0]?.id}).\n`,

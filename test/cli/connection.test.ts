@@ -154,7 +154,7 @@ describe('OS_ variables', () => {
     );
     const before = keystone.asked.length;
     expect(
-      await list({ ...byPassword(), TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }),
+      await list({ ...byPassword(), ...service.variables }),
     ).toEqual(REACHED);
     expect(keystone.asked.length).toBe(before);
   });
@@ -327,7 +327,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
   });
 
   test('--cacert, OS_CACERT and clouds.yaml set the trusted certificates', async () => {
-    const variables = { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token };
+    const variables = secure.variables;
     expect(secure.url).toMatch(/^https:/);
     expect(await list(variables, '--cacert', certificate('right'))).toEqual(REACHED);
     const cloud = { OS_ENDPOINT: secure.url, OS_TOKEN: secure.token };
@@ -349,7 +349,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
   test('refuses an untrusted certificate with a remedy: exit code 3', async () => {
     for (const flags of [[], ['--cacert', certificate('wrong')]]) {
       const { status, err } = await list(
-        { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token },
+        secure.variables,
         ...flags,
       );
       expect(status).toBe(3);
@@ -360,7 +360,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
     expect(
       (
         await list(
-          { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token },
+          secure.variables,
           '--cacert',
           '/nonexistent',
         )

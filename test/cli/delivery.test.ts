@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { probeKey } from '../../src/net/probe.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
-import { delivering, startDeliveryServer, type DeliveryServer } from '../harness/delivery.ts';
+import { delivering, shownServer, startDeliveryServer, untilLive, type DeliveryServer } from '../harness/delivery.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { tsigil, type Ended, words } from './run.ts';
 import { runInside } from './session.ts';
@@ -18,25 +18,11 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
   beforeAll(async () => {
     bind = await startDeliveryServer(brand);
     service = await startTestService(delivering(bind));
-    await untilLive();
-  });
-  afterAll(async () => {
-    await service.close();
-    await bind.remove();
+    await untilLive(service);
   });
 
   const run = (...argv: string[]): Promise<Ended> =>
-    tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);
-
-  async function server(): Promise<{ state: string; verified_at: string }> {
-    const { body } = await service.get('/v2/nameservers?name=ns1');
-    const [found] = (body as { nameservers: { state: string; verified_at: string }[] }).nameservers;
-    if (found === undefined) throw new Error('The service has no name server');
-    return found;
-  }
-
-  const untilLive = () =>
-    vi.waitFor(async () => expect((await server()).state).toBe('live'), { timeout: 50_000 });
+    tsigil(folder, service.variables, ...argv);
 
   test('nameserver list shows the state of each name server', async () => {
     const { status, out, err } = await run('nameserver', 'list');
@@ -55,13 +41,13 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
   });
 
   test('nameserver reconcile compares the keys of a name server at once', async () => {
-    const before = (await server()).verified_at;
+    const before = (await shownServer(service)).verified_at;
     expect(await run('nameserver', 'reconcile', 'ns1')).toEqual({
       status: 0,
       out: "Requested a comparison of 'ns1'.\n",
       err: '',
     });
-    await expect.poll(async () => (await server()).verified_at).not.toBe(before);
+    await expect.poll(async () => (await shownServer(service)).verified_at).not.toBe(before);
     expect((await run('nameserver', 'reconcile', 'ns1', '--confirm')).status).toBe(0);
   });
 
@@ -90,11 +76,10 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
   });
 
   test('tsigkey set --generate asks before it replaces a secret that a name server has', async () => {
-    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
     const onTerminal = (reply: string, ...argv: string[]) =>
       runInside(
         {
-          variables,
+          variables: service.variables,
           columns: 80,
           input: Object.assign(Readable.from([reply]), { isTTY: true }),
         },

@@ -3,26 +3,18 @@ import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const folder = temporaryFolder();
 
 describe.each(['401', '403'])('a service with status %s for missing rights', (status) => {
-  let service: TestService;
-  let reader: string;
-  beforeAll(async () => {
-    service = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: status });
-    const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
-    reader = String(body.token);
-  });
-  const list = (token: string) =>
-    runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'token', 'list');
-
   test('for missing rights, names the roles that would help, and the command: exit code 4', async () => {
-    const ended = await list(reader);
+    const service = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: status });
+    const ended = await runInside(await clientFor(service, ['reader']), 'token', 'list');
     expect([ended.status, ended.out]).toEqual([4, '']);
     expect(ended.err).toMatch(
       /^tsigil: Access denied: the right .tokens:list. needs one of the roles admin, auditor \(.*\)\nThe token is valid, .*: tsigil token create NAME --role ROLE\n$/,
@@ -34,9 +26,8 @@ describe('an import', () => {
   test('does not report that the other entries were imported if nothing was changed', async () => {
     const service = await startTestService();
     await service.post('/v2/tlds', { name: 'org' });
-    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
     const last = async (input: string, ...flags: string[]) =>
-      (await runInside({ variables, input }, 'tld', 'import', '-', ...flags)).err
+      (await runInside({ variables: service.variables, input }, 'tld', 'import', '-', ...flags)).err
         .trimEnd()
         .split('\n')
         .at(-1);

@@ -4,10 +4,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
 let service: TestService;
-let variables: Record<string, string>;
 beforeAll(async () => {
   service = await startTestService();
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   await service.post('/v2/tlds', { name: 'org', description: 'Organisations' });
   await service.post('/v2/pools', { name: 'anycast', description: 'On three continents' });
   await service.post('/v2/zones', { name: 'a.example.org.', email: 'a@example.org' });
@@ -23,7 +21,7 @@ beforeAll(async () => {
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
 
 async function printed(columns: number | undefined, ...argv: string[]): Promise<string> {
-  const runOptions = columns === undefined ? { variables } : { variables, columns };
+  const runOptions = columns === undefined ? service : { variables: service.variables, columns };
   const { status, out, err } = await runInside(runOptions, ...argv);
   expect({ status, err }).toEqual({ status: 0, err: '' });
   return out.replaceAll(/\x1b\[\d+m/g, '');

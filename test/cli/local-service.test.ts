@@ -25,7 +25,6 @@ test('a command reads the address and the first token from the configuration of 
       out: 'admin\n',
       err: '',
     });
-  await made.close();
 });
 
 test('exits with 2 for a URL on another machine, and does not send the first token there', async () => {

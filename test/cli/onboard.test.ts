@@ -11,10 +11,8 @@ import { tsigil } from './run.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
-let variables: Record<string, string>;
 beforeAll(async () => {
   service = await startTestService();
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
 });
 
 test.each(BRAND_NAMES)(
@@ -22,12 +20,12 @@ test.each(BRAND_NAMES)(
   async (driver) => {
     const name = `ns-${driver}`;
     const flags = ['--driver', driver, '--address', '192.0.2.53:5300', '--agent'];
-    const created = await tsigil(folder, variables, 'nameserver', 'create', name, ...flags);
+    const created = await tsigil(folder, service.variables, 'nameserver', 'create', name, ...flags);
     expect([created.err, created.status]).toEqual([
       'Warning: the pool has no zone in which to test its keys. Create a zone, or set probe_zone\n',
       0,
     ]);
-    const { out, status } = await tsigil(folder, variables, 'nameserver', 'onboard', name);
+    const { out, status } = await tsigil(folder, service.variables, 'nameserver', 'onboard', name);
     expect(status).toBe(0);
     const file = join(folder, `${driver}.yaml`);
     writeFileSync(file, /agent\.yaml\.[^\n]*\n([^#]*)\n# 4/.exec(out)?.[1] ?? '');
@@ -35,15 +33,17 @@ test.each(BRAND_NAMES)(
     expect(config).toMatchObject({ nameServer: name, driver, url: service.url });
     expect(localProblems([{ ...config, name, address: '192.0.2.53' }])).toEqual([]);
     const command = /^tsigil (token create .*) -f value/m.exec(out)?.[1]?.split(' ') ?? [];
-    expect((await tsigil(folder, variables, ...command, '-f', 'value')).out).toMatch(/^tsigil_/);
+    expect((await tsigil(folder, service.variables, ...command, '-f', 'value')).out).toMatch(
+      /^tsigil_/,
+    );
     expect(out).toContain('systemctl enable --now tsigil-agent');
     expect(out).toContain('tsigil zone create example.net.');
     // A configuration file with a secret must not be readable for every user of the host.
     expect(out.includes('install -m 0640 -g')).toBe(out.includes('api-key='));
     const set = /^tsigil (nameserver set .*)$/m.exec(out)?.[1]?.split(' ') ?? [];
     expect(set).toContain('--probe-zone');
-    expect((await tsigil(folder, variables, ...set)).status).toBe(0);
-    const again = await tsigil(folder, variables, 'nameserver', 'onboard', name);
+    expect((await tsigil(folder, service.variables, ...set)).status).toBe(0);
+    const again = await tsigil(folder, service.variables, 'nameserver', 'onboard', name);
     expect(again.out).toBe(out.slice(out.indexOf('# 1. On')));
   },
 );
@@ -80,10 +80,9 @@ describe.each(Object.entries(CHECKERS))('onboard for %s', (driver, checker) => {
       const names = ['a.test.', 'b.test.', 'sub.c.test.'];
       for (const name of names)
         expect((await own.post('/v2/zones', { name, email: 'a@b.test' })).status).toBe(201);
-      const as = { TSIGIL_URL: own.url, TSIGIL_TOKEN: own.token };
       const flags = ['--driver', driver, '--address', '192.0.2.53', '--agent'];
-      await tsigil(folder, as, 'nameserver', 'create', 'ns', ...flags);
-      const { out } = await tsigil(folder, as, 'nameserver', 'onboard', 'ns');
+      await tsigil(folder, own.variables, 'nameserver', 'create', 'ns', ...flags);
+      const { out } = await tsigil(folder, own.variables, 'nameserver', 'onboard', 'ns');
       expect(out).not.toContain('example.org');
       const keys = join(folder, `${driver}-keys.conf`);
       writeFileSync(keys, /<<'END'\n([^]*?)END\n/.exec(out)?.[1] ?? '');
@@ -110,22 +109,21 @@ test('onboard prints the entries of 20 zones and how to get those of all', async
   const own = await startTestService();
   const names = Array.from({ length: 23 }, (_, index) => `z${10 + index}.test`);
   for (const name of names) await own.post('/v2/zones', { name: `${name}.`, email: 'a@b.test' });
-  const as = { TSIGIL_URL: own.url, TSIGIL_TOKEN: own.token };
   const flags = ['--driver', 'knot', '--address', '192.0.2.53', '--agent'];
-  await tsigil(folder, as, 'nameserver', 'create', 'ns', ...flags);
-  const { out } = await tsigil(folder, as, 'nameserver', 'onboard', 'ns');
+  await tsigil(folder, own.variables, 'nameserver', 'create', 'ns', ...flags);
+  const { out } = await tsigil(folder, own.variables, 'nameserver', 'onboard', 'ns');
   expect(out.match(/^# In the zone/gm)).toHaveLength(20);
   expect(out).toContain('3 more zones');
   const all = /^# To print .*: tsigil (.*)$/m.exec(out)?.[1]?.split(' ') ?? [];
-  const whole = (await tsigil(folder, as, ...all)).out;
+  const whole = (await tsigil(folder, own.variables, ...all)).out;
   expect([...whole.matchAll(/^# In the zone (.*):$/gm)].map(([, name]) => name)).toEqual(names);
   expect(whole).not.toContain('more zones');
 });
 
 test('onboard refuses a name server to which the service itself delivers', async () => {
   const flags = ['--driver', 'bind', '--address', '192.0.2.53'];
-  await tsigil(folder, variables, 'nameserver', 'create', 'plain', ...flags);
-  const { err, status } = await tsigil(folder, variables, 'nameserver', 'onboard', 'plain');
+  await tsigil(folder, service.variables, 'nameserver', 'create', 'plain', ...flags);
+  const { err, status } = await tsigil(folder, service.variables, 'nameserver', 'onboard', 'plain');
   expect([status, err]).toEqual([
     1,
     "tsigil: No agent delivers the keys of 'plain'\nRun: tsigil nameserver set plain --delivery agent\n",

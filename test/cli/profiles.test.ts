@@ -191,8 +191,8 @@ describe('tsigil whoami and status', () => {
       project_id: 'p1',
       expires_at: '2099-01-31T12:00:00.000000',
     });
-    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: String(body.token) };
-    const { status, out } = await runInside({ variables }, 'whoami', '-f', 'json');
+    const as = service.with(String(body.token));
+    const { status, out } = await runInside(as, 'whoami', '-f', 'json');
     expect([status, JSON.parse(out)]).toEqual([
       0,
       {
@@ -225,8 +225,7 @@ describe('tsigil whoami and status', () => {
     });
     await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'Example key' });
     await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'odd', secret: 'SomeSecretKey' });
-    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
-    const { status, out, err } = await runInside({ variables }, 'status', '-f', 'json');
+    const { status, out, err } = await runInside(service, 'status', '-f', 'json');
     expect([status, err]).toEqual([1, 'tsigil: 2 problems need a person\n']);
     expect(JSON.parse(out)).toMatchObject({
       url: service.url,

@@ -12,6 +12,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { tsigil, type Ended, words } from './run.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -201,9 +202,7 @@ describe('backup', () => {
     await Promise.all(names.map((name) => service.post('/v2/tlds', { name })));
     const key = {
       name: 'k',
-      algorithm: 'hmac-sha256',
-      scope: 'POOL',
-      resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+      ...KEY_MEMBERS,
     };
     const { body: kept } = await service.post('/v2/tsigkeys', key);
     expect(await run('backup', '--to', 'copy.db')).toEqual({

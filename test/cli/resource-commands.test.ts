@@ -1,22 +1,21 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { endOfTurn } from '../harness/client.ts';
-import { POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
+import { KEY_MEMBERS, POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import type { Ended } from './run.ts';
 import { runInside, type RunOptions } from './session.ts';
 import { words } from './run.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
-let variables: Record<string, string>;
 beforeAll(async () => {
   service = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '3' });
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   for (const name of ['org', 'net', 'example']) await service.post('/v2/tlds', { name });
 });
 
-const run = (...argv: string[]): Promise<Ended> => runInside({ variables }, ...argv);
+const run = (...argv: string[]): Promise<Ended> => runInside(service, ...argv);
 const runWith = (runOptions: RunOptions, ...argv: string[]): Promise<Ended> =>
-  runInside({ variables, ...runOptions }, ...argv);
+  runInside({ variables: service.variables, ...runOptions }, ...argv);
 
 /**
  * Returns the JSON that a successful command prints. The command may also print warnings about
@@ -46,7 +45,7 @@ describe('each resource type', () => {
     {
       noun: 'tsigkey',
       create: ['--name', 'a-key', ...KEY],
-      created: { name: 'a-key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID },
+      created: { name: 'a-key', ...KEY_MEMBERS },
       set: ['--algorithm', 'hmac-sha512', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID],
       changed: { name: 'a-key', algorithm: 'hmac-sha512', scope: 'ZONE', resource_id: UNKNOWN_ID },
     },
@@ -377,9 +376,8 @@ describe('errors', () => {
   });
 
   test('a token without a project cannot create zones, and the error suggests a project: exit code 3', async () => {
-    const { body } = await service.post('/v2/tokens', { name: 'no-project', roles: ['member'] });
-    const { status, err } = await runWith(
-      { variables: { ...variables, TSIGIL_TOKEN: body.token as string } },
+    const { status, err } = await runInside(
+      await clientFor(service, ['member']),
       ...words`zone create x.example. --email a@b`,
     );
     expect(status).toBe(3);

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
-let token: string;
+let clerk: Client;
 beforeAll(async () => {
   const policy = JSON.stringify({
     'tsigkeys:create': ['admin', 'clerk'],
@@ -12,12 +14,10 @@ beforeAll(async () => {
     'tsigkeys:list': ['admin', 'clerk'],
   });
   service = await startTestService({ TSIGIL_POLICY: policy });
-  const { body } = await service.post('/v2/tokens', { name: 'clerk', roles: ['clerk'] });
-  token = body.token as string;
+  clerk = await clientFor(service, ['clerk']);
 });
 
-const run = (...argv: string[]) =>
-  runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'tsigkey', ...argv);
+const run = (...argv: string[]) => runInside(clerk, 'tsigkey', ...argv);
 
 describe('--reveal without the right to see secrets', () => {
   test('create fails before it creates the key', async () => {

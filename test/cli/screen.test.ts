@@ -31,12 +31,11 @@ beforeAll(async () => {
 
 function open(columns: number, rows: number, command: string): Screen {
   const folder = temporaryFolder();
-  const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   const screen = openScreen(
     folder,
     columns,
     rows,
-    variables,
+    service.variables,
     `sh -c "${command}; echo; echo ended \\$?; sleep 100"`,
   );
   onTestFinished(() => screen.close());

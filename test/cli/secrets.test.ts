@@ -10,15 +10,13 @@ import { words } from './run.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
-let variables: Record<string, string>;
 beforeAll(async () => {
   service = await startTestService();
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
 });
 
 const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
 const run = (runOptions: RunOptions, ...argv: string[]) =>
-  runInside({ variables, ...runOptions }, 'tsigkey', ...argv);
+  runInside({ variables: service.variables, ...runOptions }, 'tsigkey', ...argv);
 
 /** Returns the secret that the service has stored for a key. */
 async function keptSecret(name: string): Promise<string | undefined> {

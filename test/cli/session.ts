@@ -6,7 +6,7 @@ import type { Ended } from './run.ts';
 
 /**
  * The environment variables, the input and the terminal of a command. By default, a command has no
- * variables, empty input, and pipes for output.
+ * variables, empty input, and pipes for output. A `Client` has the variables of its own token.
  */
 export interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>;

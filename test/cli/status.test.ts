@@ -3,20 +3,22 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, testDatabase, type TestService } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
 
-const run = (of: TestService, argv: readonly string[], columns?: number, url = of.url) =>
+const run = (of: Client, argv: readonly string[], columns?: number, url = of.url) =>
   runInside(
     {
-      variables: { TSIGIL_URL: url, TSIGIL_TOKEN: of.token },
+      variables: { ...of.variables, TSIGIL_URL: url },
       ...(columns === undefined ? {} : { columns }),
     },
     ...argv,
@@ -101,16 +103,13 @@ test('a long-lived token that expires within 14 days needs a person, a short-liv
 });
 
 test('status says which sections the token may not see: exit code 5', async () => {
-  const body = { name: 'r', roles: ['reader'], project_id: 'p1' };
-  const { token } = (await service.post('/v2/tokens', body)).body as { token: string };
-  const { status, out, err } = await run({ ...service, token }, ['status']);
+  const { status, out, err } = await run(await clientFor(service, ['reader'], 'p1'), ['status']);
   expect([status, err]).toEqual([
     5,
     'tsigil: No problem found, but the token may not see everything: name servers, keys, tokens, secrets, last backup\nUse a token with the role auditor or admin, without limits.\n',
   ]);
   expect(out).toContain('\nkeys\tunknown\tnot visible to this token\t\n');
-  const auditor = await service.post('/v2/tokens', { name: 'a', roles: ['auditor'] });
-  const all = await run({ ...service, token: auditor.body.token as string }, ['status']);
+  const all = await run(await clientFor(service, ['auditor']), ['status']);
   expect([all.status, all.err]).toEqual([0, '']);
 });
 

@@ -13,8 +13,7 @@ beforeAll(async () => {
   estate = await createEstate(service);
 });
 
-const run = (...argv: string[]): Promise<Ended> =>
-  tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);
+const run = (...argv: string[]): Promise<Ended> => tsigil(folder, service.variables, ...argv);
 
 const create = (...argv: string[]): Promise<Ended> =>
   run('token', 'create', '--name', randomUUID(), '--role', 'admin', '-f', 'json', ...argv);
@@ -37,7 +36,7 @@ test('token create limits the token to pools, zones and keys by name or id, and 
     keys: [poolKeys[0]],
     addresses: ['127.0.0.0/8', '2001:db8::1/128'],
   });
-  const environment = { TSIGIL_URL: service.url, TSIGIL_TOKEN: created.token };
+  const environment = service.with(created.token).variables;
   const { out: shown } = await tsigil(folder, environment, 'whoami', '-f', 'json');
   expect(JSON.parse(shown)).toMatchObject({ pools, addresses: ['127.0.0.0/8', '2001:db8::1/128'] });
   const refused = await tsigil(folder, environment, 'tld', 'list');

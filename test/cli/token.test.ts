@@ -22,13 +22,11 @@ const COLUMNS = [
 
 const folder = temporaryFolder();
 let service: TestService;
-let variables: Record<string, string>;
 beforeAll(async () => {
   service = await startTestService();
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
 });
 
-const run = (...argv: string[]): Promise<Ended> => tsigil(folder, variables, ...argv);
+const run = (...argv: string[]): Promise<Ended> => tsigil(folder, service.variables, ...argv);
 
 /** Returns a unique name for a token. */
 const newName = (): string => `t-${randomUUID()}`;
@@ -142,7 +140,7 @@ test('token show prints a token by name, without the token itself', async () => 
 
 test('exits without an error if the reader of its output closes the pipe', async () => {
   const command = `'${process.execPath}' '${PROGRAM}' token list -f json | true`;
-  expect(await runProgram(folder, variables, 'sh', '-c', command)).toEqual({
+  expect(await runProgram(folder, service.variables, 'sh', '-c', command)).toEqual({
     status: 0,
     out: '',
     err: '',
@@ -198,7 +196,7 @@ describe('token revoke', () => {
 
 describe('service URL and token', () => {
   const list = (changes: Record<string, string>, ...argv: string[]) =>
-    tsigil(folder, { ...variables, ...changes }, 'token', 'list', ...argv);
+    tsigil(folder, { ...service.variables, ...changes }, 'token', 'list', ...argv);
 
   test('--token-file reads the token from a file and overrides TSIGIL_TOKEN; --url overrides TSIGIL_URL', async () => {
     const file = join(folder, 'a.token');

@@ -1,16 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { recordSecret } from '../harness/evidence.ts';
-import { POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
+import { KEY_MEMBERS, POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside, type RunOptions } from './session.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
-let variables: Record<string, string>;
 let poolId: string;
 let zoneId: string;
 beforeAll(async () => {
   service = await startTestService();
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   poolId = String((await service.post('/v2/pools', { name: 'anycast' })).body.id);
   const zone = await service.post(
     '/v2/zones',
@@ -20,9 +18,9 @@ beforeAll(async () => {
   zoneId = String(zone.body.id);
 });
 
-const run = (...argv: string[]) => runInside({ variables }, ...argv);
+const run = (...argv: string[]) => runInside(service, ...argv);
 const runWith = (runOptions: RunOptions, ...argv: string[]) =>
-  runInside({ variables, ...runOptions }, ...argv);
+  runInside({ variables: service.variables, ...runOptions }, ...argv);
 
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
   const { status, out, err } = await run(...argv, '-f', 'json');
@@ -39,9 +37,7 @@ describe('tsigkey create', () => {
   test('with a name only, the key has hmac-sha256, a generated secret and the default pool', async () => {
     expect(await json('tsigkey', 'create', 'only-a-name')).toMatchObject({
       name: 'only-a-name',
-      algorithm: 'hmac-sha256',
-      scope: 'POOL',
-      resource_id: POOL_ID,
+      ...KEY_MEMBERS,
     });
     expect((await keyNamed('only-a-name')).secret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
   });
@@ -159,24 +155,16 @@ describe('names instead of ids', () => {
     const member = await startTestService({
       TSIGIL_POLICY: '{tsigkeys:create: [member], tsigkeys:list: [member]}',
     });
-    try {
-      const token = (
-        await member.post('/v2/tokens', { name: 'm', roles: ['member'], project_id: 'own' })
-      ).body.token as string;
-      recordSecret(token);
-      await member.post(
-        '/v2/zones',
-        { name: 'own.example.', email: 'a@example.com' },
-        { 'x-auth-sudo-project-id': 'own' },
-      );
-      const { status, out, err } = await runInside(
-        { variables: { TSIGIL_URL: member.url, TSIGIL_TOKEN: token } },
-        ...['tsigkey', 'create', 'k', '--zone', 'own.example', '-f', 'value', '-c', 'scope'],
-      );
-      expect({ status, out, err }).toEqual({ status: 0, out: 'ZONE\n', err: '' });
-    } finally {
-      await member.close();
-    }
+    await member.post(
+      '/v2/zones',
+      { name: 'own.example.', email: 'a@example.com' },
+      { 'x-auth-sudo-project-id': 'own' },
+    );
+    const { status, out, err } = await runInside(
+      await clientFor(member, ['member'], 'own'),
+      ...['tsigkey', 'create', 'k', '--zone', 'own.example', '-f', 'value', '-c', 'scope'],
+    );
+    expect({ status, out, err }).toEqual({ status: 0, out: 'ZONE\n', err: '' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/export-formats/formats.ts';
@@ -18,11 +18,9 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   folder = temporaryFolder();
-  return () => rmSync(folder, { recursive: true, force: true });
 });
 
-const tsigil = (...argv: string[]) =>
-  runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } }, ...argv);
+const tsigil = (...argv: string[]) => runInside(service, ...argv);
 const written = (format: string) =>
   exportKey(format, { name: 'transfer.example', algorithm: 'hmac-sha256', secret: SECRET }).text;
 
@@ -127,13 +125,7 @@ describe('several keys', () => {
       expect(status).toBe(201);
     }
   });
-  const run = (...argv: string[]) =>
-    runInside(
-      { variables: { TSIGIL_URL: own.url, TSIGIL_TOKEN: own.token } },
-      'tsigkey',
-      'export',
-      ...argv,
-    );
+  const run = (...argv: string[]) => runInside(own, 'tsigkey', 'export', ...argv);
   const named = (...names: string[]) => names.map((name) => ({ name, ...KEY }));
 
   test.each(LISTS)(

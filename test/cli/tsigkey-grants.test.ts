@@ -4,12 +4,10 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
 let service: TestService;
-let variables: Record<string, string>;
 let pool: string;
 const zones = new Map<string, string>();
 beforeAll(async () => {
   service = await startTestService();
-  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   pool = String((await service.post('/v2/pools', { name: 'anycast' })).body.id);
   const names = Array.from({ length: 12 }, (_, index) => `z${index}.example.`);
   for (const name of ['a.example.', 'b.example.', ...names]) {
@@ -19,7 +17,7 @@ beforeAll(async () => {
   }
 });
 
-const run = (...argv: string[]) => runInside({ variables }, 'tsigkey', ...argv);
+const run = (...argv: string[]) => runInside(service, 'tsigkey', ...argv);
 async function created(...argv: string[]) {
   const { status, out, err } = await run('create', ...argv, '-f', 'json');
   expect({ status, err }).toEqual({ status: 0, err: '' });
@@ -166,7 +164,7 @@ describe('tsigkey grants', () => {
     expect((await run('grants', 'recorded', '--reset', '--yes')).status).toBe(0);
     const list = ['list', '--key', 'recorded', '-f', 'value', '-c', 'changes'];
     await expect
-      .poll(async () => (await runInside({ variables }, 'audit', ...list)).out)
+      .poll(async () => (await runInside(service, 'audit', ...list)).out)
       .toContain('opens: transfer in a.example. -> nothing\nopens: nothing -> all of its scope\n');
   });
 
@@ -192,7 +190,7 @@ test('zone show and nameserver show say which keys open what', async () => {
   await service.post('/v2/zones', body, { 'x-auth-sudo-project-id': 'someone' });
   const server = { name: 'ns1', pool_id: own.id, driver: 'bind', address: '192.0.2.53' };
   await service.post('/v2/nameservers', server);
-  const noted = async (...argv: string[]) => (await runInside({ variables }, ...argv)).err;
+  const noted = async (...argv: string[]) => (await runInside(service, ...argv)).err;
   expect(await noted('zone', 'show', 'shown.example', '--all-projects')).toBe('Keys: none\n');
   await created('open', '--pool', 'shown');
   await created('narrow', '--pool', 'shown', '--zone', 'shown.example', '--right', 'transfer');

@@ -10,15 +10,8 @@ beforeAll(async () => {
   service = await startTestService();
   for (const name of ['Allowed.', 'unknown', 'two words']) await create(service, TSIGKEYS, name);
 });
-afterAll(() => service.close());
 
-const verify = (...argv: string[]) =>
-  runInside(
-    { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-    'tsigkey',
-    'verify',
-    ...argv,
-  );
+const verify = (...argv: string[]) => runInside(service, 'tsigkey', 'verify', ...argv);
 
 const [bind] = NAME_SERVERS;
 describe.runIf(bind?.isInstalled())('against a name server', () => {
@@ -124,7 +117,7 @@ describe.runIf(bind?.isInstalled())('several keys and servers', () => {
   });
 
   test('exits with 1 and prints a row for each key of a pool, in a table without remedies', async () => {
-    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const variables = service.variables;
     const { status, out } = await runInside(
       { variables: { ...variables, NO_COLOR: '1' }, columns: 120 },
       ...['tsigkey', 'verify', '--pool', 'default', ...at],
@@ -148,11 +141,7 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
   const allowed = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
   const running: NameServer[] = [];
   let registry: TestService;
-  const run = (...argv: string[]) =>
-    runInside(
-      { variables: { TSIGIL_URL: registry.url, TSIGIL_TOKEN: registry.token } },
-      ...['tsigkey', 'verify', ...argv],
-    );
+  const run = (...argv: string[]) => runInside(registry, ...['tsigkey', 'verify', ...argv]);
   const post = async (path: string, body: object): Promise<string> => {
     const response = await registry.post(path, body, { 'x-auth-sudo-project-id': 'p' });
     expect(response.body).toHaveProperty('id');
@@ -223,7 +212,7 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
 
   test('marks results in colour on a terminal, without colour if NO_COLOR is set', async () => {
     const onTerminal = async (more: Record<string, string>, ...argv: string[]) => {
-      const variables = { TSIGIL_URL: registry.url, TSIGIL_TOKEN: registry.token, ...more };
+      const variables = { ...registry.variables, ...more };
       const options = { variables, columns: 100 };
       return (await runInside(options, 'tsigkey', 'verify', ...argv)).out;
     };

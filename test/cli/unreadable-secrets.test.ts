@@ -1,7 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { POOL_ID } from '../harness/samples.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
@@ -13,9 +13,7 @@ beforeEach(async () => {
   for (const name of ['broken', 'whole'])
     await service.post('/v2/tsigkeys', {
       name,
-      algorithm: 'hmac-sha256',
-      scope: 'POOL',
-      resource_id: POOL_ID,
+      ...KEY_MEMBERS,
     });
   await service.close();
   const database = new DatabaseSync(join(folder, 'tsigil.db'));
@@ -24,12 +22,7 @@ beforeEach(async () => {
   service = await startTestService({}, { folder });
 });
 
-const run = (...argv: string[]) =>
-  runInside(
-    { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-    'tsigkey',
-    ...argv,
-  );
+const run = (...argv: string[]) => runInside(service, 'tsigkey', ...argv);
 
 describe('while the secret of a key is unreadable', () => {
   test('list and show work without --reveal', async () => {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { recordShown } from '../harness/evidence.ts';
 import { startKeystone, type Keystone } from '../harness/keystone.ts';
-import { POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
+import { KEY_MEMBERS, POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { IS_LONG } from '../harness/sizes.ts';
 import { hasProgram, isMet } from '../harness/tools.ts';
@@ -21,7 +21,6 @@ let service: TestService;
 let variables: Record<string, string>;
 // Two items per page, so that clients must follow links to further pages.
 const PAGES = { TSIGIL_API_DEFAULT_LIMIT: '2' };
-afterEach(() => service.close());
 
 interface Ended {
   readonly status: number | null;
@@ -293,10 +292,8 @@ function testCommands(): void {
     );
     expect(created).toMatchObject({
       name: 'k1',
-      algorithm: 'hmac-sha256',
+      ...KEY_MEMBERS,
       secret: SECRET,
-      scope: 'POOL',
-      resource_id: POOL_ID,
     });
     const id = String(created?.id);
     const lists = await openstack(

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { startTestService, temporaryFolder, type TestService } from './service.ts';
 import type { ServiceDependencies } from '../../src/service.ts';
 
@@ -32,9 +31,5 @@ export async function startWithTokens(
     { TSIGIL_ADMIN_TOKEN: '', ...variables },
     { folder, ...dependencies },
   );
-  const close = async () => {
-    await service.close();
-    rmSync(folder, { recursive: true });
-  };
-  return { service: { ...service, close }, tokens };
+  return { service, tokens };
 }

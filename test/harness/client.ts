@@ -17,6 +17,8 @@ export interface ApiResponse {
 export interface Client {
   readonly url: string;
   readonly token: string;
+  /** The environment variables with which a command uses the service with this token. */
+  readonly variables: Record<string, string>;
   /** Sends `body` as JSON, or unchanged if it is text or bytes. The default media type is JSON. */
   call(
     method: string,
@@ -59,6 +61,7 @@ export function createClient(url: string, token: string): Client {
   return {
     url,
     token,
+    variables: { TSIGIL_URL: url, TSIGIL_TOKEN: token },
     call,
     get: (path, headers) => call('GET', path, undefined, headers),
     post: (path, body, headers) => call('POST', path, body, headers),

@@ -154,17 +154,6 @@ export const KNOWN_STRANGER = {
   TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'stranger'] }),
 };
 
-/** Creates a token with this role in this project, and returns a client that uses the token. */
-export async function holder(
-  of: Client,
-  name: string,
-  role: string,
-  projectId: string | null = null,
-): Promise<Client> {
-  const { body } = await of.post('/v2/tokens', { name, roles: [role], project_id: projectId });
-  return of.with(String(body.token));
-}
-
 /** Returns the settings that the document depends on, for a service at `base`. */
 export function describedAt(base: string): ApiSettings {
   return {

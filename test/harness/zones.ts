@@ -64,11 +64,11 @@ export function zoneNamesOf(response: ApiResponse): string[] {
 
 let tokens = 0;
 
-/** Creates a token with these roles in this project, and returns a client with the token. */
+/** Creates a token with these roles in this project, and returns a client with it. */
 export async function clientFor(
   admin: Client,
   roles: string[],
-  projectId: string | null,
+  projectId: string | null = null,
 ): Promise<Client> {
   const response = await admin.post('/v2/tokens', {
     name: `token-${(tokens += 1)}`,

@@ -131,7 +131,6 @@ test('200 with the roles and tokens that a configured policy permits', async () 
     { role: 'guardian', rights: ['tsigkeys:reveal'] },
     { role: 'nobody', rights: ['nameservers:desired'] },
   ]);
-  await other.close();
 });
 
 describe('refusals', () => {

@@ -17,7 +17,6 @@ import {
   examplesOf,
   expectDocumented,
   expectPromised,
-  holder,
   KNOWN_STRANGER,
   operationAt,
   readDocument,
@@ -25,6 +24,7 @@ import {
 } from '../harness/description.ts';
 import { expectError, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 /** An action that only this test adds to the service. */
 const repeat = defineAction({
@@ -160,7 +160,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
   const url = `${path.replace('{id}', UNKNOWN_ID)}?${query.join('&')}`;
 
   test('4xx responses are as documented', async () => {
-    const powerless = await holder(service, `powerless for ${method} ${path}`, 'stranger');
+    const powerless = await clientFor(service, ['stranger']);
     expectPromised(
       api,
       path,

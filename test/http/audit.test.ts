@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AuditRecord } from '../../src/domain/audit/record.ts';
 import type { TrailVerification } from '../../src/domain/audit/trail.ts';
@@ -312,5 +311,4 @@ test('a client that follows the pages gets every record once, even while four wr
     await Promise.all([writers, sealer, reading(), newest()]);
     expect(read.toSorted()).toEqual(written.toSorted());
   });
-  rmSync(own, { recursive: true, force: true });
 });

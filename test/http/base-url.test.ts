@@ -1,6 +1,5 @@
-import { rmSync } from 'node:fs';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { startService } from '../../src/service.ts';
 import { createClient } from '../harness/client.ts';
@@ -35,7 +34,6 @@ describe('the base URL of links, from the Host header', () => {
     service = current = await startTestService();
     await create(service, TLDS, 'com');
   });
-  afterAll(() => service.close());
 
   test.each([
     ['dns.example', 'http://dns.example'],
@@ -137,7 +135,6 @@ describe('the base URL of links, from X-Forwarded headers of a trusted proxy', (
     service = current = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
     await create(service, TLDS, 'com');
   });
-  afterAll(() => service.close());
 
   test.each([
     [['X-Forwarded-Proto: https'], 'https://h'],
@@ -173,7 +170,6 @@ describe('the base URL of links, from the configuration', () => {
     });
     await create(service, TLDS, 'com');
   });
-  afterAll(() => service.close());
 
   test('400 for two Host headers', async () => {
     expect(await baseSeen('Host: h', 'Host: h')).toEqual([400, 'bad_request']);
@@ -220,7 +216,6 @@ describe('a configured base URL with non-ASCII letters', () => {
       await client.get('/v2/tlds'),
     ];
     await running.close();
-    rmSync(folder, { recursive: true });
     expect([made.status, list.body.tlds]).toEqual([500, []]);
   });
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const PATH = '/v2/tlds/bulk';
 const LARGE = 2_000_000;
@@ -19,11 +20,7 @@ beforeEach(async () => {
   service = await startTestService({
     TSIGIL_API_MAX_BODY_BYTES_IN_FLIGHT: String(8 * 1024 * 1024),
   });
-  const makeToken = async (name: string) =>
-    service.with(
-      (await service.post('/v2/tokens', { name, roles: ['admin'] })).body.token as string,
-    );
-  [one, other] = [await makeToken('one'), await makeToken('other')];
+  [one, other] = [await clientFor(service, ['admin']), await clientFor(service, ['admin'])];
 });
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();

@@ -4,6 +4,7 @@ import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { expectError } from '../harness/samples.ts';
 import { allEntries, expectStatus, named, namesOf } from '../harness/tlds.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const PATH = '/v2/tlds/bulk';
 
@@ -113,17 +114,11 @@ describe('rights', () => {
       TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }),
     });
     await service.post('/v2/tlds', { name: 'kept', description: 'as it is' });
-    creator = service.with(
-      (await service.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body
-        .token as string,
-    );
+    creator = await clientFor(service, ['creator']);
   });
 
   test('401 without tlds:create, even for an invalid body', async () => {
-    const reader = service.with(
-      (await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] })).body
-        .token as string,
-    );
+    const reader = await clientFor(service, ['reader']);
     for (const body of [{ tlds: named('com') }, 'no JSON']) {
       const response = expectStatus(await reader.post(PATH, body), 401);
       expect(response.body.type).toBe('access_denied');

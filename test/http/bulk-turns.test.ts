@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const PATH = '/v2/tlds/bulk';
 
@@ -70,9 +71,7 @@ test.each([
 );
 
 test('201 for writes of other callers while the service processes a list of 1.8 MB', async () => {
-  const other = service.with(
-    (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token as string,
-  );
+  const other = await clientFor(service, ['admin']);
   const state = { isUnderWay: true };
   const list = service.post(PATH, listOf('a')).finally(() => (state.isUnderWay = false));
   let writes = 0;

@@ -6,6 +6,7 @@ import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/maste
 import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { verification } from '../harness/trail.ts';
+import { clientFor } from '../harness/zones.ts';
 
 interface Status {
   master_keys: string[];
@@ -78,12 +79,7 @@ describe('/v2/encryption', () => {
   });
 
   test('401 for callers without the right', async () => {
-    const { body } = await service.post('/v2/tokens', {
-      name: 'r',
-      roles: ['reader'],
-      project_id: 'p',
-    });
-    const reader = service.with(body.token);
+    const reader = await clientFor(service, ['reader'], 'p');
     expectError(await reader.get('/v2/encryption'), 401, 'access_denied');
     expectError(await reader.post('/v2/encryption/rotate', undefined), 401, 'access_denied');
   });

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createFairTurns } from '../../src/http/admission/fair-turns.ts';
 import { readMetric } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 describe('fair turns of the event loop', () => {
   /**
@@ -114,11 +115,7 @@ describe('a service whose caller requests 100 long pages at once', () => {
   test.each(['/v2/tlds?limit=1', '/v2/pools', '/healthcheck'])(
     '200 for GET %s of another caller before half of the pages are complete',
     async (path) => {
-      const { body } = await service.post('/v2/tokens', {
-        name: `other for ${path}`,
-        roles: ['admin'],
-      });
-      const other = service.with(body.token as string);
+      const other = await clientFor(service, ['admin']);
       expect((await other.get('/v2/pools')).status).toBe(200);
       const before = service.log.length;
       const greedy = await Promise.all(Array.from({ length: 100 }, open));

@@ -151,5 +151,4 @@ test('400 for a pattern of 60,000 characters or more, instead of a database erro
     expectError(await service.get(`/v2/tlds?name=${pattern}*`), 400, 'bad_request');
   }
   expect((await service.get(`/v2/tlds?name=${'?'.repeat(60_000)}`)).body.tlds).toEqual([]);
-  await service.close();
 });

@@ -5,6 +5,7 @@ import { actionPaths } from '../../src/http/openapi/actions.ts';
 import { create, expectError, itemsOf, problemsOf, SAMPLES } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
 beforeEach(async () => {
@@ -66,18 +67,14 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     for (const name of ['one', 'two', 'three']) await create(service, sample, name);
     const source = await kept();
     const target = await startTestService();
-    try {
-      const first = await target.post(`/v2/${collection}/import`, { [collection]: source });
-      expect([first.status, first.body]).toEqual([200, { imported: 3, unchanged: 0 }]);
-      const again = await target.post(`/v2/${collection}/import`, { [collection]: source });
-      expect([again.status, again.body]).toEqual([200, { imported: 0, unchanged: 3 }]);
-      const copied = itemsOf(await target.get(`/v2/${collection}?sort_key=name`), sample);
-      expect(copied.map((item) => ({ ...item, links: {} }))).toEqual(
-        source.map((item) => ({ ...item, links: {} })),
-      );
-    } finally {
-      await target.close();
-    }
+    const first = await target.post(`/v2/${collection}/import`, { [collection]: source });
+    expect([first.status, first.body]).toEqual([200, { imported: 3, unchanged: 0 }]);
+    const again = await target.post(`/v2/${collection}/import`, { [collection]: source });
+    expect([again.status, again.body]).toEqual([200, { imported: 0, unchanged: 3 }]);
+    const copied = itemsOf(await target.get(`/v2/${collection}?sort_key=name`), sample);
+    expect(copied.map((item) => ({ ...item, links: {} }))).toEqual(
+      source.map((item) => ({ ...item, links: {} })),
+    );
   });
 
   test.each([
@@ -162,8 +159,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   });
 
   test('401 without the right, and 400 invalid_uuid for GET', async () => {
-    const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
-    const member = service.with((body as { token: string }).token);
+    const member = await clientFor(service, ['member']);
     expectError(await member.post(`/v2/${collection}/import`, {}), 401, 'access_denied');
     expectError(await service.get(`/v2/${collection}/import`), 400, 'invalid_uuid');
   });
@@ -188,21 +184,17 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
 
 test('400 for a key of an unknown pool if tsigkeys.requireResource is true', async () => {
   const strict = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
-  try {
-    const body = SAMPLES[1]?.body('a') ?? {};
-    const item = {
-      id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
-      ...body,
-      resource_id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
-      created_at: '2014-07-07T18:25:31',
-      updated_at: null,
-    };
-    expectError(
-      await strict.post('/v2/tsigkeys/import', { tsigkeys: [item] }),
-      400,
-      'invalid_tsigkey',
-    );
-  } finally {
-    await strict.close();
-  }
+  const body = SAMPLES[1]?.body('a') ?? {};
+  const item = {
+    id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+    ...body,
+    resource_id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+    created_at: '2014-07-07T18:25:31',
+    updated_at: null,
+  };
+  expectError(
+    await strict.post('/v2/tsigkeys/import', { tsigkeys: [item] }),
+    400,
+    'invalid_tsigkey',
+  );
 });

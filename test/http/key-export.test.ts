@@ -13,6 +13,7 @@ import {
 } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: TestService;
 let key: Resource;
@@ -110,8 +111,7 @@ test.each([
 });
 
 test('403 without the right tsigkeys:get, even for an unknown format', async () => {
-  const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
-  const reader = service.with((body as { token: string }).token);
+  const reader = await clientFor(service, ['reader']);
   for (const format of ['bind', 'none'])
     expectError(
       await reader.get(`/v2/tsigkeys/${key.id}/export?format=${format}`),

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startWithTokens, type CreatedToken } from '../harness/administrators.ts';
 import { expectError } from '../harness/samples.ts';
 import type { Client } from '../harness/client.ts';
@@ -11,7 +11,6 @@ const POLICY = { TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'adminis
 const READER = { name: 'reader', roles: ['reader', 'administrator'] };
 
 let service: TestService;
-afterEach(() => service.close());
 
 /**
  * Starts a service with these tokens. Returns a client with the token of `ada`, and functions that

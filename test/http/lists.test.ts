@@ -8,6 +8,7 @@ import {
   type Resource,
 } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const NAMES = ['bravo', 'Alpha', 'charlie', '_delta', 'alpha2'];
 
@@ -38,7 +39,6 @@ describe.each(SAMPLES)('$collection', (sample) => {
     expect((await fresh.get(path)).text).toBe(
       `{"${sample.collection}":[],"links":{"self":"${fresh.url}${path}"}}`,
     );
-    await fresh.close();
   });
 
   describe('limit', () => {
@@ -273,9 +273,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
 
     test('401, not 400, for an invalid query of a caller without the right', async () => {
-      const powerless = service.with(
-        (await service.post('/v2/tokens', { name: 'powerless', roles: ['member'] })).body.token,
-      );
+      const powerless = await clientFor(service, ['member']);
       for (const query of ['?limit=0', '?foo=1', '?marker=x', '?name=%ff']) {
         expectError(await powerless.get(path + query), 401, 'access_denied');
       }
@@ -292,7 +290,6 @@ describe('with api.defaultLimit', () => {
     expect(body.links.next).toBe(`${service.url}/v2/tlds?marker=${body.tlds[1].id}`);
     for (const query of ['?limit=max', '?limit=5', '?limit=1000'])
       expect((await service.get(`/v2/tlds${query}`)).body.tlds).toHaveLength(5);
-    await service.close();
   });
 });
 
@@ -315,5 +312,4 @@ test('200 with at most 1000 items, by default and for any larger limit', async (
     expect(rest.body.tlds).toHaveLength(1);
     expect(rest.body.links).not.toHaveProperty('next');
   }
-  await service.close();
 });

@@ -6,13 +6,13 @@ import {
   examplesOf,
   expectDocumented,
   expectPromised,
-  holder,
   KNOWN_STRANGER,
   operationAt,
   readDocument,
   responseTo,
 } from '../harness/description.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
@@ -127,7 +127,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
     )[0] as object;
     const { body: taken } = await service.post(path, example);
     const nobody = service.with('unknown');
-    const powerless = await holder(service, `powerless for ${collection}`, 'stranger');
+    const powerless = await clientFor(service, ['stranger']);
     const body = { id: UNKNOWN_ID };
     const ofBodies = (method: 'POST' | 'PATCH', template: string, url: string) =>
       [
@@ -241,10 +241,8 @@ describe('settings that change statuses', () => {
   test('403, not 401, for a caller without the right if auth.insufficientRightsStatus is 403', async () => {
     const strict = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
     const document = await readDocument(strict);
-    const { body } = await strict.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
-    const response = await strict.with(String(body.token)).get('/v2/tlds');
+    const response = await (await clientFor(strict, ['reader'])).get('/v2/tlds');
     const unknown = await strict.with('unknown').get('/v2/tlds');
-    await strict.close();
     expect([response.status, unknown.status]).toEqual([403, 401]);
     expectDocumented(document, '/v2/tlds', 'GET', response);
     expectDocumented(document, '/v2/tlds', 'GET', unknown);
@@ -265,7 +263,6 @@ describe('settings that change statuses', () => {
       await limited.get('/v2/tlds'),
       await limited.get('/v2/tlds'),
     ];
-    await limited.close();
     const refused = responses.find(({ status }) => status === 429);
     expect(refused).toBeDefined();
     if (refused !== undefined) expectDocumented(document, '/v2/tlds', 'GET', refused);

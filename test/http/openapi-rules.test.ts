@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
@@ -8,7 +8,6 @@ import {
   examplesOf,
   expectDocumented,
   expectPromised,
-  holder,
   KNOWN_STRANGER,
   operationAt,
   readDocument,
@@ -17,6 +16,7 @@ import {
 import { startWithTokens } from '../harness/administrators.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { startAgentRequests } from '../delivery/agent-requests.ts';
+import { clientFor } from '../harness/zones.ts';
 
 /** The id in the examples of the OpenAPI document. No resource has this id. */
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
@@ -29,9 +29,9 @@ describe('collection rules', () => {
     });
     const document = await readDocument(ruled);
     const [one, other, projectless] = [
-      await holder(ruled, 'one', 'member', 'one'),
-      await holder(ruled, 'other', 'member', 'other'),
-      await holder(ruled, 'projectless', 'member'),
+      await clientFor(ruled, ['member'], 'one'),
+      await clientFor(ruled, ['member'], 'other'),
+      await clientFor(ruled, ['member']),
     ];
     const email = 'hostmaster@example.com';
     const zone = (client: Client, name: string, more: object = {}) =>
@@ -65,7 +65,6 @@ describe('collection rules', () => {
     await agent.observe(await agent.desired(), { key_references: references });
 
     const administrators = await startWithTokens([{ name: 'admin', roles: ['admin'] }]);
-    onTestFinished(() => administrators.service.close());
     const [last] = administrators.tokens;
 
     const keystoneOnly = await startTestService({

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -166,6 +165,5 @@ async function servedPaths(): Promise<string[]> {
   }
   await app.close();
   await store.close();
-  rmSync(folder, { recursive: true });
   return [...paths].sort();
 }

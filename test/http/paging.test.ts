@@ -99,5 +99,4 @@ test('200 in code-point order for names that UTF-16 sorts differently', async ()
   expect(
     itemsOf(await service.get('/v2/tsigkeys?sort_key=name'), keys).map(({ name }) => name),
   ).toEqual(names);
-  await service.close();
 });

@@ -40,26 +40,22 @@ async function createPool(members: Record<string, unknown> = {}) {
 describe('the default pool', () => {
   test('200 for the default pool in a new service', async () => {
     const fresh = await startTestService();
-    try {
-      const { status, body } = await fresh.get(`/v2/pools/${POOL_ID}`);
-      expect(status).toBe(200);
-      expect(Object.keys(body)).toEqual(MEMBERS);
-      expect(body).toMatchObject({
-        id: POOL_ID,
-        project_id: null,
-        name: 'default',
-        description: null,
-        attributes: {},
-        ns_records: [],
-        updated_at: null,
-      });
-      expect((await fresh.get('/v2/pools')).body).toEqual({
-        pools: [body],
-        links: { self: `${fresh.url}/v2/pools` },
-      });
-    } finally {
-      await fresh.close();
-    }
+    const { status, body } = await fresh.get(`/v2/pools/${POOL_ID}`);
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual(MEMBERS);
+    expect(body).toMatchObject({
+      id: POOL_ID,
+      project_id: null,
+      name: 'default',
+      description: null,
+      attributes: {},
+      ns_records: [],
+      updated_at: null,
+    });
+    expect((await fresh.get('/v2/pools')).body).toEqual({
+      pools: [body],
+      links: { self: `${fresh.url}/v2/pools` },
+    });
   });
 
   test('400 for a deletion of the default pool, 202 for an update', async () => {
@@ -337,13 +333,9 @@ describe('the pool of a new zone', () => {
     const other = await startTestService({
       TSIGIL_POLICY: JSON.stringify({ 'zones:choose_pool': ['member'] }),
     });
-    try {
-      const { id } = (await other.post('/v2/pools', { name: 'x' })).body;
-      const member = await clientFor(other, ['member'], 'red');
-      expect((await createZone(member, primary('a.red.', { pool_id: id }))).pool_id).toBe(id);
-    } finally {
-      await other.close();
-    }
+    const { id } = (await other.post('/v2/pools', { name: 'x' })).body;
+    const member = await clientFor(other, ['member'], 'red');
+    expect((await createZone(member, primary('a.red.', { pool_id: id }))).pool_id).toBe(id);
   });
 
   test('201 or 404 while another caller deletes the pool, and no zone is left without a pool', async () => {

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { createAddressLimit, createRateLimiter } from '../../src/http/request/rate-limit.ts';
 import { ServiceError } from '../../src/domain/model/errors.ts';
 import { expectError } from '../harness/samples.ts';
-import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 describe('the token bucket of one caller', () => {
   /**
@@ -71,9 +71,7 @@ describe('a service with a rate limit', () => {
 
   test('429 with Retry-After for a caller above the burst, and 200 for other callers', async () => {
     const service = await startTestService(variables);
-    const other = service.with(
-      (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token,
-    );
+    const other = await clientFor(service, ['admin']);
     const responses = await Promise.all(Array.from({ length: 30 }, () => service.get('/v2/tlds')));
     const refused = responses.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(0);
@@ -83,14 +81,12 @@ describe('a service with a rate limit', () => {
       expect(response.headers.get('retry-after')).toBe('1');
     }
     expect((await other.get('/v2/tlds')).status).toBe(200);
-    await service.close();
   });
 
   test('200 for every request by default, because there is no limit', async () => {
     const service = await startTestService();
     const responses = await Promise.all(Array.from({ length: 300 }, () => service.get('/v2/tlds')));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
-    await service.close();
   });
 });
 
@@ -191,8 +187,8 @@ describe('a service with the default limit for addresses', () => {
   test('429 with Retry-After after 200 invalid tokens, and 200 for valid tokens from the same address', async () => {
     const service = await startTestService(DEFAULTS);
     const [inUse, unused] = [
-      await makeToken(service, 'in-use'),
-      await makeToken(service, 'unused'),
+      await clientFor(service, ['admin']),
+      await clientFor(service, ['admin']),
     ];
     expect((await inUse.get('/v2/tlds')).status).toBe(200);
     const start = performance.now();
@@ -214,7 +210,6 @@ describe('a service with the default limit for addresses', () => {
     for (const path of ['/healthcheck', '/readyz'])
       expect((await service.with('').get(path)).status).toBe(200);
     await expect.poll(async () => (await unused.get('/v2/tlds')).status).toBe(200);
-    await service.close();
   });
 
   test.each(['/', '/docs', '/openapi.json', '/metrics', '/nosuch', '/v2/tlds'])(
@@ -228,7 +223,6 @@ describe('a service with the default limit for addresses', () => {
         Array.from({ length: 60 }, () => service.with('').get(path)),
       );
       expect(responses.some(({ status }) => status === 429)).toBe(true);
-      await service.close();
     },
   );
 
@@ -282,7 +276,6 @@ describe('behind a proxy', () => {
       ...Array.from({ length: 5 }, (_, index) => `2001:db8::${index}`),
       '192.0.2.7',
     ]);
-    await service.close();
   });
 
   test.each(['nonsense', '', '192.0.2.1, 300.1.1.1', "192.0.2.1, '"])(
@@ -294,7 +287,6 @@ describe('behind a proxy', () => {
       });
       expect((await from(service, forwarded)).status).toBe(401);
       expect(addressesIn(service)).toEqual(['127.0.0.1']);
-      await service.close();
     },
   );
 
@@ -305,7 +297,6 @@ describe('behind a proxy', () => {
       responses.push(await from(service, `192.0.2.${index}`));
     expect(responses.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
     expect(new Set(addressesIn(service))).toEqual(new Set(['127.0.0.1']));
-    await service.close();
   });
 });
 
@@ -314,10 +305,4 @@ function addressesIn(service: TestService): unknown[] {
   return service.log
     .map((line) => JSON.parse(line) as { status?: number; address?: string })
     .flatMap(({ status, address }) => (status === undefined ? [] : [address]));
-}
-
-async function makeToken(service: TestService, name: string): Promise<Client> {
-  const { status, body } = await service.post('/v2/tokens', { name, roles: ['admin'] });
-  expect(status).toBe(201);
-  return service.with(body.token as string);
 }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const KEY = { algorithm: 'hmac-sha256' };
 const EVERYWHERE = { 'x-auth-all-projects': 'true' };
@@ -22,12 +23,7 @@ beforeAll(async () => {
   for (const pool_id of [POOL_ID, second])
     await service.post('/v2/zones', { name: 'two.example.', email: 'a@example.org', pool_id });
   const tokenOf = async (role: string) => {
-    const token = await service.post('/v2/tokens', {
-      name: role,
-      roles: [role],
-      project_id: 'another',
-    });
-    return { 'x-auth-token': token.body.token as string };
+    return { 'x-auth-token': (await clientFor(service, [role], 'another')).token };
   };
   keymanager = await tokenOf('keymanager');
   reader = await tokenOf('reader');

@@ -2,17 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { create, expectError, itemsOf, SAMPLES, TLDS, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
-/** Creates a token with these roles and returns a client with the token. */
-async function caller(service: TestService, ...roles: string[]): Promise<Client> {
-  const response = await service.post('/v2/tokens', {
-    name: `${roles.join('+')}-${Math.random()}`,
-    roles,
-    project_id: 'own-project',
-  });
-  expect(response.status, response.text).toBe(201);
-  return service.with(response.body.token);
-}
+const caller = (service: TestService, ...roles: string[]) =>
+  clientFor(service, roles, 'own-project');
 
 /**
  * A request for every operation on TLDs, keys and tokens, with a valid body if the operation needs

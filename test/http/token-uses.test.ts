@@ -43,34 +43,30 @@ test('200 with last_used_at null after refused requests only', async () => {
 test('200 for unused_since with the tokens that were created and last used before this time', async () => {
   let now = '2026-01-01T00:00:00.000000';
   const other = await startTestService({}, { clock: () => now, tokenUseIntervalMs: 20 });
-  try {
-    const make = async (name: string) =>
-      (await other.post('/v2/tokens', { name, roles: ['reader'] })).body;
-    const used = await make('used');
-    await make('old');
-    now = '2026-02-01T00:00:00.000000';
-    await make('new');
-    await other.with(used.token).get('/v2/zones');
-    await expect
-      .poll(async () => (await other.get(`/v2/tokens/${used.id}`)).body.last_used_at)
-      .not.toBeNull();
-    const names = async (query: string) => {
-      const { status, body } = await other.get(`/v2/tokens?sort_key=name&${query}`);
-      return [status, (body.tokens as { name: string }[]).map(({ name }) => name)];
-    };
-    expect(await names('unused_since=2026-01-15T00:00:00')).toEqual([200, ['old']]);
-    expect(await names('unused_since=2026-01-01T00:00:00')).toEqual([200, []]);
-    expect(await names('unused_since=2026-02-02T00:00:00')).toEqual([200, ['new', 'old']]);
-    expect(await names('unused_since=2999-01-01T00:00:00Z&name=u*')).toEqual([200, ['used']]);
-    for (const value of ['', '90d', 'x'])
-      expect((await other.get(`/v2/tokens?unused_since=${value}`)).body).toMatchObject({
-        type: 'bad_request',
-        message: 'The filter unused_since must be a date and time such as 2030-01-31T12:00:00',
-      });
-    expect((await other.get('/v2/zones?unused_since=2999-01-01T00:00:00')).status).toBe(400);
-  } finally {
-    await other.close();
-  }
+  const make = async (name: string) =>
+    (await other.post('/v2/tokens', { name, roles: ['reader'] })).body;
+  const used = await make('used');
+  await make('old');
+  now = '2026-02-01T00:00:00.000000';
+  await make('new');
+  await other.with(used.token).get('/v2/zones');
+  await expect
+    .poll(async () => (await other.get(`/v2/tokens/${used.id}`)).body.last_used_at)
+    .not.toBeNull();
+  const names = async (query: string) => {
+    const { status, body } = await other.get(`/v2/tokens?sort_key=name&${query}`);
+    return [status, (body.tokens as { name: string }[]).map(({ name }) => name)];
+  };
+  expect(await names('unused_since=2026-01-15T00:00:00')).toEqual([200, ['old']]);
+  expect(await names('unused_since=2026-01-01T00:00:00')).toEqual([200, []]);
+  expect(await names('unused_since=2026-02-02T00:00:00')).toEqual([200, ['new', 'old']]);
+  expect(await names('unused_since=2999-01-01T00:00:00Z&name=u*')).toEqual([200, ['used']]);
+  for (const value of ['', '90d', 'x'])
+    expect((await other.get(`/v2/tokens?unused_since=${value}`)).body).toMatchObject({
+      type: 'bad_request',
+      message: 'The filter unused_since must be a date and time such as 2030-01-31T12:00:00',
+    });
+  expect((await other.get('/v2/zones?unused_since=2999-01-01T00:00:00')).status).toBe(400);
 });
 
 test('200 with a use that the service stored when it stopped', async () => {
@@ -86,5 +82,4 @@ test('200 with a use that the service stored when it stopped', async () => {
   const second = await startTestService({}, { folder });
   const { body: stored } = await second.get(`/v2/tokens/${body.id}`);
   expect(stored.last_used_at).not.toBeNull();
-  await second.close();
 });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createUnsentBudget } from '../../src/http/admission/admission.ts';
 import { openConnections } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 describe('the budget', () => {
   test('allows one owner a quarter of the bytes', () => {
@@ -68,8 +69,7 @@ describe('unread responses', () => {
       description: 'x'.repeat(150),
     }));
     expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
-    const { token } = (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] }))
-      .body as { token: string };
+    const { token } = await clientFor(service, ['admin']);
     const text =
       `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`.repeat(60);
     sockets = await openConnections(service.url, 30, { text, reads: false });

@@ -231,85 +231,73 @@ describe('zones above and below zones of another project', () => {
 
 test('413 for a zone above the quota of its project, even for concurrent creations', async () => {
   const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '2' });
-  try {
-    const client = await clientFor(limited, ['member'], 'red');
-    const first = await createZone(client, primary('a.example.'));
-    await createZone(client, secondary('b.example.'));
-    expect(
-      expectError(await client.post('/v2/zones', primary('c.example.')), 413, 'over_quota'),
-    ).toBe('Quota exceeded for zones.');
-    await createZone(await clientFor(limited, ['member'], 'blue'), primary('d.example.'));
-    await client.delete(`/v2/zones/${first.id}`);
-    const responses = await Promise.all(
-      ['e', 'f', 'g'].map((name) => client.post('/v2/zones', primary(`${name}.example.`))),
-    );
-    expect(responses.map(({ status }) => status).sort()).toEqual([201, 413, 413]);
-  } finally {
-    await limited.close();
-  }
+  const client = await clientFor(limited, ['member'], 'red');
+  const first = await createZone(client, primary('a.example.'));
+  await createZone(client, secondary('b.example.'));
+  expect(
+    expectError(await client.post('/v2/zones', primary('c.example.')), 413, 'over_quota'),
+  ).toBe('Quota exceeded for zones.');
+  await createZone(await clientFor(limited, ['member'], 'blue'), primary('d.example.'));
+  await client.delete(`/v2/zones/${first.id}`);
+  const responses = await Promise.all(
+    ['e', 'f', 'g'].map((name) => client.post('/v2/zones', primary(`${name}.example.`))),
+  );
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, 413, 413]);
 });
 
 describe('order of the checks', () => {
   test('the first failed check determines the error', async () => {
     const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '1' });
-    try {
-      const [full, empty, reader] = await Promise.all([
-        clientFor(limited, ['member'], 'full'),
-        clientFor(limited, ['member'], 'empty'),
-        clientFor(limited, ['reader'], 'full'),
-      ]);
-      const none = await clientFor(limited, ['member'], null);
-      await createTlds(limited, 'example');
-      await createZone(full, primary('taken.example.'));
-      const faults = { pool_id: UNKNOWN_POOL };
+    const [full, empty, reader] = await Promise.all([
+      clientFor(limited, ['member'], 'full'),
+      clientFor(limited, ['member'], 'empty'),
+      clientFor(limited, ['reader'], 'full'),
+    ]);
+    const none = await clientFor(limited, ['member'], null);
+    await createTlds(limited, 'example');
+    await createZone(full, primary('taken.example.'));
+    const faults = { pool_id: UNKNOWN_POOL };
 
-      // These checks come first, in this order: rights, body, type of zone, project, quota.
-      expectError(await reader.post('/v2/zones', '{'), 401, 'access_denied');
-      expectError(
-        await none.post('/v2/zones', { name: 'taken.example', type: 'CATALOG' }),
-        400,
-        'invalid_object',
-      );
-      expectError(
-        await none.post('/v2/zones', primary('taken.org.', { type: 'CATALOG', ...faults })),
-        403,
-        'forbidden',
-      );
-      expectError(
-        await none.post('/v2/zones', primary('taken.org.', faults)),
-        401,
-        'missing_project_id',
-      );
-      expectError(await full.post('/v2/zones', primary('x.org.', faults)), 413, 'over_quota');
-      expectError(await full.post('/v2/zones', primary('taken.example.')), 413, 'over_quota');
-      // These checks follow: name, zones of other projects, right to choose a pool, pool.
-      expectError(
-        await empty.post('/v2/zones', primary('x.org.', faults)),
-        400,
-        'invalid_zone_name',
-      );
-      expectError(
-        await empty.post('/v2/zones', primary('taken.example.', faults)),
-        409,
-        'duplicate_zone',
-      );
-      expectError(
-        await empty.post('/v2/zones', primary('sub.taken.example.', faults)),
-        403,
-        'illegal_child',
-      );
-      expectError(
-        await empty.post('/v2/zones', primary('free.example.', faults)),
-        401,
-        'access_denied',
-      );
-      expectError(
-        await limited.post('/v2/zones', primary('free.example.', faults)),
-        404,
-        'no_valid_pool_found',
-      );
-    } finally {
-      await limited.close();
-    }
+    // These checks come first, in this order: rights, body, type of zone, project, quota.
+    expectError(await reader.post('/v2/zones', '{'), 401, 'access_denied');
+    expectError(
+      await none.post('/v2/zones', { name: 'taken.example', type: 'CATALOG' }),
+      400,
+      'invalid_object',
+    );
+    expectError(
+      await none.post('/v2/zones', primary('taken.org.', { type: 'CATALOG', ...faults })),
+      403,
+      'forbidden',
+    );
+    expectError(
+      await none.post('/v2/zones', primary('taken.org.', faults)),
+      401,
+      'missing_project_id',
+    );
+    expectError(await full.post('/v2/zones', primary('x.org.', faults)), 413, 'over_quota');
+    expectError(await full.post('/v2/zones', primary('taken.example.')), 413, 'over_quota');
+    // These checks follow: name, zones of other projects, right to choose a pool, pool.
+    expectError(await empty.post('/v2/zones', primary('x.org.', faults)), 400, 'invalid_zone_name');
+    expectError(
+      await empty.post('/v2/zones', primary('taken.example.', faults)),
+      409,
+      'duplicate_zone',
+    );
+    expectError(
+      await empty.post('/v2/zones', primary('sub.taken.example.', faults)),
+      403,
+      'illegal_child',
+    );
+    expectError(
+      await empty.post('/v2/zones', primary('free.example.', faults)),
+      401,
+      'access_denied',
+    );
+    expectError(
+      await limited.post('/v2/zones', primary('free.example.', faults)),
+      404,
+      'no_valid_pool_found',
+    );
   });
 });

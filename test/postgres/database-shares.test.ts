@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 /** A connection that holds locks. The requests of the first caller wait for these locks. */
 let locks: pg.Client;
@@ -34,8 +35,7 @@ const blocked = async () => {
 };
 
 test('200 for another caller while 20 writes of one caller wait for the database', async () => {
-  const { body } = await service.post('/v2/tokens', { name: 'other', roles: ['admin'] });
-  const other = service.with(body.token as string);
+  const other = await clientFor(service, ['admin']);
   await locks.query('LOCK TABLE tlds');
   const writes = Array.from({ length: 20 }, (_, number) =>
     service.post('/v2/tlds', { name: `name-${number}` }),

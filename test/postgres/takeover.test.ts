@@ -57,7 +57,6 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
   afterAll(async () => {
     await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
     await proxy.close();
-    await server.remove();
   });
 
   test('apply each change once', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 const folder = temporaryFolder();
 
@@ -28,8 +29,7 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
     const workers = () =>
       [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid));
     await expect.poll(() => workers()).toHaveLength(2);
-    const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
-    const team = service.with(body.token as string);
+    const team = await clientFor(service, ['team']);
     /**
      * Returns the distinct statuses of `REQUESTS` requests. Node.js distributes their connections
      * to the workers in rotation.

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -80,7 +80,6 @@ describe.runIf(isRun)('an agent in a separate network namespace', () => {
     await ended;
     await service.stop('SIGTERM');
     await remove?.();
-    for (const each of [folder, serviceFolder]) rmSync(each, { recursive: true, force: true });
   });
 
   /** Starts BIND in the namespace, with DNS and the control channel on its loopback address. */

@@ -1,7 +1,7 @@
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { agentProcess, createAgent, type TestAgent } from '../harness/agent.ts';
 import { bind } from '../harness/brands/bind.ts';
 import {
@@ -16,8 +16,7 @@ import {
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
 describe.runIf(bind.isInstalled())('agents of one name server on hosts with the same name', () => {
-  const folders = [temporaryFolder(), temporaryFolder()];
-  const [folder = '', otherHost = ''] = folders;
+  const [folder, otherHost] = [temporaryFolder(), temporaryFolder()];
   let server: DeliveryServer;
   let service: ServiceProcess;
   let agent: TestAgent;
@@ -30,13 +29,6 @@ describe.runIf(bind.isInstalled())('agents of one name server on hosts with the 
     agent = await createAgent(service, server);
     agent.start();
     await untilLive(service);
-  });
-  afterAll(async () => {
-    agent.continue();
-    for (const each of [agent, ...others]) await each.stop('SIGTERM');
-    await service.stop('SIGTERM');
-    await server.remove();
-    for (const each of folders) rmSync(each, { recursive: true, force: true });
   });
 
   const nameOf = ({ output }: TestAgent) =>

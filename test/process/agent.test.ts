@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createAgent, type TestAgent } from '../harness/agent.ts';
 import { bind } from '../harness/brands/bind.ts';
 import {
@@ -37,12 +37,6 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
     await createZones(service);
     agent = await createAgent(service, server);
     agent.start();
-  });
-  afterAll(async () => {
-    await agent.stop('SIGTERM');
-    await service.stop('SIGTERM');
-    await server.remove();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const remove = ({ id }: CreatedKey) => service.delete(`/v2/tsigkeys/${id}`);

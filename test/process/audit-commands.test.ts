@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../../src/store/migrate.ts';
 import { auditRecords } from '../harness/audit.ts';
 import { startServiceProcess, temporaryFolder, runTsigil } from '../harness/service.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -50,9 +51,7 @@ test('a schema update and a reset of lost secrets add records with a local user 
   const service = await startServiceProcess(folder);
   const key = {
     name: 'transfer-key',
-    algorithm: 'hmac-sha256',
-    scope: 'POOL',
-    resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+    ...KEY_MEMBERS,
   };
   expect((await service.post('/v2/tsigkeys', key)).status).toBe(201);
   expect(await service.stop('SIGTERM')).toBe(0);

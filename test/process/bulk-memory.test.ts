@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { startAttackedService, type AttackedService } from '../limits/service.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let service: AttackedService;
 afterEach(async () => {
@@ -43,13 +44,7 @@ test('200 for 40 concurrent dry runs of 1.8 MB with a heap of 256 MB, by one or 
   service = await startAttackedService({ heapMb: 256 });
   expect(await sendLists([service], 40)).toEqual({ 200: 40 });
   const callers: Client[] = [];
-  for (let number = 0; number < 40; number += 1) {
-    const { body } = await service.post('/v2/tokens', {
-      name: `caller-${number}`,
-      roles: ['admin'],
-    });
-    callers.push(service.with(body.token as string));
-  }
+  for (let number = 0; number < 40; number += 1) callers.push(await clientFor(service, ['admin']));
   expect(await sendLists(callers, 40)).toEqual({ 200: 40 });
   expect(service.isRunning()).toBe(true);
 }, 300_000);

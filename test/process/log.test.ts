@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import { endOfTurn } from '../harness/client.ts';
@@ -168,7 +167,6 @@ test('every stored creation has a log line, even if the client disconnects befor
   const second = await startServiceProcess(home);
   const { body } = await second.get('/v2/tlds?limit=100');
   await second.stop('SIGKILL');
-  rmSync(home, { recursive: true, force: true });
 
   expect(lines.filter(({ status }) => status === 201)).toHaveLength(
     (body.tlds as unknown[]).length,

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
+import { clientFor } from '../harness/zones.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -43,10 +44,7 @@ async function reload(service: ServiceProcess, settings: string): Promise<string
 const KNOWN_TEAM = 'policy: {"hard_delete": [admin, team]}\n';
 
 /** Creates a caller with the role `team`. The policy of the service must have this role. */
-async function createTeam(service: ServiceProcess) {
-  const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
-  return service.with(body.token as string);
-}
+const createTeam = (service: ServiceProcess) => clientFor(service, ['team']);
 
 const POLICY = 'policy: {"tlds:list": [admin, team], "tlds:create": [admin, team]}\n';
 

@@ -161,5 +161,4 @@ test('no response without TLS has Strict-Transport-Security', async () => {
   const plain = await startTestService({ TSIGIL_TLS_HSTS_MAX_AGE_SECONDS: '31536000' });
   expect((await plain.get('/')).headers.has('strict-transport-security')).toBe(false);
   expect(await sendBytes(plain.url, 'NONSENSE\r\n\r\n')).not.toMatch(/strict-transport/i);
-  await plain.close();
 });
