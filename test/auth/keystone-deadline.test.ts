@@ -1,29 +1,20 @@
-import { createServer, type RequestListener } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { type RequestListener } from 'node:http';
+import { expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { serve } from '../harness/connections.ts';
 
 const TIMEOUT_SECONDS = 2;
 
 /** Starts a service that uses this listener as its Keystone. */
 async function startWith(listener: RequestListener): Promise<TestService> {
-  const keystone = createServer(listener).listen(0, '127.0.0.1');
-  await once(keystone, 'listening');
-  onTestFinished(() => {
-    keystone.close();
-    keystone.closeAllConnections();
-  });
-  const service = await startTestService({
+  return startTestService({
     TSIGIL_AUTH_METHOD: 'keystone',
-    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
+    TSIGIL_AUTH_KEYSTONE_URL: await serve(listener),
     TSIGIL_AUTH_KEYSTONE_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS),
     TSIGIL_AUTH_KEYSTONE_USERNAME: 'tsigil',
     TSIGIL_AUTH_KEYSTONE_PASSWORD: 'a-password',
     TSIGIL_AUTH_KEYSTONE_PROJECT: 'services',
   });
-  onTestFinished(() => service.close());
-  return service;
 }
 
 /** Sends a request with a token. Returns the status and the seconds until the response. */

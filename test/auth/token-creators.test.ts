@@ -1,9 +1,7 @@
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectError, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { serve } from '../harness/connections.ts';
 
 const DAY = 86_400_000;
 
@@ -12,7 +10,7 @@ const DAY = 86_400_000;
  * token of the administrator ada.
  */
 async function start(settings: Record<string, string> = {}): Promise<TestService> {
-  const keystone = createServer((_request, response) => {
+  const keystone = await serve((_request, response) => {
     const domain = { id: 'default', name: 'Default' };
     const token = {
       methods: ['password'],
@@ -23,19 +21,12 @@ async function start(settings: Record<string, string> = {}): Promise<TestService
       expires_at: new Date(Date.now() + DAY).toISOString(),
     };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token }));
-  }).listen(0, '127.0.0.1');
-  await once(keystone, 'listening');
-  onTestFinished(() => {
-    keystone.close();
-    keystone.closeAllConnections();
   });
-  const service = await startTestService({
+  return startTestService({
     TSIGIL_AUTH_METHOD: '[tokens, keystone]',
-    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
+    TSIGIL_AUTH_KEYSTONE_URL: keystone,
     ...settings,
   });
-  onTestFinished(() => service.close());
-  return service;
 }
 
 const admin = (name: string, more: object = {}) => ({ name, roles: ['admin'], ...more });

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { KEY_MEMBERS } from '../harness/samples.ts';
@@ -15,6 +14,7 @@ import {
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { runInside } from './session.ts';
+import { serve } from '../harness/connections.ts';
 
 const folder = temporaryFolder();
 let service: ServiceProcess;
@@ -140,17 +140,15 @@ describe('tsigil complete', () => {
   test('lists nothing, without an error, if the service cannot be queried', async () => {
     const nothing = { status: 0, out: '', err: '' };
     expect(await names({}, LINE)).toEqual(nothing);
-    expect(await names({ ...service.variables, TSIGIL_URL: 'http://127.0.0.1:1' }, LINE)).toEqual(nothing);
+    expect(await names({ ...service.variables, TSIGIL_URL: 'http://127.0.0.1:1' }, LINE)).toEqual(
+      nothing,
+    );
     expect(await names({ ...service.variables, TSIGIL_TOKEN: 'wrong' }, LINE)).toEqual(nothing);
     expect(await names(service.variables, 'tsigil nosuch show o')).toEqual(nothing);
   });
 
   test('lists nothing, after 2 s, if the service does not respond', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void silent.close());
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}`;
+    const url = await serve(createServer());
     expect(await names({ ...service.variables, TSIGIL_URL: url }, LINE)).toEqual({
       status: 0,
       out: '',

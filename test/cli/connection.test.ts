@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { findConnection } from '../../src/cli/service/connection.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
@@ -33,7 +33,6 @@ beforeAll(async () => {
   for (const secret of [PASSWORD, CREDENTIAL_SECRET]) recordSecret(secret);
   mkdirSync(configuration, { recursive: true });
 });
-afterAll(() => keystone.close());
 
 const byPassword = () => ({
   OS_AUTH_URL: keystone.url,
@@ -153,9 +152,7 @@ describe('OS_ variables', () => {
       REACHED,
     );
     const before = keystone.asked.length;
-    expect(
-      await list({ ...byPassword(), ...service.variables }),
-    ).toEqual(REACHED);
+    expect(await list({ ...byPassword(), ...service.variables })).toEqual(REACHED);
     expect(keystone.asked.length).toBe(before);
   });
 
@@ -348,23 +345,12 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
 
   test('refuses an untrusted certificate with a remedy: exit code 3', async () => {
     for (const flags of [[], ['--cacert', certificate('wrong')]]) {
-      const { status, err } = await list(
-        secure.variables,
-        ...flags,
-      );
+      const { status, err } = await list(secure.variables, ...flags);
       expect(status).toBe(3);
       expect(err).toMatch(
         /cannot be reached: no trusted authority signed the server's certificate\nUse --cacert with the CA certificate that signed the certificate of the server\.\n$/,
       );
     }
-    expect(
-      (
-        await list(
-          secure.variables,
-          '--cacert',
-          '/nonexistent',
-        )
-      ).status,
-    ).toBe(2);
+    expect((await list(secure.variables, '--cacert', '/nonexistent')).status).toBe(2);
   });
 });

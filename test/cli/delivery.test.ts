@@ -1,14 +1,18 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { probeKey } from '../../src/net/probe.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
-import { delivering, shownServer, startDeliveryServer, untilLive, type DeliveryServer } from '../harness/delivery.ts';
+import {
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { tsigil, type Ended, words } from './run.ts';
 import { runInside } from './session.ts';
+import { serve } from '../harness/connections.ts';
 
 describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND', () => {
   const folder = temporaryFolder();
@@ -21,8 +25,7 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     await untilLive(service);
   });
 
-  const run = (...argv: string[]): Promise<Ended> =>
-    tsigil(folder, service.variables, ...argv);
+  const run = (...argv: string[]): Promise<Ended> => tsigil(folder, service.variables, ...argv);
 
   test('nameserver list shows the state of each name server', async () => {
     const { status, out, err } = await run('nameserver', 'list');
@@ -193,9 +196,9 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
 });
 
 /** Starts a fake service. Each response contains the next of these states, without waiting. */
-async function respondingWith(...states: readonly (readonly string[])[]): Promise<string> {
+function respondingWith(...states: readonly (readonly string[])[]): Promise<string> {
   let count = 0;
-  const server = createServer((_request, response) => {
+  return serve((_request, response) => {
     const present = states[Math.min(count, states.length - 1)] ?? [];
     count += 1;
     const servers = present.map((state, index) => ({
@@ -210,10 +213,7 @@ async function respondingWith(...states: readonly (readonly string[])[]): Promis
     }));
     const state = present.includes('failed') ? 'failed' : (present[0] ?? 'none');
     response.end(JSON.stringify({ key_id: 'x', state, version: 1, servers }));
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
 }
 
 const ID = '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61';

@@ -1,13 +1,13 @@
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
 import { clientFor } from '../harness/zones.ts';
+import { serve } from '../harness/connections.ts';
 
 const folder = temporaryFolder();
 
@@ -49,12 +49,6 @@ describe('an import', () => {
 /** Matches error texts of Node.js, the operating system and OpenSSL. */
 const RAW = /\b(?:E[A-Z]{4,}|ERR_\w+|HPE_\w+)\b|socket hang up|:error:|PEM routines|XXXXXX/;
 
-async function urlOf(server: Server): Promise<string> {
-  onTestFinished(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 describe('an error is a sentence with a remedy, without error texts of Node.js or OpenSSL', () => {
   test.each([
     [
@@ -83,7 +77,7 @@ describe('an error is a sentence with a remedy, without error texts of Node.js o
       /the server closed the connection before .*\nCheck the scheme of the URL/,
     ],
   ])('if the server %s', async (_, server, message) => {
-    const variables = { TSIGIL_URL: await urlOf(server), TSIGIL_TOKEN: 'token' };
+    const variables = { TSIGIL_URL: await serve(server), TSIGIL_TOKEN: 'token' };
     const { status, err } = await runInside({ variables }, 'tld', 'list');
     expect(status).toBe(3);
     expect(err).toMatch(message);

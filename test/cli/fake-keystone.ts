@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { once } from 'node:events';
+import { serve } from '../harness/connections.ts';
 
 /**
  * A fake identity service that accepts one password and one application credential. It issues one
@@ -10,7 +9,6 @@ export interface FakeKeystone {
   readonly url: string;
   /** The bodies of all requests for a token, in order. */
   readonly asked: unknown[];
-  close(): void;
 }
 
 /** An endpoint of type `dns` in the catalogue. */
@@ -40,7 +38,7 @@ export async function startFakeKeystone(
   endpoints: readonly Endpoint[],
 ): Promise<FakeKeystone> {
   const asked: unknown[] = [];
-  const server = createServer((request, response) => {
+  const url = await serve((request, response) => {
     void json(request).then((body) => {
       asked.push(body);
       const { identity } = (body as Request).auth;
@@ -73,11 +71,6 @@ export async function startFakeKeystone(
         .writeHead(201, { 'x-subject-token': token })
         .end(JSON.stringify({ token: { catalog } }));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/identity`,
-    asked,
-    close: () => void server.close(),
-  };
+  });
+  return { url: `${url}/identity`, asked };
 }

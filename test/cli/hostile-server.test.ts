@@ -1,10 +1,10 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
+import { type ServerResponse } from 'node:http';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { runInside } from './session.ts';
+import { serve } from '../harness/connections.ts';
 
 /** Text that clears the screen in three ways, forges a line and reverses the text direction. */
 const NASTY = '\x1b[2J\u009b2J\x1bc\r\ntsigil: forged\u202e\u2066\x07=1';
@@ -13,19 +13,15 @@ const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const OTHER_ID = 'a86dba58-0043-4cc6-a1bb-69d5e86f3ca3';
 
 const folder = temporaryFolder();
-let server: Server;
 let url: string;
 /** The kind of response that the server currently returns. */
 let responseKind: 'success' | 'refusal' | 'page';
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
+  url = await serve((request, response) => {
     request.resume().on('end', () => respond(request.method ?? '', request.url ?? '', response));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  });
 });
-afterAll(() => server.close());
 
 function respond(method: string, path: string, response: ServerResponse): void {
   if (responseKind === 'page') {

@@ -1,19 +1,14 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runInside } from './session.ts';
+import { serve } from '../harness/connections.ts';
 
 /** Starts a server with two pages. The first page links to `next`. Returns the server's URL. */
-async function serverWith(next: unknown): Promise<string> {
-  const server = createServer((request, response) => {
+function serverWith(next: unknown): Promise<string> {
+  return serve((request, response) => {
     const isFirst = request.url === '/v2/tlds';
     const name = isFirst ? 'com' : 'net';
     response.end(JSON.stringify({ tlds: [{ name }], links: isFirst ? { next } : {} }));
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
 }
 
 async function list(next: unknown) {

@@ -1,14 +1,13 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, testDatabase, type TestService } from '../harness/service.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
 import { clientFor } from '../harness/zones.ts';
+import { serve } from '../harness/connections.ts';
+import { text } from 'node:stream/consumers';
 
 let service: TestService;
 beforeAll(async () => {
@@ -131,26 +130,13 @@ test('status sends one request, and tsigkey list two for 1,000 keys', async () =
   for (let index = 0; index < 5; index += 1)
     await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `key${index}` });
   const requests: string[] = [];
-  const proxy = createServer((request, response) => {
-    const { method = '', url = '', headers } = request;
-    requests.push(`${method} ${url}`);
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks);
-      void fetch(service.url + url, {
-        method,
-        headers: {
-          'x-auth-token': String(headers['x-auth-token']),
-          ...(body.length > 0 ? { 'content-type': 'application/json' } : {}),
-        },
-        ...(body.length > 0 ? { body } : {}),
-      }).then(async (answer) => response.writeHead(answer.status).end(await answer.text()));
-    });
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void proxy.close());
-  await once(proxy, 'listening');
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const url = await serve((request, response) => {
+    const { method = '', url: path = '' } = request;
+    requests.push(`${method} ${path}`);
+    void text(request)
+      .then((body) => service.call(method, path, body === '' ? undefined : body))
+      .then((answer) => response.writeHead(answer.status).end(answer.text));
+  });
   expect((await run(service, ['status'], undefined, url)).status).toBe(0);
   expect(requests.splice(0)).toEqual(['GET /v2/status']);
   const { out } = await run(service, ['tsigkey', 'list'], undefined, url);

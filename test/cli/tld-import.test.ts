@@ -1,12 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import tlds from 'tlds';
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MAX_ENTRIES } from '../../src/domain/actions/bulk-request.ts';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
@@ -21,6 +20,7 @@ import {
 import { allEntries, namesOf, numbered } from '../harness/tlds.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { words } from './run.ts';
+import { serve } from '../harness/connections.ts';
 
 /** The exit code and the output of a command. */
 interface Ended {
@@ -277,7 +277,7 @@ describe('interruptions', () => {
     let requests = 0;
     const started: ChildProcess[] = [];
     // A proxy that forwards requests, and interrupts the command at the second request.
-    const proxy = createServer((request, outgoing) => {
+    const proxy = await serve((request, outgoing) => {
       requests += 1;
       const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };
       void text(request)
@@ -286,16 +286,9 @@ describe('interruptions', () => {
           if (requests === 2) started[0]?.kill('SIGINT');
           if (response.body !== null) await pipeline(response.body, outgoing);
         });
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => void proxy.close());
-    await once(proxy, 'listening');
-    const { port } = proxy.address() as { port: number };
+    });
     const list = file('many.txt', ...numbered(10_000).map(({ name }) => name));
-    const child = start(
-      process.execPath,
-      [PROGRAM, 'tld', 'import', list],
-      `http://127.0.0.1:${port}`,
-    );
+    const child = start(process.execPath, [PROGRAM, 'tld', 'import', list], proxy);
     started.push(child);
     const { status, out, err } = await finish(child, '');
     const done = (await names()).length - 1;

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +10,7 @@ import {
   type TestService,
 } from '../harness/service.ts';
 import { runProgram, tsigil, type Ended, words } from './run.ts';
+import { serve } from '../harness/connections.ts';
 
 const TOKEN = /^tsigil_[\w-]{43}$/;
 const COLUMNS = [
@@ -275,23 +274,18 @@ describe('service URL and token', () => {
 
   test('a redirect is not followed, because the next server would receive the token', async () => {
     const seen: unknown[] = [];
-    const elsewhere = createServer((request, response) => {
+    const elsewhere = await serve((request, response) => {
       seen.push(request.headers['x-auth-token']);
       response.end('{}');
-    }).listen(0, '127.0.0.1');
-    const portOf = (server: typeof elsewhere) => (server.address() as { port: number }).port;
-    await once(elsewhere, 'listening');
-    const redirecting = createServer((_, response) =>
-      response.writeHead(307, { location: `http://127.0.0.1:${portOf(elsewhere)}/` }).end(),
+    });
+    const redirecting = await serve((_, response) =>
+      response.writeHead(307, { location: `${elsewhere}/` }).end(),
     );
-    await once(redirecting.listen(0, '127.0.0.1'), 'listening');
-    const { status, err } = await list({ TSIGIL_URL: `http://127.0.0.1:${portOf(redirecting)}` });
+    const { status, err } = await list({ TSIGIL_URL: redirecting });
     expect(status).toBe(1);
     expect(err).toMatch(
       /Unexpected response from 'http:\/\/127\.0\.0\.1:\d+': 307 Temporary Redirect/,
     );
     expect(seen).toEqual([]);
-    elsewhere.close();
-    redirecting.close();
   });
 });

@@ -1,10 +1,17 @@
 import { randomInt } from 'node:crypto';
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { get as getPlainly, type IncomingMessage } from 'node:http';
+import {
+  createServer as createHttpServer,
+  get as getPlainly,
+  Server as HttpServer,
+  type IncomingMessage,
+  type RequestListener,
+} from 'node:http';
 import { get as getSecurely } from 'node:https';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, Server, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { atEnd } from './leftovers.ts';
 
 /** A loopback address that only attackers use. */
 export const ATTACKER = '127.0.0.2';
@@ -89,4 +96,18 @@ async function isBound(socket: Server | UdpSocket): Promise<boolean> {
   socket.close();
   await once(socket, 'close');
   return true;
+}
+
+/**
+ * Serves HTTP requests, or the connections of `server`, on a free port until the end of the test, or
+ * of the file. Returns the URL.
+ */
+export async function serve(server: RequestListener | Server): Promise<string> {
+  const started = server instanceof Server ? server : createHttpServer(server);
+  await once(started.listen(0, '127.0.0.1'), 'listening');
+  atEnd(() => {
+    started.close();
+    if (started instanceof HttpServer) started.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(started.address() as AddressInfo).port}`;
 }

@@ -1,11 +1,21 @@
 import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
 
 const leftovers: (() => unknown)[] = [];
 
 /** Runs `work` after the tests of this file. */
 export function afterTests(work: () => unknown): void {
   leftovers.push(work);
+}
+
+/** Runs `work` at the end of the current test, or outside of tests, after the tests of the file. */
+export function atEnd(work: () => void | Promise<void>): void {
+  try {
+    onTestFinished(work);
+  } catch {
+    afterTests(work);
+  }
 }
 
 /** Makes sure that a process ends with the tests of this file, even if one of them fails. */

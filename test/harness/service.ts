@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
 import { pino } from 'pino';
-import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/options.ts';
 import type { ActionDependencies } from '../../src/domain/actions/action.ts';
@@ -16,16 +15,7 @@ import { liveSettings, startService, type ServiceDependencies } from '../../src/
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
-import { afterTests, endWithTests, removeWithTests } from './leftovers.ts';
-
-/** Runs `work` at the end of the current test, or outside of tests, after the tests of the file. */
-function atEnd(work: () => Promise<void>): void {
-  try {
-    onTestFinished(work);
-  } catch {
-    afterTests(work);
-  }
-}
+import { atEnd, endWithTests, removeWithTests } from './leftovers.ts';
 
 /** A service with a separate database. As a client, it uses the administrator token. */
 export interface TestService extends Client {

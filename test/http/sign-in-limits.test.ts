@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer as createNodeServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -16,6 +13,7 @@ import { createClient, type Client } from '../harness/client.ts';
 import { openStore, serverDependenciesOn } from '../harness/dependencies.ts';
 import { serverSettingsOn, temporaryFolder } from '../harness/service.ts';
 import { keyed } from '../../src/domain/model/query.ts';
+import { serve } from '../harness/connections.ts';
 
 const BURST = 5;
 const LATENCY_MS = 5;
@@ -32,22 +30,21 @@ interface Counted {
 /** Starts a service that limits each address to one request per second, with a burst of 5. */
 async function start(exclusive: boolean): Promise<Counted> {
   const counts = { queries: 0, requests: 0 };
-  const keystone = createNodeServer((_request, response) => {
+  const keystone = await serve((_request, response) => {
     counts.requests += 1;
     setTimeout(() => {
       response
         .writeHead(404, { 'content-type': 'application/json' })
         .end('{"error": {"code": 404}}');
     }, LATENCY_MS);
-  }).listen(0, '127.0.0.1');
-  await once(keystone, 'listening');
+  });
   const folder = temporaryFolder();
   const config = readConfig(undefined, {
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
     TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: String(BURST),
     TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
     TSIGIL_AUTH_METHOD: '[tokens, keystone]',
-    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
+    TSIGIL_AUTH_KEYSTONE_URL: keystone,
     TSIGIL_AUTH_KEYSTONE_CACHE_SECONDS: '0',
   });
   const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`);
@@ -82,8 +79,6 @@ async function start(exclusive: boolean): Promise<Counted> {
     await app.close();
     await authentication.close();
     await store.close();
-    keystone.close();
-    keystone.closeAllConnections();
   });
   const startedAt = performance.now();
   return {

@@ -165,7 +165,6 @@ export const ANONYMOUS: readonly Scenario[] = [
     cost: '50 requests to Keystone per second.',
     async prepare() {
       const keystone = await startEmptyKeystone();
-      onTestFinished(keystone.close);
       keystones.push(keystone);
       return { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: keystone.url };
     },

@@ -1,18 +1,15 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { serve } from '../harness/connections.ts';
 
 /** A fake Keystone that refuses every token and counts requests. */
 export interface EmptyKeystone {
   readonly url: string;
   asked(): number;
-  close(): void;
 }
 
-/** Starts a fake Keystone on a free port. */
+/** Starts a fake Keystone until the end of the test. */
 export async function startEmptyKeystone(): Promise<EmptyKeystone> {
   let asked = 0;
-  const server = createServer((_request, response) => {
+  const url = await serve((_request, response) => {
     asked += 1;
     const error = {
       code: 404,
@@ -20,14 +17,6 @@ export async function startEmptyKeystone(): Promise<EmptyKeystone> {
       message: 'This is not a recognized Fernet token',
     };
     response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked: () => asked,
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  });
+  return { url, asked: () => asked };
 }

@@ -1,19 +1,10 @@
-import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { createServer as createTcpServer } from 'node:net';
+import { expect, test } from 'vitest';
 import { deadlineAfter } from '../../src/net/deadline.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { createHttpClient, type HttpRequest } from '../../src/net/http.ts';
-
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-const serve = async (listener: RequestListener) => `http://${await listen(createServer(listener))}`;
+import { freePort, serve } from '../harness/connections.ts';
 
 const client = createHttpClient({ trust: {}, maxResponseBytes: 1000, attempts: 3 });
 const get = (url: string): HttpRequest => ({ method: 'GET', url, headers: {} });
@@ -108,13 +99,7 @@ test('returns a redirect instead of following it', async () => {
 test.each<[string, () => Promise<string>, string]>([
   [
     'a port without a listener',
-    async () => {
-      const server = createTcpServer();
-      const address = await listen(server);
-      server.close();
-      await once(server, 'close');
-      return `http://${address}`;
-    },
+    async () => `http://127.0.0.1:${await freePort()}`,
     'nothing listens at the address',
   ],
   [
@@ -124,14 +109,14 @@ test.each<[string, () => Promise<string>, string]>([
   ],
   [
     'a server that closes the connection',
-    async () =>
-      `http://${await listen(createTcpServer((socket) => void socket.on('error', () => undefined).destroy()))}`,
+    () =>
+      serve(createTcpServer((socket) => void socket.on('error', () => undefined).destroy())),
     'the server closed the connection before its response was complete',
   ],
   [
     'a server of another protocol',
-    async () =>
-      `http://${await listen(createTcpServer((socket) => void socket.on('error', () => undefined).end('220 mail\r\n')))}`,
+    () =>
+      serve(createTcpServer((socket) => void socket.on('error', () => undefined).end('220 mail\r\n'))),
     'the response is not HTTP',
   ],
   [

@@ -1,14 +1,12 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { checkConnections } from '../../src/command-config.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { tsigil } from '../cli/run.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { serve } from '../harness/connections.ts';
 
 const folder = temporaryFolder();
 
@@ -27,21 +25,16 @@ const sqlite = (file: string) => ({ TSIGIL_DATABASE_URL: `sqlite:${join(folder, 
  * status `validation`.
  */
 async function keystone(login: number, validation: number): Promise<Record<string, string>> {
-  const server = createServer((request, response) => {
+  const url = await serve((request, response) => {
     const status = request.method === 'POST' ? login : validation;
     const token = { issued_at: '2026-01-01T00:00:00Z', expires_at: '2036-01-02T00:00:00Z' };
     const body = status === 201 ? { token } : { error: { code: status, message: 'no' } };
     response.writeHead(status, { 'x-subject-token': 'own' }).end(JSON.stringify(body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
   });
   return {
     ...sqlite('new.db'),
     TSIGIL_AUTH_METHOD: 'keystone',
-    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    TSIGIL_AUTH_KEYSTONE_URL: url,
     TSIGIL_AUTH_KEYSTONE_USERNAME: 'tsigil',
     TSIGIL_AUTH_KEYSTONE_PASSWORD: 'a-password',
     TSIGIL_AUTH_KEYSTONE_PROJECT: 'service',
