@@ -1,18 +1,12 @@
-import pg from 'pg';
 import { shownRecord, type AuditRecord, type StoredRecord } from '../../src/domain/audit/record.ts';
+import { queryPostgres } from './postgres.ts';
 import { queryByAnotherProgram } from './sqlite-programs.ts';
 
 /** Runs a query on the database at `url`, even while a service uses the database. */
 export async function queryDatabase(url: string, text: string): Promise<Record<string, unknown>[]> {
   if (url.startsWith('sqlite:'))
     return queryByAnotherProgram(url.slice('sqlite:'.length), text) as Record<string, unknown>[];
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
+  return queryPostgres(url, text);
 }
 
 /** Returns all records of the audit trail, in the order of `seq`. */

@@ -108,31 +108,37 @@ export async function startPostgres(
   };
 }
 
+/** Runs statements on a connection of their own, and returns the rows of a single statement. */
+export async function queryPostgres<Row extends pg.QueryResultRow = Record<string, unknown>>(
+  url: string,
+  text: string,
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
 /**
  * Creates an empty database with this name on the server at `url` if no such database exists.
  * Returns the URL of the database.
  */
 export async function createDatabase(url: string, name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE "${name}"`);
-  } finally {
-    await client.end();
-  }
+  const found = await queryPostgres(url, `SELECT 1 FROM pg_database WHERE datname = '${name}'`);
+  if (found.length === 0) await queryPostgres(url, `CREATE DATABASE "${name}"`);
   return url.replace(/[^/]*$/, name);
 }
 
 /** Copies the database at `url`, which no one uses, to `name`. Returns the URL of the copy. */
 export async function copyDatabase(url: string, name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url.replace(/[^/]*$/, 'template1') });
-  await client.connect();
-  try {
-    await client.query(`CREATE DATABASE "${name}" TEMPLATE "${url.split('/').at(-1)}"`);
-  } finally {
-    await client.end();
-  }
+  const template = url.split('/').at(-1);
+  await queryPostgres(
+    url.replace(/[^/]*$/, 'template1'),
+    `CREATE DATABASE "${name}" TEMPLATE "${template}"`,
+  );
   return url.replace(/[^/]*$/, name);
 }
 

@@ -1,11 +1,10 @@
 import { copyFileSync, existsSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import pg from 'pg';
 import { comparisonForm, treeForm } from '../../src/domain/text/dns-name.ts';
 import { openStore } from '../harness/dependencies.ts';
 import { runFolder } from '../harness/evidence.ts';
-import { createDatabase } from '../harness/postgres.ts';
+import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { seed, withDatabase } from '../harness/trail.ts';
 
 /** The project that owns the zones of these databases. */
@@ -82,10 +81,7 @@ export async function manyZonesOnPostgres(
 ): Promise<{ TSIGIL_DATABASE_URL: string }> {
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
   await createSchema(url);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(`${FILL}; ANALYZE zones`);
-  await client.end();
+  await queryPostgres(url, `${FILL}; ANALYZE zones`);
   return { TSIGIL_DATABASE_URL: url };
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import pg from 'pg';
-import { createDatabase } from '../harness/postgres.ts';
+import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { TEST_MASTER_KEY } from '../harness/service.ts';
 import { IN_TURN, requestText, single } from './attack.ts';
 import { readingTheTrail } from './callers.ts';
@@ -49,19 +48,15 @@ function differentQueries(): string[] {
 
 /** Returns the private memory of each backend of a database, in MB. */
 async function backendMemoryMb(url: string): Promise<number[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ pid: number }>(
-      'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',
-    );
-    return rows.map(
-      ({ pid }) =>
-        Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
-    );
-  } finally {
-    await client.end();
-  }
+  // The backend of this query has ended.
+  const rows = await queryPostgres<{ pid: number }>(
+    url,
+    'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  );
+  return rows.map(
+    ({ pid }) =>
+      Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+  );
 }
 
 /**
@@ -73,10 +68,7 @@ async function ownDatabase(folder: string): Promise<string> {
 }
 
 async function onPostgres(folder: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: await ownDatabase(folder) });
-  await client.connect();
-  await client.query(statement);
-  await client.end();
+  await queryPostgres(await ownDatabase(folder), statement);
 }
 
 /** Attacks by a caller with a valid token on a service with PostgreSQL. */

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer as createTcpServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { deadlineAfter } from '../../src/net/deadline.ts';
@@ -109,14 +108,15 @@ test.each<[string, () => Promise<string>, string]>([
   ],
   [
     'a server that closes the connection',
-    () =>
-      serve(createTcpServer((socket) => void socket.on('error', () => undefined).destroy())),
+    () => serve(createTcpServer((socket) => void socket.on('error', () => undefined).destroy())),
     'the server closed the connection before its response was complete',
   ],
   [
     'a server of another protocol',
     () =>
-      serve(createTcpServer((socket) => void socket.on('error', () => undefined).end('220 mail\r\n'))),
+      serve(
+        createTcpServer((socket) => void socket.on('error', () => undefined).end('220 mail\r\n')),
+      ),
     'the response is not HTTP',
   ],
   [

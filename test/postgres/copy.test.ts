@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
-import { createDatabase } from '../harness/postgres.ts';
+import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -121,12 +121,10 @@ test('encrypts the secrets of the copy with the master key of the target', async
   const { stderr } = await copy(sqlite, target, variables);
   expect(stderr).toBe('');
   expect(await everything(target, variables)).toEqual(original);
-  const client = new pg.Client({ connectionString: target });
-  await client.connect();
-  const { rows } = await client.query(
+  const rows = await queryPostgres(
+    target,
     'SELECT DISTINCT d.wrapped_by FROM tsigkeys k LEFT JOIN data_keys d ON d.number = k.secret_key',
   );
-  await client.end();
   expect(rows).toEqual([{ wrapped_by: id }]);
 });
 

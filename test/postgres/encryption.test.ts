@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -6,7 +5,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
-import { contentBelow, createDatabase } from '../harness/postgres.ts';
+import { contentBelow, createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import {
   cleanEnvironment,
@@ -63,13 +62,7 @@ async function run(variables: Record<string, string>, ...words: string[]) {
   return { status, stdout, stderr };
 }
 
-async function query(statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(statement);
-  await client.end();
-  return rows;
-}
+const query = (statement: string) => queryPostgres(url, statement);
 
 test('a master key encrypts the secrets that were stored in clear text and signs the tokens once the operator accepts them, and changes no response', async () => {
   const before = await start({ TSIGIL_ENCRYPTION_REQUIRED: 'false' });

@@ -1,10 +1,14 @@
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
-import { SERVER_USER, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import {
+  type PostgresServer,
+  queryPostgres,
+  SERVER_USER,
+  startPostgres,
+} from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const mount = (parent: string) => mountMemory(parent, '24m');
@@ -20,11 +24,8 @@ describe.runIf(canMount(mount, 'a memory file system'))('PostgreSQL with a full 
     chmodSync(folder, 0o755);
     disk = mount(folder) as SmallFileSystem;
     chownSync(disk.folder, SERVER_USER, SERVER_USER);
-    const admin = new pg.Client({ connectionString: server.url });
-    await admin.connect();
-    await admin.query(`CREATE TABLESPACE small LOCATION '${disk.folder}'`);
-    await admin.query('CREATE DATABASE small TABLESPACE small');
-    await admin.end();
+    await queryPostgres(server.url, `CREATE TABLESPACE small LOCATION '${disk.folder}'`);
+    await queryPostgres(server.url, 'CREATE DATABASE small TABLESPACE small');
     service = await startTestService({
       TSIGIL_DATABASE_URL: server.url.replace(/[^/]*$/, 'small'),
     });

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
-import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import {
+  createDatabase,
+  type PostgresServer,
+  queryPostgres,
+  startPostgres,
+} from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 
 const PASSWORD = 'p4ss:w\\ord/with?odd&characters#';
@@ -26,11 +31,10 @@ beforeAll(async () => {
   const rules = 'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n';
   server = await startPostgres({ hba_file: file('hba.conf', rules, 0o644) });
   url = (await createDatabase(server.url, 'passwords')).replace('postgres@', 'tsigil@');
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  await client.query(`CREATE ROLE tsigil LOGIN PASSWORD ${client.escapeLiteral(PASSWORD)}`);
-  await client.query('ALTER DATABASE passwords OWNER TO tsigil');
-  await client.end();
+  await queryPostgres(
+    server.url,
+    `CREATE ROLE tsigil LOGIN PASSWORD ${pg.escapeLiteral(PASSWORD)}; ALTER DATABASE passwords OWNER TO tsigil`,
+  );
 });
 afterAll(() => server.remove());
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import pg from 'pg';
 import { expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
-import { createDatabase } from '../harness/postgres.ts';
+import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import {
   startServiceProcess,
   temporaryFolder,
@@ -34,11 +33,7 @@ function restore(database: string, ...argv: string[]) {
   return { status, stdout, stderr };
 }
 
-async function sql(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
-  await client.connect();
-  await client.query(statement).finally(() => client.end());
-}
+const sql = (statement: string) => queryPostgres(process.env.TEST_POSTGRES_URL ?? '', statement);
 
 const namesOf = async (service: ServiceProcess, collection: string) =>
   (

@@ -1,6 +1,5 @@
-import pg from 'pg';
 import { expect, test } from 'vitest';
-import { hasPostgres } from '../harness/postgres.ts';
+import { hasPostgres, queryPostgres } from '../harness/postgres.ts';
 import { isMet } from '../harness/tools.ts';
 
 const isInstalled = isMet(hasPostgres, {
@@ -10,9 +9,6 @@ const isInstalled = isMet(hasPostgres, {
 });
 
 test.runIf(isInstalled)('the suites on PostgreSQL run on a real server', async () => {
-  const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
-  await client.connect();
-  const { rows } = await client.query<{ version: string }>('SELECT version()');
-  await client.end();
+  const rows = await queryPostgres(process.env.TEST_POSTGRES_URL ?? '', 'SELECT version()');
   expect(rows[0]?.version).toMatch(/^PostgreSQL \d+/);
 });

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bind } from '../harness/brands/bind.ts';
 import {
@@ -11,7 +10,7 @@ import {
   verdictOf,
   type DeliveryServer,
 } from '../harness/delivery.ts';
-import { createDatabase } from '../harness/postgres.ts';
+import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { IS_LONG, IS_TIMED } from '../harness/sizes.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
@@ -33,15 +32,8 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
       TSIGIL_ADMIN_TOKEN: TOKEN,
     });
   /** Returns the id of the process that has claimed the name server. */
-  const holder = async (): Promise<unknown> => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    const { rows } = await client.query<{ holder: string | null }>(
-      'SELECT holder FROM nameservers',
-    );
-    await client.end();
-    return rows[0]?.holder;
-  };
+  const holder = async (): Promise<unknown> =>
+    (await queryPostgres(url, 'SELECT holder FROM nameservers'))[0]?.holder;
   const reloads = () =>
     [...server.output().matchAll(/received control channel command 'reconfig'/g)].length;
 
