@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { ReadIncluded } from '../domain/key-formats/reader.ts';
 import { codeOf } from '../net/faults.ts';
@@ -15,6 +15,8 @@ export interface ConfigurationFiles {
   /** Changes whenever one of the files changes. */
   readonly state: string;
   readonly text: string;
+  /** Whether one of the files includes Tsigil's own. */
+  readonly includesOwn: boolean;
   /** Returns the files of an include statement. Throws if they were not read. */
   readonly include: ReadIncluded;
 }
@@ -30,9 +32,16 @@ export async function readConfiguration(
   const times = new Map<string, string>();
   const texts = new Map([[own, '']]);
   const included = new Map<string, readonly string[]>();
+  const ownPath = await realPath(own);
+  let includesOwn = false;
   let bytes = 0;
   const visit = async (file: string): Promise<void> => {
-    if (times.has(file) || file === own) return;
+    if (times.has(file)) return;
+    if (file === own || (await realPath(file)) === ownPath) {
+      includesOwn = true;
+      texts.set(file, '');
+      return;
+    }
     if (times.size >= MAX_FILES) throw new Error('too many files');
     try {
       const found = await stat(file);
@@ -69,6 +78,7 @@ export async function readConfiguration(
   return {
     state: [...times].map(([file, time]) => `${file} ${time}`).join('\n'),
     text: texts.get(main) ?? '',
+    includesOwn,
     include({ file, pattern }) {
       const files = included.get(`${file?.path ?? main}\n${pattern}`);
       if (files === undefined) throw new Error('not read');
@@ -79,6 +89,13 @@ export async function readConfiguration(
       });
     },
   };
+}
+
+/** Returns the path of a file without symbolic links. The file need not exist. */
+async function realPath(file: string): Promise<string> {
+  return realpath(file).catch(async () =>
+    join(await realpath(dirname(file)).catch(() => dirname(file)), basename(file)),
+  );
 }
 
 /** Returns the files of an included path: a file, a folder, or a pattern for files of a folder. */

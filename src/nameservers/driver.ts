@@ -94,6 +94,11 @@ export interface Applied {
   readonly problems: readonly KeyProblem[];
   /** The names of removed keys that the server still has, with secrets that no one knows. */
   readonly disabled?: readonly string[];
+  /**
+   * Set if the file is complete, but the configuration of the server, which was read, is not ready
+   * to load it: the reason in a sentence. The driver then makes the server load nothing.
+   */
+  readonly prepared?: string;
 }
 
 export interface KeyProblem extends Fault {
@@ -166,7 +171,7 @@ export type DriverErrorCode =
   | 'not_writable'
   /** The file exists and Tsigil has not written it for this name server. */
   | 'foreign_file'
-  /** The server's configuration does not include the file. */
+  /** The server read its configuration, which this process cannot read, and did not load the file. */
   | 'not_included'
   /** The clocks of this machine and of the server differ too much for the control channel. */
   | 'clock_skew';

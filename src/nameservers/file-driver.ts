@@ -9,8 +9,8 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../domain/delivery/desired-state.ts';
-import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
-import { KeyFileError } from '../domain/key-formats/reader.ts';
+import { canonicalKey, isSameKey, type Key } from '../domain/key-formats/key.ts';
+import { KeyFileError, type Entry, type Origin } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
 import { readConfiguration } from './configuration-files.ts';
@@ -50,7 +50,12 @@ interface Plan {
   readonly taken: readonly DesiredKey[];
   readonly loaded: Loaded;
   readonly ours: ReadonlyMap<string, Key>;
+  /** Why the server is not ready to load the file. Undefined if it is, or if this is not known. */
+  readonly prepared: string | undefined;
 }
+
+/** The keys that the configuration of a server defines outside the file, by name. */
+type Definitions = ReadonlyMap<string, { readonly key: Key; readonly origin: Origin }>;
 
 /**
  * Creates the driver of a name server that reads its keys from a file. The driver replaces the
@@ -74,11 +79,16 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
         readonly content: string;
         readonly state: Pick<DesiredState, 'zones' | 'keys'>;
         readonly digest?: string | undefined;
+        /** The state of the configuration files, if only they show whether the file is loaded. */
+        readonly files: string | undefined;
       }
     | undefined;
 
   /** The main configuration file of the server. */
   let main: string | undefined;
+
+  /** The keys that other files define, and the state of these files. */
+  let defined: { readonly state: string; readonly definitions: Definitions } | undefined;
 
   /** The lines that name keys, and the state of the files in which they were found. */
   let found: { readonly state: string; readonly references: KeyReferences } | undefined;
@@ -99,6 +109,46 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       found = undefined;
     }
     return found?.references;
+  };
+
+  /**
+   * Returns why the server is not ready to load the file with this content, and which keys its other
+   * files define: no file includes it, or, in the middle of an edit, one still defines a key that it
+   * has too. Returns undefined if the server has loaded the content, or if this is not known.
+   */
+  const unready = async (
+    content: string,
+    ours: ReadonlyMap<string, Key>,
+    loaded: Loaded,
+    signal: AbortSignal,
+  ): Promise<{ readonly reason: string; readonly definitions: Definitions } | undefined> => {
+    const isLoaded = loaded.has(content, ours);
+    if (isLoaded && loaded.certain) return undefined;
+    const files = await filesOf(signalWithin(INSPECT_MS, signal));
+    if (files === undefined || main === undefined) return (defined = undefined);
+    const { state, text, include, includesOwn } = files;
+    if (defined?.state !== state)
+      try {
+        defined = { state, definitions: definitionsIn(server.readKeys(text, include)) };
+      } catch {
+        return (defined = undefined);
+      }
+    const { definitions } = defined;
+    // Only the file can have given the server a key that no other file defines.
+    if (isLoaded && [...ours.keys()].some((name) => !definitions.has(name))) return undefined;
+    if (!includesOwn)
+      return {
+        reason: `the configuration '${main}' of ${program} does not include '${options.file}'`,
+        definitions,
+      };
+    for (const [name, key] of ours) {
+      const { key: other, origin } = definitions.get(name) ?? {};
+      if (other === undefined || origin === undefined || !isSameKey(key, other)) continue;
+      const place = `${origin.file?.path ?? main}:${origin.line}`;
+      const reason = `'${place}' defines the key '${name}', which is also in '${options.file}'`;
+      return { reason, definitions };
+    }
+    return undefined;
   };
 
   /** The names that the server refused, because its configuration has other keys with them. */
@@ -142,24 +192,31 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const ours = await keysIn(former ?? '', slicer);
     await nextIfOver(slicer);
     const loadedNames = loaded.names();
+    const { reason: prepared, definitions } =
+      (await unready(former ?? '', ours, loaded, signal)) ?? {};
     const wanted = withKept(state, ours);
-    const isTaken = ({ name }: DesiredKey) =>
-      refused.has(name) ||
-      server.isReserved?.(name) === true ||
-      (loadedNames?.has(name) === true && !ours.has(name) && !owned.has(name));
+    const isOthers = (key: DesiredKey) => {
+      const { name } = key;
+      const other = definitions?.get(name)?.key;
+      if (definitions !== undefined) return other !== undefined && !isSameKey(key, other);
+      const isLoaded = loadedNames?.has(name) === true;
+      return refused.has(name) || (isLoaded && !ours.has(name) && !owned.has(name));
+    };
+    const isTaken = (key: DesiredKey) => server.isReserved?.(key.name) === true || isOthers(key);
     const taken = wanted.filter(isTaken);
     const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
     await nextIfOver(slicer);
     const names = new Set(wanted.map(({ name }) => name));
-    const isOther = ({ name }: Key) => !names.has(name) && !owned.has(name) && !refused.has(name);
+    const isElsewhere = (name: string) => refused.has(name) || definitions?.has(name) === true;
+    const isOther = ({ name }: Key) => !names.has(name) && !owned.has(name) && !isElsewhere(name);
     const others = state.isHeld === true ? [...ours.values()].filter(isOther) : [];
     const staying = new Set([...names, ...others.map(({ name }) => name)]);
-    const gone = [...ours.values()].filter(({ name }) => !staying.has(name) && !refused.has(name));
+    const gone = [...ours.values()].filter(({ name }) => !staying.has(name) && !isElsewhere(name));
     const disabled = await disabledOf(gone, disabledIn(former ?? ''), isComparison, signal);
     const sorted = { ...state, keys: keys.toSorted(byName) };
     await nextIfOver(slicer);
     const content = await render(sorted, others, disabled, former ?? '', slicer);
-    return { former, content, keys, others, disabled, taken, loaded, ours };
+    return { former, content, keys, others, disabled, taken, loaded, ours, prepared };
   };
 
   /**
@@ -298,6 +355,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     if (carried === undefined || !(stamps.length === 0 || stamps.includes(carried))) return false;
     if ((await file.read()) !== content) return false;
     const loaded = await server.inspect(signal);
+    if (!loaded.certain && (await filesOf(signal))?.state !== same.files) return false;
     if (loaded.digest !== undefined && loaded.digest === same.digest) return true;
     if (!loaded.has(content, await keysIn(content, newSlicer()))) return false;
     same = { ...same, digest: loaded.digest };
@@ -319,9 +377,21 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
         const problems = planned.taken.map((key) => nameTaken(brand, key));
         const names = planned.disabled.map(({ name }) => name);
         const disabled = names.length === 0 ? {} : { disabled: names };
+        if (planned.prepared !== undefined) {
+          const changed = planned.content !== planned.former;
+          digest = undefined;
+          if (changed) await intend?.(planned.keys);
+          if (changed) await file.replace(planned.content);
+          return { changed, problems, prepared: planned.prepared, ...disabled };
+        }
         if (isLoaded(planned)) return { changed: false, problems, ...disabled };
         if (isFirst) await intend?.(planned.keys);
-        const others = await replace(planned, state, signal);
+        const others = await replace(planned, state, signal).catch(async (error: unknown) => {
+          const isMissing = error instanceof DriverError && error.code === 'not_included';
+          if (isMissing && (await plan(state, owned, signal)).prepared !== undefined) return null;
+          throw error;
+        });
+        if (others === null) continue;
         if (others.size === 0) return { changed: true, problems, ...disabled };
         refused = new Set([...refused, ...others]);
       }
@@ -339,7 +409,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
         former === content ? () => false : comparingLists(former ?? '', content);
       await nextIfOver(slicer);
       await eachInSlices(slicer, keys, (key) => {
-        const isLoadedKey = loadedNames?.has(key.name) ?? true;
+        const isLoadedKey = planned.prepared !== undefined || (loadedNames?.has(key.name) ?? true);
         const found = differenceOf(key, present.get(key.name), isLoadedKey);
         differences.push(...found);
         if (found.length > 0 || !hasOtherLists(key.name)) return;
@@ -359,9 +429,12 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
             message: `'${options.file}' differs from the content that Tsigil would write.`,
           },
         ];
+      if (planned.prepared !== undefined)
+        return [{ kind: 'other', message: `The file is not loaded: ${planned.prepared}.` }];
       // `digest` is not known after a restart. A pass that was interrupted applies without comparing.
       const isWhole = planned.taken.length + (state.kept?.length ?? 0) === 0 && !state.isHeld;
-      same = isWhole ? { content, state } : undefined;
+      const files = loaded.certain ? undefined : (await filesOf(signal))?.state;
+      same = isWhole ? { content, state, files } : undefined;
       return loaded.has(content, present)
         ? []
         : [{ kind: 'other', message: `${program} may not have loaded '${options.file}'.` }];
@@ -386,7 +459,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       const others = await requirements(requirement, async () => {
         const loaded = await server.inspect(signal);
         const more = (await server.check?.(signal)) ?? [];
-        return [...(await checkInclude(loaded)), ...more];
+        return [...(await checkInclude(loaded, signal)), ...more];
       });
       return [replaceable, ...others];
     },
@@ -416,11 +489,19 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
    * Checks that the server has loaded the file. Returns no requirement for a file without keys,
    * because a server shows only keys.
    */
-  async function checkInclude(loaded: Loaded): Promise<readonly Requirement[]> {
+  async function checkInclude(
+    loaded: Loaded,
+    signal: AbortSignal,
+  ): Promise<readonly Requirement[]> {
     const content = (await file.read().catch(() => undefined)) ?? '';
     const keys = await keysIn(content, newSlicer());
     if (keys.size === 0) return [];
     const requirement = `${program} has loaded '${options.file}'.`;
+    const { reason } = (await unready(content, keys, loaded, signal)) ?? {};
+    if (reason !== undefined) {
+      const message = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+      return [unmet(requirement, { message, hint: READY_HINT })];
+    }
     return [
       loaded.has(content, keys) ? { requirement, ok: true } : unmet(requirement, notIncluded()),
     ];
@@ -435,6 +516,17 @@ function withTimeLimits(server: FileServer): FileServer {
     load: (signal) => server.load(signalWithin(LOAD_MS, signal)),
   };
 }
+
+function definitionsIn(entries: readonly Entry[]): Definitions {
+  return new Map(
+    entries
+      .flatMap((entry) => ('key' in entry ? [{ key: canonicalKey(entry.key), origin: entry }] : []))
+      .map((each) => [each.key.name, each]),
+  );
+}
+
+const READY_HINT =
+  'The file is complete. In one edit, include the file and remove the keys from other files that it has too, then reload the name server.';
 
 /** The comment with the names of removed keys that have secrets no one knows. */
 const DISABLED = '# Disabled, because other lines name these keys: ';

@@ -17,9 +17,10 @@ export interface FileServer {
   /** The text with which each key begins in the content that `render` returns. */
   readonly keyStart: string;
   /**
-   * Reads the keys of the file, or of a part that begins with `keyStart`. May throw `KeyFileError`.
+   * Reads the keys of the file, or of a part that begins with `keyStart`, or with `include` of a
+   * whole configuration. May throw `KeyFileError`, and what `include` throws.
    */
-  readKeys(content: string): readonly Entry[];
+  readKeys(content: string, include?: ReadIncluded): readonly Entry[];
   /** Returns the content of the file after the stamp, in many parts. */
   render(keys: readonly Key[], lists: AccessLists): Iterable<string>;
   lists(content: string): AccessLists;

@@ -93,6 +93,7 @@ export function serverDependenciesOn(
       removing: absent,
       request: absent,
       resume: absent,
+      release: absent,
       removeKey: absent,
       check: absent,
       milliseconds: () => 0,

@@ -58,6 +58,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/deliveries': 'r r - -',
   'POST /v2/deliveries/resume': '- - - -',
   'POST /v2/nameservers/{id}/remove-key': '- - - -',
+  'POST /v2/nameservers/{id}/release': '- - - -',
   'GET /v2/nameservers/{id}/check': '- - - -',
   'POST /v2/nameservers/{id}/reconcile': '- - - -',
   'GET /v2/nameservers/{id}/desired': '- - - w',

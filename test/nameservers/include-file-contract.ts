@@ -122,8 +122,13 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     const without = withoutInclude(text);
     expect(without).not.toBe(text);
     writeFileSync(path, without);
-    expect(await codeOf(apply(key, other))).toBe('not_included');
-    expect(contentOf(pathOf())).toBe(before);
+    expect(await apply(key, other)).toMatchObject({
+      changed: true,
+      prepared: expect.stringContaining(`does not include '${pathOf()}'`) as unknown,
+    });
+    expect(contentOf(pathOf())).not.toBe(before);
+    expect(contentOf(pathOf())).toContain(other.secret);
+    expect(await apply(key, other)).toMatchObject({ changed: false });
     const unmet = (await driver.check(soon())).filter(({ ok }) => !ok);
     expect(unmet.map(({ requirement }) => requirement)).toEqual([
       expect.stringContaining('has loaded') as string,

@@ -6,6 +6,7 @@ import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights } from '../../src/net/probe.ts';
 import { knot, knotc, knotDatabase as database } from '../harness/brands/knot.ts';
 import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
+import { SECRET } from '../harness/samples.ts';
 import { describeDriver, newKey } from './driver-contract.ts';
 
 const soon = () => AbortSignal.timeout(10_000);
@@ -61,6 +62,28 @@ describeDriver(database, (session) => {
     expect(() => knotc(server, 'conf-begin')).toThrow('too many transactions');
     await apply();
     for (const each of keys) await expectKey(each, true);
+  });
+
+  test('a key with the same name, algorithm and secret becomes one of Tsigil, in one transaction', async () => {
+    const { server, driver, apply, expectKey, state } = session();
+    const given = newKey({ rights: ['transfer'], name: database.foreign, secret: SECRET });
+    const other = key();
+    const begun: string[] = [];
+    const applied = await driver.apply(state([given, other]), new Set(), soon(), (keys) => {
+      begun.push(...keys.map(({ name }) => name));
+      return Promise.resolve();
+    });
+    expect(applied).toEqual({ changed: true, problems: [] });
+    expect(begun).toEqual([given.name, other.name]);
+    await expectKey(given, true);
+    await expectKey(other, true);
+    const owned = new Set([given.name, other.name]);
+    expect(await driver.compare(state([given, other]), owned, soon())).toEqual([]);
+    await apply();
+    await expectKey(given, false);
+    const id = `key[${given.name}.]`;
+    const values = [`conf-set ${id}.algorithm hmac-sha256`, `conf-set ${id}.secret ${SECRET}`];
+    knotc(server, 'conf-begin', `conf-set ${id}`, ...values, 'conf-commit');
   });
 
   test('a refused transaction changes nothing and does not stay open', async () => {

@@ -72,6 +72,7 @@ test.runIf(nsd.isInstalled() && hasProgram('openssl', 'openssl'))(
       DRIVERS.nsd?.create(
         {
           file: join(folder, 'keys', 'tsigil.conf'),
+          configurationFile: join(folder, 'nsd.conf'),
           controlHost: '127.0.0.1',
           controlPort,
           controlKeyFile: join(folder, client, 'nsd_control.key'),

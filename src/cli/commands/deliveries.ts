@@ -58,7 +58,9 @@ export async function readDeliveries(
   return {
     rows,
     isDelivered: state === 'delivered' || state === 'none',
-    isPending: rows.some(({ state: each }) => each === 'pending' || each === 'removing'),
+    isPending: rows.some(
+      ({ state: each, error }) => (each === 'pending' && error === null) || each === 'removing',
+    ),
     isWithoutAgent,
     failure: new CommandError(
       EXIT.refused,

@@ -17,7 +17,7 @@ import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
 import { described, responseObject } from '../model/object.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
-import { getResource } from '../operations/collection.ts';
+import { getResource, updateResource } from '../operations/collection.ts';
 import { existing } from '../operations/visibility.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
@@ -208,6 +208,37 @@ export const DELIVERY_ACTIONS = [
     },
   }),
   defineAction({
+    path: `/v2/${nameServer.collection}/{id}/release`,
+    method: 'POST',
+    right: `${nameServer.collection}:update`,
+    operationId: 'release_nameserver',
+    summary: 'Give the keys on a name server back to its operator',
+    description:
+      'Pauses the delivery to the name server, and forgets which keys on it are from the service. They stay on the name server as they are, also if they are changed or deleted, until `paused` is set to false again.',
+    type: nameServer,
+    response: {
+      kind: responseObject({
+        released: described(integer(0), 'How many keys the service no longer delivers there.'),
+      }),
+      schemaName: 'NameServerReleaseResult',
+      description: 'The service delivers nothing to the name server.',
+      examples: { usual: { summary: 'The name server had 12 keys.', value: { released: 12 } } },
+    },
+    async run({ dependencies, context, id }) {
+      const server = await updateResource(dependencies, nameServer, context, id, { paused: true });
+      const entry = auditEntry(context, {
+        at: dependencies.clock(),
+        action: `${nameServer.collection}:release`,
+        type: nameServer,
+        id,
+        name: String(server.name),
+      });
+      const released = await dependencies.delivery.release(id, entry);
+      dependencies.recording.recorded(entry);
+      return { released };
+    },
+  }),
+  defineAction({
     path: `/v2/${nameServer.collection}/{id}/check`,
     method: 'GET',
     right: CHECK_RIGHT,
@@ -376,7 +407,9 @@ async function ofDeleted(
 }
 
 function isPending({ servers }: ShownDeliveries): boolean {
-  return servers.some(({ state }) => state === 'pending' || state === 'removing');
+  return servers.some(
+    ({ state, error }) => (state === 'pending' && error === null) || state === 'removing',
+  );
 }
 
 async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {

@@ -51,6 +51,7 @@ export const ANSWER_EXAMPLE: Answer = {
   stamp: '9a1c6f0e2b7d4c58',
   is_foreign: false,
   changed: true,
+  prepared: null,
   found_drift: false,
   is_drift_kept: false,
   problems: [],

@@ -136,7 +136,7 @@ export const JOB = responseObject({
   is_refused: withDefault(
     described(
       boolean(),
-      'Whether the name server refused its configuration in the last pass. The agent then tries again once the configuration or the keys have changed, and from time to time.',
+      'Whether the name server refused its configuration in the last pass, or was not ready for it. The agent then tries again once the configuration or the keys have changed, and from time to time.',
     ),
     false,
   ),
@@ -168,6 +168,13 @@ export const ANSWER = responseObject({
     'Whether the name server had an unknown stamp and other keys, so that nothing was changed.',
   ),
   changed: described(boolean(), 'Whether the pass changed the name server.'),
+  prepared: withDefault(
+    described(
+      nullable(message()),
+      'Why the configuration of the name server is not ready to load the file of Tsigil, which is complete. Null if it has loaded the file, or if this is not known.',
+    ),
+    null,
+  ),
   found_drift: described(boolean(), 'Whether another program had changed the name server.'),
   is_drift_kept: described(boolean(), 'Whether the pass left such changes as they are.'),
   problems: described(items(PROBLEM), 'The keys that the driver left out.'),

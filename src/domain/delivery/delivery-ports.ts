@@ -144,6 +144,8 @@ export interface PassRecord {
   readonly keyReferences?: NameServer['key_references'] | undefined;
   /** Whether a key was not verified. The pass then counts as a failed attempt. */
   readonly failed: boolean;
+  /** How many times in a row the configuration of the name server was not ready. Absent for 0. */
+  readonly refusals?: number;
   readonly nextCheckMs: number;
   /**
    * The time until the next scheduled probes. Undefined if the pass did not probe the keys that
@@ -338,6 +340,11 @@ export interface DeliveryStatus {
    * transaction. Returns the names of the name servers whose delivery was held.
    */
   resume(id: string | undefined, entry: AuditEntry): Promise<readonly string[]>;
+  /**
+   * Forgets which keys on a name server are Tsigil's, and ends a pass that has not begun to change
+   * it. Delivery to it must be paused. Returns how many keys these were.
+   */
+  release(id: string, entry: AuditEntry): Promise<number>;
   /** Makes the next pass remove a key that `unknown_keys` lists. Returns false if it does not. */
   removeKey(id: string, name: string, entry: AuditEntry): Promise<boolean>;
   /** Returns the milliseconds of a monotonic clock. */

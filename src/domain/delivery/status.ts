@@ -135,5 +135,5 @@ function keyStateOf(
   if (isDelivered || delivery?.state === 'failed') return ['failed', delivery.error];
   return server.attempts > 0 || server.state === 'blocked' || server.state === 'drifted'
     ? ['failed', ofServer]
-    : ['pending', null];
+    : ['pending', server.state === 'prepared' ? ofServer : null];
 }

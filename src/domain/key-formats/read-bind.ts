@@ -58,11 +58,11 @@ export const bindClauses: KeyReader = {
 };
 
 /**
- * Returns every key of a text without its include statements, whatever BIND uses the key for.
- * Throws `KeyFileError`.
+ * Returns every key of a text, whatever BIND uses the key for. Without `include`, ignores include
+ * statements. Throws `KeyFileError`.
  */
-export function readBindKeys(text: string): Entry[] {
-  return clausesIn(allTokens(text)).map(({ token, parts }) => entryOf(token, parts));
+export function readBindKeys(text: string, include?: ReadIncluded): Entry[] {
+  return clausesIn(allTokens(text, include)).map(({ token, parts }) => entryOf(token, parts));
 }
 
 /**

@@ -70,7 +70,7 @@ export const bind = defineDriver({
       configurationFile: mainFile,
       zoneRights: ZONE_LISTS[given.zoneLists],
       keyStart: 'key "',
-      readKeys: (content) => readBindKeys(content.replace(MARKER.pattern, '')),
+      readKeys: (content, include) => readBindKeys(content.replace(MARKER.pattern, ''), include),
       render,
       lists: listsIn,
       stamp: MARKER,

@@ -9,7 +9,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
-import type { Key } from '../../domain/key-formats/key.ts';
+import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import {
   DriverError,
@@ -138,7 +138,10 @@ function planOf(
   for (const rule of rules.values()) for (const name of rule.keys) ours.add(name);
   const kept = (state.kept ?? []).filter(({ name }) => ours.has(name));
   const all = withKept({ ...state, kept }, present);
-  const isTaken = ({ name }: DesiredKey) => present.has(name) && !ours.has(name);
+  const isTaken = (key: DesiredKey) => {
+    const found = present.get(key.name);
+    return found !== undefined && !ours.has(key.name) && !isSameKey(key, found);
+  };
   const keys = all.filter((key) => !isTaken(key));
   const names = new Set(keys.map(({ name }) => name));
   const others = new Set(

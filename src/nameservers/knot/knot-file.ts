@@ -24,8 +24,8 @@ export function knotFile(controlSocket: string, configurationFile: string): File
   return {
     brand,
     keyStart: KEY_START,
-    readKeys: (content) =>
-      knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content),
+    readKeys: (content, include) =>
+      knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content, include),
     render,
     lists: listsIn,
     printed: (signal) => printedByKnot(controlSocket, signal),

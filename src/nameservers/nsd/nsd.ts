@@ -74,7 +74,7 @@ export const nsd = defineDriver({
     const server: FileServer = {
       brand,
       keyStart: 'key:',
-      readKeys: (content) => nsdSections.read(content),
+      readKeys: (content, include) => nsdSections.read(content, include),
       render,
       lists: listsIn,
       async load(signal) {

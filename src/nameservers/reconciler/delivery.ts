@@ -128,6 +128,11 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         store.announced();
         return names;
       },
+      async release(id, entry) {
+        const keys = await status.release(id, entry);
+        store.announced();
+        return keys;
+      },
       async removeKey(id, name, entry) {
         const found = await status.removeKey(id, name, entry);
         store.announced();

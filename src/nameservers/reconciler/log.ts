@@ -27,6 +27,7 @@ export function describeResult(log: DeliveryLog, result: PassResult): void {
     return;
   }
   if (state === 'open') log.error(fields, 'A name server accepts unsigned requests');
+  else if (state === 'prepared') log.info(fields, 'A name server is ready for its operator');
   else if (error !== null) log.warn(fields, 'Keys cannot be delivered to a name server');
   else if (state === 'live') log.info(fields, 'A name server has all its keys');
 }

@@ -72,6 +72,7 @@ const NOTHING: Result = {
   stamp: null,
   is_foreign: false,
   changed: false,
+  prepared: null,
   found_drift: false,
   is_drift_kept: false,
   problems: [],
@@ -154,6 +155,7 @@ async function attempt(
   let changed = false;
   let problems: readonly KeyProblem[] = job.taken;
   let disabled: readonly string[] = [];
+  let prepared: string | undefined;
   if (drift.length > 0 || !job.is_applied || isForeign) {
     // Before its first change, the driver may find that another program already uses a key's name.
     const applied = await applyUnlessRefused(driver, state, job.is_refused, () =>
@@ -162,11 +164,12 @@ async function attempt(
         began.keys = keys;
       }),
     );
-    ({ changed, problems, disabled = [] } = applied);
+    ({ changed, problems, disabled = [], prepared } = applied);
   }
   const names = new Set([...state.keys.map(({ name }) => name), ...disabled]);
   const left = new Set(problems.map(({ id }) => id));
-  const wanted = new Set(job.accepted.filter((id) => !left.has(id)));
+  // What the server accepts now, it accepts because of lines of its operator.
+  const wanted = new Set(prepared === undefined ? job.accepted.filter((id) => !left.has(id)) : []);
   const accepted = state.keys.filter(({ id }) => wanted.has(id));
   const rights = new Map(job.restricted.map(({ id, right }) => [id, right]));
   const restricted = accepted.flatMap((key) => {
@@ -178,18 +181,21 @@ async function attempt(
     const former = memory.get(id);
     return former === undefined && names.has(name) ? [] : [{ id, name, former }];
   });
-  const verdict: Awaited<ReturnType<Verify>> & { readonly verified?: number } = job.is_slow
-    ? await verifySlowly(
-        verify,
-        job.name_server,
-        state.zones,
-        { accepted, restricted },
-        () => dependencies.isInterrupted(),
-        signal,
-      )
-    : await verify(job.name_server, state.zones, { accepted, refused, restricted }, signal, () =>
-        dependencies.isInterrupted(),
-      );
+  const isUnverified = prepared !== undefined && refused.length === 0;
+  const verdict: Awaited<ReturnType<Verify>> & { readonly verified?: number } = isUnverified
+    ? { failures: new Map(), open: undefined }
+    : job.is_slow
+      ? await verifySlowly(
+          verify,
+          job.name_server,
+          state.zones,
+          { accepted, restricted },
+          () => dependencies.isInterrupted(),
+          signal,
+        )
+      : await verify(job.name_server, state.zones, { accepted, refused, restricted }, signal, () =>
+          dependencies.isInterrupted(),
+        );
   const unknown = changed && !job.is_held ? null : await unknownKeys();
   const found = await driver.references?.(signal, changed);
   // Lines that name a key of another program do not name Tsigil's.
@@ -202,12 +208,13 @@ async function attempt(
     ...NOTHING,
     stamp: (began.keys === undefined ? carried : await driver.stamp(signal)) ?? null,
     changed,
+    prepared: prepared ?? null,
     found_drift: drift.length > 0,
     problems: [...problems],
     differences: job.is_held ? await compareWhole() : [],
     verified: verdict.verified ?? accepted.length,
     verdicts: [...verdict.failures].map(([id, error]) => ({ id, error })),
-    open: verdict.open ?? null,
+    open: (prepared === undefined ? verdict.open : undefined) ?? null,
     unknown_keys: unknown,
     key_references: found === undefined ? null : references.slice(0, MAX_UNKNOWN),
   };
@@ -226,9 +233,9 @@ function remember({ state, withheld }: FullJob, memory: Map<string, DesiredKey>)
 
 /** Removes secrets from the texts of a result, because servers may quote their configuration. */
 async function withoutSecrets(result: Result, keys: readonly DesiredKey[]): Promise<Result> {
-  const { error, open, problems, differences, verdicts } = result;
+  const { error, open, prepared, problems, differences, verdicts } = result;
   const texts = problems.length + differences.length + verdicts.length;
-  if (error === null && open === null && texts === 0) return result;
+  if (error === null && open === null && prepared === null && texts === 0) return result;
   const redact = await redactor(keys.map(({ secret }) => secret));
   const safe = ({ message }: { readonly message: string }) => ({
     // A message must not look like several lines, and must not end in half a surrogate pair.
@@ -243,6 +250,7 @@ async function withoutSecrets(result: Result, keys: readonly DesiredKey[]): Prom
     ...result,
     error: error && withSafe(error),
     open: open && withSafe(open),
+    prepared: prepared && safe({ message: prepared }).message,
     problems: problems.map(withSafe),
     differences: differences.map((difference) => ({ ...difference, ...safe(difference) })),
     verdicts: verdicts.map(({ id, error: failure }) => ({ id, error: withSafe(failure) })),

@@ -19,7 +19,13 @@ import { heldOf, holdReason, rowsToHold } from './hold.ts';
 import type { Result } from './perform.ts';
 import { isOnServer, TOO_WIDE, undeliverableRow, UNREADABLE } from './prepare.ts';
 import { CONFIGURATION_FAULTS } from './refusals.ts';
-import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
+import {
+  checkInterval,
+  PREPARED_CHECK_MS,
+  RESUME_MS,
+  retryMs,
+  UNREADABLE_RETRY_MS,
+} from './schedule.ts';
 
 /** The result of a pass. */
 export interface PassResult {
@@ -255,7 +261,8 @@ async function settle(
     const row = rows.get(id);
     const error = verdicts.get(id);
     if (row === undefined) continue; // an earlier copy of this answer was recorded
-    if (error === undefined) {
+    const wasOnlyPrepared = result.prepared !== null && row.deliveredVersion === 0;
+    if (error === undefined || wasOnlyPrepared) {
       removed.push(row);
       if (hasVersion(row, row.deliveredVersion))
         events.push(deliveryEvent(pass, now, 'remove', row));
@@ -276,11 +283,19 @@ async function settle(
     if (given !== undefined) changed.push(given);
   }
   const dropped = new Set([...removed.map(({ keyId }) => keyId), ...plan.left]);
+  // The name server had these keys before its operator took the file out of its configuration.
+  if (result.prepared !== null) {
+    const handled = new Set([...plan.gone, ...changed.map(({ keyId }) => keyId)]);
+    for (const row of former)
+      if ((row.state === 'delivered' || row.state === 'failed') && !handled.has(row.keyId))
+        changed.push(unloadedRow(row));
+  }
   for (const row of [...changed, ...plan.undeliverable]) rows.set(row.keyId, row);
   const lacking = [...rows.values()].filter((row) => !isOnServer(row) && !dropped.has(row.keyId));
   const [failure = null] = failures;
-  const error = result.open ?? failure;
-  const interval = checkInterval(server, now, random);
+  const isPrepared = result.prepared !== null;
+  const error = isPrepared ? null : (result.open ?? failure);
+  const interval = isPrepared ? PREPARED_CHECK_MS : checkInterval(server, now, random);
   const held = server.held === null ? null : heldOf(result.differences);
   const [state, shown]: [FoundState, Fault | null] =
     result.open !== null
@@ -293,9 +308,13 @@ async function settle(
             ? ['held', holdReason(held, server.name)]
             : plan.withheld > 0
               ? ['pending', null] // nothing differs any more: the next pass delivers the held keys
-              : (stateOfLacking(lacking) ?? ['live', null]);
+              : result.prepared !== null
+                ? ['prepared', preparedReason(result.prepared)]
+                : (stateOfLacking(lacking) ?? ['live', null]);
   const isFailed = error !== null || state === 'blocked';
-  const keysLive = Math.max(0, plan.wanted - plan.withheld - lacking.length - keysFailed);
+  const keysLive = isPrepared
+    ? 0
+    : Math.max(0, plan.wanted - plan.withheld - lacking.length - keysFailed);
   const lagSeconds = await record(dependencies, pass, result, {
     state,
     error: shown,
@@ -304,10 +323,11 @@ async function settle(
     changed: [...changed, ...plan.undeliverable],
     removed: [...dropped],
     events,
+    ...(isPrepared ? { appliedHash: null, refusals: plan.refusals + 1 } : {}),
     failed: isFailed, // keys that the name server lacks delay no other key
-    appliedAt: result.changed ? now : undefined,
+    appliedAt: result.changed && !isPrepared ? now : undefined,
     appliedRights: plan.hash === null ? undefined : plan.rights,
-    verifiedAt: isFailed || lacking.length > 0 ? undefined : now,
+    verifiedAt: isFailed || isPrepared || lacking.length > 0 ? undefined : now,
     nextCheckMs: isFailed
       ? retryMs(server.attempts + 1, shown?.code, random)
       : server.held !== null && held === null
@@ -316,7 +336,7 @@ async function settle(
           ? UNREADABLE_RETRY_MS
           : interval,
     nextProbeMs:
-      plan.probes === 'none'
+      plan.probes === 'none' || isPrepared
         ? undefined
         : verified.length === delivered.length
           ? interval
@@ -330,7 +350,7 @@ async function settle(
     outcome:
       isFailed && !(state === 'blocked' && hasDelivered)
         ? 'failed'
-        : result.changed
+        : result.changed && !isPrepared
           ? 'changed'
           : 'unchanged',
     error: shown,
@@ -344,6 +364,18 @@ async function settle(
     keysLive,
     held,
   };
+}
+
+/** Returns the row of a key that a name server no longer has from Tsigil's file. */
+function unloadedRow(row: Delivery): Delivery {
+  return { ...row, state: 'pending', deliveredVersion: 0, appliedAt: null, error: null };
+}
+
+/** Returns why no key of Tsigil's works yet, and what its operator does next. */
+function preparedReason(reason: string): Fault {
+  const next =
+    'In one edit, include it, and remove from other files the keys that it has too, then reload the name server';
+  return { code: 'prepared', message: `${reason}, which is complete. ${next}` };
 }
 
 /** Returns whether a name server had verified this version of a key before the pass. */

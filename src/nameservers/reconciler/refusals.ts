@@ -12,7 +12,8 @@ export const CONFIGURATION_FAULTS: readonly string[] = ['refused_by_server', 'no
 const [UNCHANGED_MS, UNKNOWN_MS] = [60_000, 15_000];
 
 interface Refusal {
-  readonly error: DriverError;
+  /** What `apply` returned for a configuration that is not ready, or the error that it threw. */
+  readonly result: Applied | DriverError;
   readonly hash: string;
   /** The state of the configuration files. Undefined if this process cannot read them. */
   readonly files: string | undefined;
@@ -22,9 +23,10 @@ interface Refusal {
 const refusals = new WeakMap<Driver, Refusal>();
 
 /**
- * Applies a state with `apply`. A retry after a refusal throws the same error again, without a
- * request to the name server, while nothing indicates that an operator has repaired the
- * configuration. Each request would fill the log of the name server.
+ * Applies a state with `apply`. A retry after a refusal throws the same error again, and one for a
+ * configuration that is not ready returns the same, without a request to the name server, while
+ * nothing indicates that an operator has edited the configuration. Each request would fill the log
+ * of the name server.
  */
 export async function applyUnlessRefused(
   driver: Driver,
@@ -33,29 +35,35 @@ export async function applyUnlessRefused(
   apply: () => Promise<Applied>,
 ): Promise<Applied> {
   const former = isRetry ? refusals.get(driver) : undefined;
-  if (former !== undefined && (await isStillRefused(former, driver, state))) throw former.error;
+  if (former !== undefined && (await isStillRefused(former, driver, state))) {
+    const { result } = former;
+    if (result instanceof DriverError) throw result;
+    return { ...result, changed: false };
+  }
   refusals.delete(driver);
+  const remember = async (result: Refusal['result']) => {
+    const files = await driver.configuration?.();
+    refusals.set(driver, { result, hash: hashOf(state), files, at: performance.now() });
+  };
   try {
-    return await apply();
+    const applied = await apply();
+    if (applied.prepared !== undefined) await remember(applied);
+    return applied;
   } catch (error) {
     if (error instanceof DriverError && CONFIGURATION_FAULTS.includes(error.code))
-      refusals.set(driver, {
-        error,
-        hash: hashOf(state),
-        files: await driver.configuration?.(),
-        at: performance.now(),
-      });
+      await remember(error);
     throw error;
   }
 }
 
 async function isStillRefused(
-  { hash, files, at }: Refusal,
+  { result, hash, files, at }: Refusal,
   driver: Driver,
   state: DesiredState,
 ): Promise<boolean> {
   const present = await driver.configuration?.();
   if (present !== files) return false;
   const isUnchanged = present !== undefined && hash === hashOf(state);
+  if (!isUnchanged && !(result instanceof DriverError)) return false;
   return performance.now() - at < (isUnchanged ? UNCHANGED_MS : UNKNOWN_MS);
 }

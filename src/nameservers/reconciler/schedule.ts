@@ -11,6 +11,9 @@ const CHECK_INTERVAL_MS = 60_000;
  */
 const FIRST_CHECK_MS = 30_000;
 
+/** How often the configuration of a name server is read that is not ready to load the file. */
+export const PREPARED_CHECK_MS = 3000;
+
 /** The time in which each key of a name server with at most 300 keys is verified once. */
 const VERIFY_ALL_MS = 900_000;
 

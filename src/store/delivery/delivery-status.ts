@@ -170,6 +170,26 @@ export function createDeliveryStatus(
         );
         return held.map(({ name }) => name);
       }),
+    release: (id, entry) =>
+      database.write(async (sql) => {
+        await sql.run(
+          `UPDATE nameservers SET fence = fence + 1, applied_hash = NULL, applied_rights = NULL,
+            state = 'pending', error_code = NULL, error = NULL, attempts = 0, refusals = 0,
+            next_attempt_at = NULL, keys_live = 0, held = NULL, confirmed = 0, unknown_keys = '[]',
+            key_references = NULL, check_at = 0, probe_at = 0, retry_at = 0 WHERE id = ?`,
+          [id],
+        );
+        const row = await sql.one(
+          `SELECT count(*) AS count FROM deliveries WHERE nameserver_id = ?
+            AND (state <> 'undeliverable' OR applied_at IS NOT NULL)`,
+          [id],
+        );
+        const keys = Number(row?.count);
+        for (const table of ['outbox', 'deliveries'])
+          await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [id]);
+        await insertRecord(sql, { ...entry, detail: { ...entry.detail, keys } });
+        return keys;
+      }),
     removeKey: (id, name, entry) =>
       database.write(async (sql) => {
         const row = await sql.one('SELECT unknown_keys FROM nameservers WHERE id = ?', [id]);

@@ -44,7 +44,7 @@ export async function recordServer(
       unknown_keys = coalesce(?, unknown_keys), applied_rights = coalesce(?, applied_rights),
       key_references = CASE WHEN ? = 1 THEN ? ELSE key_references END,
       verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
-      next_attempt_at = NULL, refusals = 0,
+      next_attempt_at = NULL, refusals = ?,
       retry_at = 0, failed_at = 0, failed_rows = 0,
       confirmed = CASE WHEN ? = 'blocked' THEN confirmed ELSE 0 END,
       check_at = CASE WHEN ? = 'blocked' AND confirmed = 1 THEN 0 ELSE ${now} + ? END, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
@@ -56,7 +56,8 @@ export async function recordServer(
       pass.appliedRights === undefined ? null : JSON.stringify(pass.appliedRights),
       ...[pass.keyReferences === undefined ? 0 : 1, stored(pass.keyReferences)],
       // An operator may confirm the rest during a pass that leaves it blocked.
-      ...[verifiedAt ?? null, pass.failed ? 1 : 0, state, state, pass.nextCheckMs],
+      ...[verifiedAt ?? null, pass.failed ? 1 : 0, pass.refusals ?? 0, state, state],
+      pass.nextCheckMs,
       ...[pass.nextProbeMs ?? -1, pass.nextProbeMs ?? -1],
       ...lease,
     ],

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { knotc, knotDatabase } from '../harness/brands/knot.ts';
+import { call, powerdns } from '../harness/brands/powerdns.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { SECRET } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { newKey } from '../nameservers/driver-contract.ts';
+
+const ALGORITHM = 'hmac-sha256';
+
+/** Returns the keys that may transfer a zone of PowerDNS, in their order. */
+const signersOf = async ({ folder, controlPort }: DeliveryServer) =>
+  (
+    (await call(folder, controlPort, 'GET', '/zones/a.test.?rrsets=false')) as {
+      master_tsig_key_ids: string[];
+    }
+  ).master_tsig_key_ids;
+
+/** How an operator adds a key and permits two keys to transfer a zone. */
+const CASES = [
+  {
+    brand: powerdns,
+    async permit({ folder, controlPort }: DeliveryServer, other: Omit<CreatedKey, 'id'>) {
+      const key = { name: `${other.name}.`, algorithm: ALGORITHM, key: other.secret };
+      await call(folder, controlPort, 'POST', '/tsigkeys', key);
+      await call(folder, controlPort, 'PUT', '/zones/a.test.', {
+        master_tsig_key_ids: [key.name, `${powerdns.foreign}.`],
+      });
+    },
+  },
+  {
+    brand: knotDatabase,
+    permit(server: DeliveryServer, { name, secret }: Omit<CreatedKey, 'id'>) {
+      knotc(
+        server,
+        'conf-begin',
+        `conf-set key[${name}.]`,
+        `conf-set key[${name}.].algorithm ${ALGORITHM}`,
+        `conf-set key[${name}.].secret ${secret}`,
+        'conf-set acl[own]',
+        'conf-set acl[own].action transfer',
+        `conf-set acl[own].key ${name}.`,
+        `conf-set acl[own].key ${knotDatabase.foreign}.`,
+        'conf-set zone[a.test].acl own',
+        'conf-commit',
+      );
+      return Promise.resolve();
+    },
+  },
+].filter(({ brand }) => brand.isInstalled());
+
+describe.each(CASES)('a server with keys and without a file: $brand.name', ({ brand, permit }) => {
+  const mine = { name: brand.foreign, algorithm: ALGORITHM, secret: SECRET };
+  const other = newKey({ rights: [] });
+  let server: DeliveryServer;
+  let service: TestService;
+  let key: CreatedKey;
+
+  beforeAll(async () => {
+    server = await startDeliveryServer(brand);
+    await permit(server, other);
+    service = await startTestService(delivering(server));
+    await createZones(service);
+  });
+  afterAll(async () => {
+    await service.close();
+    await server.remove();
+  });
+
+  const works = (given: Omit<CreatedKey, 'id'>) => verdictOf(server, { id: '', ...given });
+
+  test('keeps a key with the same name, algorithm and secret, which becomes one of Tsigil, and works all the time', async () => {
+    expect([await works(mine), await works(other)]).toEqual(['good', 'good']);
+    const verdicts: string[] = [];
+    const end = new AbortController();
+    const transfers = (async () => {
+      while (!end.signal.aborted) verdicts.push(await works(mine));
+    })();
+    const taken = await createKey(service, other.name);
+    key = await createKey(service, mine.name, { secret: mine.secret });
+    const stateOf = async ({ id }: CreatedKey) => (await deliveries(service, id)).state;
+    await expect.poll(() => stateOf(key)).toBe('delivered');
+    expect(await stateOf(taken)).toBe('undeliverable');
+    end.abort();
+    await transfers;
+    expect(new Set(verdicts)).toEqual(new Set(['good']));
+    expect(await works(other)).toBe('good');
+    if (brand === powerdns)
+      expect(await signersOf(server)).toEqual([`${other.name}.`, `${mine.name}.`]);
+    expect(await shownServer(service)).toMatchObject({ keys_live: 1, error_code: 'name_taken' });
+  });
+
+  test('is released: its keys stay, whatever happens to them in the service, and delivery is paused', async () => {
+    const { id } = await shownServer(service);
+    const { status, body } = await service.post(`/v2/nameservers/${id}/release`, {});
+    expect([status, body]).toEqual([200, { released: 1 }]);
+    expect(await shownServer(service)).toMatchObject({ state: 'paused', keys_live: 0 });
+    expect(await deliveries(service, key.id)).toMatchObject({
+      state: 'paused',
+      servers: [{ delivered_version: 0 }],
+    });
+    await service.delete(`/v2/tsigkeys/${key.id}`);
+    expect((await service.get(`/v2/tsigkeys/${key.id}/deliveries`)).status).toBe(404);
+    expect(await shownServer(service)).toMatchObject({ unknown_keys: [], key_references: null });
+    expect([await works(mine), await works(other)]).toEqual(['good', 'good']);
+    const audit = await service.get('/v2/audit?action=nameservers:release');
+    expect(audit.body.records).toMatchObject([{ resource_name: 'ns1', detail: { keys: 1 } }]);
+  });
+});

@@ -1,0 +1,188 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bindClause } from '../../src/domain/brands/bind.ts';
+import { knotKey } from '../../src/domain/brands/knot.ts';
+import { nsdKey } from '../../src/domain/brands/nsd.ts';
+import { tsigil } from '../cli/run.ts';
+import { createAgent, type TestAgent } from '../harness/agent.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
+import type { Brand } from '../harness/brands/brand.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { newKey } from '../nameservers/driver-contract.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { IS_LONG } from '../harness/sizes.ts';
+
+type Key = Omit<CreatedKey, 'id'>;
+
+/** Adds keys to a configuration with its own lists, and the first key to the list for transfers. */
+const ADD: Readonly<Record<string, (text: string, keys: readonly Key[]) => string>> = {
+  bind: (text, keys) =>
+    `${keys.map(bindClause).join('')}${text.replace('acl "tsigil-transfer" { none; }', `acl "tsigil-transfer" { key "${keys[0]?.name ?? ''}"; }`)}`,
+  knot: (text, keys) =>
+    text
+      .replace(/^key:\n/m, `key:\n${keys.map(knotKey).join('')}`)
+      .replace(/(id: "tsigil-transfer"\n.*\n).*\n.*\n/, `$1    key: "${keys[0]?.name ?? ''}."\n`),
+  nsd: (text, keys) =>
+    text
+      .replace(/^key:\n/m, `${keys.map(nsdKey).join('')}key:\n`)
+      .replace(
+        /name: "tsigil-transfer"\n/,
+        `$&    provide-xfr: 0.0.0.0/0 "${keys[0]?.name ?? ''}"\n`,
+      ),
+};
+
+const CASES = BRANDS.filter((brand) => brand.include !== undefined && brand.isInstalled()).flatMap(
+  (brand) => [
+    { brand, name: brand.name, byAgent: false },
+    ...(IS_LONG || brand.driver === 'bind' ? [{ brand, name: brand.name, byAgent: true }] : []),
+  ],
+);
+
+describe.each(CASES)(
+  'a $name server that has keys, delivered to by an agent: $byAgent',
+  (given) => {
+    const { brand, byAgent } = given;
+    const [mine, taken] = [newKey({ rights: [] }), newKey({ rights: [] })];
+    let server: DeliveryServer;
+    let service: TestService;
+    let agent: TestAgent | undefined;
+    let included: string;
+
+    const main = () => join(server.folder, brand.include?.main ?? '');
+    const file = () => readFileSync(join(server.folder, brand.include?.file ?? ''), 'utf8');
+    const withOwn = (text: string, keys: readonly Key[]) => ADD[brand.driver]?.(text, keys) ?? '';
+    const without = (b: Brand, text: string) => b.include?.withoutInclude(text) ?? '';
+    const reconcile = async () =>
+      service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
+    const untilPrepared = (error: string) =>
+      expect
+        .poll(() => shownServer(service))
+        .toMatchObject({
+          ...{ state: 'prepared', error_code: 'prepared', keys_live: 0, attempts: 0 },
+          error: expect.stringContaining(error) as unknown,
+        });
+
+    beforeAll(async () => {
+      server = await startDeliveryServer(brand);
+      included = readFileSync(main(), 'utf8');
+      writeFileSync(main(), withOwn(without(brand, included), [mine, taken]));
+      await server.stop();
+      await server.start();
+      service = await startTestService(byAgent ? {} : delivering(server));
+      await createZones(service);
+      await createKey(service, mine.name, { secret: mine.secret });
+      await createKey(service, taken.name);
+      agent = byAgent ? await createAgent(service, server) : undefined;
+      agent?.start();
+    });
+    afterAll(async () => {
+      await agent?.stop('SIGTERM');
+      await service.close();
+      await server.remove();
+    });
+
+    const idOf = async (name: string) => {
+      const { body } = await service.get(`/v2/tsigkeys?name=${name}`);
+      return (body as { tsigkeys: { id: string }[] }).tsigkeys[0]?.id ?? '';
+    };
+    const onServer = async (name: string) =>
+      (await deliveries(service, await idOf(name))).servers[0];
+
+    test('is prepared: the file is complete, nothing is loaded, and no key is live', async () => {
+      await untilPrepared('does not include');
+      const fresh = await createKey(service, 'fresh');
+      await expect.poll(file).toContain(fresh.secret);
+      expect(file()).toContain(mine.secret);
+      expect(file()).not.toContain(`"${taken.name}`);
+      await untilPrepared('does not include');
+      expect(await onServer(mine.name)).toMatchObject({
+        ...{ state: 'pending', delivered_version: 0, error: { code: 'prepared' } },
+      });
+      expect(await onServer(taken.name)).toMatchObject({
+        ...{ state: 'undeliverable', error: { code: 'name_taken' } },
+      });
+      expect(await verdictOf(server, mine)).toBe('good');
+      expect(await verdictOf(server, fresh)).not.toBe('good');
+      const { url, token } = service;
+      const cli = async (...words: string[]) =>
+        tsigil(service.folder, { TSIGIL_URL: url, TSIGIL_TOKEN: token }, ...words);
+      expect((await cli('nameserver', 'list')).out).toContain('prepared');
+      expect((await cli('nameserver', 'show', 'ns1')).out).toContain('does not include');
+      expect(await cli('status')).toMatchObject({
+        status: 1,
+        out: expect.stringContaining('ns1 is prepared') as unknown,
+      });
+      const metrics = (await service.get('/metrics')).text;
+      expect(metrics).toContain('tsigil_name_server_state{name_server="ns1",state="prepared"} 1');
+    });
+
+    test('rewrites the file when keys change, and stays prepared', async () => {
+      const second = await createKey(service, 'second');
+      await expect.poll(file).toContain(second.secret);
+      await service.delete(`/v2/tsigkeys/${await idOf('fresh')}`);
+      await expect.poll(file).not.toContain('"fresh');
+      await untilPrepared('does not include');
+      expect(await verdictOf(server, second)).not.toBe('good');
+      const { body } = await service.get('/v2/deliveries?state=removing');
+      expect(body).toEqual({ deliveries: [] });
+    });
+
+    test('stays prepared in the middle of an edit, in which both files have a key', async () => {
+      writeFileSync(main(), withOwn(included, [mine]));
+      await untilPrepared(`defines the key '${mine.name}'`);
+      await reconcile();
+      await untilPrepared(`defines the key '${mine.name}'`);
+      expect(file()).toContain(mine.secret);
+      expect(await verdictOf(server, mine)).toBe('good');
+    });
+
+    test('loads the file after the edit, and all keys are live', async () => {
+      writeFileSync(main(), included);
+      await untilLive(service);
+      for (const name of [mine.name, taken.name, 'second']) {
+        const { body } = await service.get(`/v2/tsigkeys/${await idOf(name)}`);
+        expect(await verdictOf(server, body as CreatedKey)).toBe('good');
+        expect(await onServer(name)).toMatchObject({ state: 'delivered', error: null });
+      }
+      expect(await shownServer(service)).toMatchObject({ keys_live: 3, error_code: null });
+    });
+
+    test('is prepared again once the server no longer loads the file', async () => {
+      writeFileSync(main(), withOwn(without(brand, included), [mine]));
+      await server.stop();
+      await server.start();
+      await reconcile();
+      await untilPrepared('does not include');
+      for (const name of [mine.name, 'second'])
+        expect(await onServer(name)).toMatchObject({ state: 'pending', delivered_version: 0 });
+      expect(file()).toContain(mine.secret);
+      writeFileSync(main(), included);
+      await untilLive(service);
+      expect(await verdictOf(server, mine)).toBe('good');
+    });
+
+    test('is released and taken over again, while its keys work', async () => {
+      const { id } = await shownServer(service);
+      const released = await service.post(`/v2/nameservers/${id}/release`, {});
+      expect(released.body).toEqual({ released: 3 });
+      expect(await shownServer(service)).toMatchObject({ state: 'paused', keys_live: 0 });
+      expect(await onServer(mine.name)).toMatchObject({ state: 'paused', delivered_version: 0 });
+      expect(await verdictOf(server, mine)).toBe('good');
+      await service.patch(`/v2/nameservers/${id}`, { paused: false });
+      await untilLive(service);
+      expect(await verdictOf(server, mine)).toBe('good');
+    });
+  },
+);
