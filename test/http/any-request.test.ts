@@ -19,11 +19,7 @@ beforeAll(async () => {
   });
   for (const type of SAMPLES) await create(service, type, 'kept');
 });
-afterAll(() =>
-  expect(service.log.filter((text) => (JSON.parse(text) as { level: number }).level >= 50)).toEqual(
-    [],
-  ),
-);
+afterAll(() => expect(service.log.filter((text) => text.includes('"level":"error"'))).toEqual([]));
 
 const sample = fc.constantFrom(...SAMPLES);
 /** Generates text for a request line or header: any byte except line feed and carriage return. */

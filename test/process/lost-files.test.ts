@@ -45,12 +45,12 @@ async function start(path = database): Promise<TestService> {
 /** Returns the log lines that report the fault. Omits the lines of requests. */
 function faultLines({
   log,
-}: TestService): { level: number; msg: string; err: { message: string } }[] {
+}: TestService): { level: string; msg: string; err: { message: string } }[] {
   return log
     .map(
       (line) =>
         JSON.parse(line) as {
-          level: number;
+          level: string;
           msg: string;
           requestId?: string;
           err: { message: string };
