@@ -7,6 +7,7 @@ import {
   type Move,
   type Rewriter,
 } from '../../src/domain/access/rewrite.ts';
+import { bind, bindClause, bindList } from '../../src/domain/brands/bind.ts';
 import { rightsOf, type Brand } from '../../src/domain/brands/brand.ts';
 import { knot, knotKey, knotRule } from '../../src/domain/brands/knot.ts';
 import { nsd, nsdKey, nsdPattern } from '../../src/domain/brands/nsd.ts';
@@ -18,7 +19,13 @@ interface Writer {
   write(keys: readonly Key[], lists: ReadonlyMap<string, readonly string[]>): string;
 }
 
-const WRITERS: Readonly<Record<'knot' | 'nsd', Writer>> = {
+const WRITERS: Readonly<Record<'bind' | 'knot' | 'nsd', Writer>> = {
+  bind: {
+    brand: bind,
+    write: (keys, lists) =>
+      keys.map(bindClause).join('') +
+      [...lists].map(([name, members]) => bindList(name, members)).join(''),
+  },
   knot: {
     brand: knot,
     write: (keys, lists) =>

@@ -1,132 +1,26 @@
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressOf, matrixOf, type Requester } from '../../src/domain/access/access.ts';
 import { readBindAccess } from '../../src/domain/access/bind.ts';
-import { CLASSES, encodeMessage, OPCODES, TYPES } from '../../src/domain/dns/message.ts';
 import { RIGHTS } from '../../src/domain/brands/brand.ts';
 import { applyEdits } from '../../src/domain/access/rewrite.ts';
 import { isPermitted } from '../harness/access.ts';
 import { adoptionOf } from '../harness/adoption.ts';
-import { startDrivenServer, zoneText } from '../harness/driven-server.ts';
-import { recordSecret } from '../harness/evidence.ts';
+import { startDrivenServer } from '../harness/driven-server.ts';
+import {
+  additionTo,
+  configurations,
+  KEYS,
+  SOURCES,
+  textOf,
+  writeBind,
+  ZONES,
+} from '../harness/random-bind.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { hasProgram } from '../harness/tools.ts';
 
-const KEYS = ['k1', 'k2', 'k3', 'undefined'].map((name) => {
-  const secret = randomBytes(32).toString('base64');
-  recordSecret(secret);
-  return { name, algorithm: 'hmac-sha256', secret };
-});
 const SIGNERS = [undefined, ...KEYS];
-const SOURCES = ['127.0.0.1', '127.0.0.2', '127.0.0.5', '127.1.0.1'];
-const ZONES = Array.from({ length: 8 }, (_, index) => `z${index}.test`);
-
-const acls = ['a1', 'a2', 'a3'];
-
-/** Returns elements of an address match list, which name only the first `named` lists. */
-const lists = (depth: number, named: number): fc.Arbitrary<string> => {
-  const leaf = fc.constantFrom(
-    ...['any', 'none', 'localhost', 'localnets', '127.0.0.1', '127.0.0.2', '127.0.0.0/30'],
-    ...['127.0/16', '127.1.0.1', '::1', 'key k1', 'key "K2."', 'key k3', 'key undefined'],
-    ...['key k1', 'key k2', ...acls.slice(0, named)],
-  );
-  const inner =
-    depth === 0 ? leaf : fc.oneof({ weight: 3, arbitrary: leaf }, lists(depth - 1, named));
-  const element = fc.tuple(fc.boolean(), inner).map(([no, text]) => `${no ? '! ' : ''}${text}; `);
-  return fc.array(element, { minLength: 1, maxLength: 4 }).map((all) => `{ ${all.join('')}}`);
-};
-
-const policies = fc
-  .array(
-    fc
-      .tuple(
-        fc.constantFrom('grant', 'grant', 'deny'),
-        fc.constantFrom('k1', 'k2', 'k3', '*'),
-        fc.constantFrom(
-          'zonesub ANY',
-          'zonesub',
-          'name probe.z0.test TXT',
-          'wildcard *.z1.test ANY',
-        ),
-      )
-      .map((words) => `${words.join(' ')}; `),
-    { minLength: 1, maxLength: 3 },
-  )
-  .map((rules) => `update-policy { ${rules.join('')}};`);
-
-const list = lists(2, 3);
-const optional = (name: string) =>
-  fc.option(list, { nil: '' }).map((text) => text && `${name} ${text};`);
-const transfers = optional('allow-transfer');
-const updates = fc.oneof({ weight: 3, arbitrary: optional('allow-update') }, policies);
-const defaults = fc.tuple(transfers, optional('allow-update')).map((both) => both.join(' '));
-const scope = fc.record({
-  defaults,
-  clients: lists(1, 3),
-  zones: fc.tuple(...ZONES.map(() => fc.tuple(transfers, updates).map((both) => both.join(' ')))),
-});
-const configurations = fc.record({
-  options: defaults,
-  acls: fc.tuple(
-    ...acls.map((name, index) => lists(1, index).map((text) => `acl ${name} ${text};`)),
-  ),
-  scopes: fc.oneof(fc.tuple(scope), fc.tuple(scope, scope)),
-});
-
-function textOf({
-  options,
-  acls: statements,
-  scopes,
-}: typeof configurations extends fc.Arbitrary<infer T> ? T : never): string {
-  const keyText = KEYS.slice(0, 3).map(
-    ({ name, secret }) => `key ${name} { algorithm hmac-sha256; secret "${secret}"; };\n`,
-  );
-  const zonesOf = (zones: readonly string[], view: number) =>
-    zones
-      .map(
-        (text, index) =>
-          `zone "${ZONES[index] ?? ''}" { type primary; file "v${view}.z${index}"; ${text} };\n`,
-      )
-      .join('');
-  const [only, second] = scopes;
-  const content =
-    second === undefined
-      ? zonesOf(only.zones, 0)
-      : scopes
-          .map(
-            ({ defaults: own, clients, zones }, view) =>
-              `view v${view} { match-clients ${clients}; ${own}\n${view === 1 ? (keyText[2] ?? '') : ''}${zonesOf(view === 0 ? zones.slice(0, 6) : zones, view)}};\n`,
-          )
-          .join('');
-  return `${keyText.slice(0, second === undefined ? 3 : 2).join('')}${content}${statements.join('\n')}
-options { ${options}`;
-}
-
-/**
- * Returns a request to add a record. BIND compares the rules of `update-policy` with the records
- * that change, so it accepts an update that changes nothing.
- */
-function additionTo(zone: string): Buffer {
-  const text = {
-    name: `probe.${zone}`,
-    type: 16,
-    class: CLASSES.in,
-    ttl: 60,
-    data: Buffer.from([1, 120]),
-  };
-  const questions = [{ name: zone, type: TYPES.soa, class: CLASSES.in }];
-  const empty = { answers: [], additionals: [] };
-  return encodeMessage({
-    id: 1,
-    flags: OPCODES.update << 11,
-    questions,
-    authorities: [text],
-    ...empty,
-  });
-}
 
 function everyRequest() {
   return ZONES.flatMap((zone) =>
@@ -160,19 +54,7 @@ describe.runIf(hasProgram('named', 'bind9'))('BIND', () => {
         const server = await startDrivenServer({
           name: 'BIND',
           configure(folder, port, controlPort) {
-            for (const view of [0, 1])
-              for (const [index, zone] of ZONES.entries())
-                writeFileSync(join(folder, `v${view}.z${index}`), zoneText(zone));
-            writeFileSync(
-              join(folder, 'named.conf'),
-              `${textOf(parts)}
-  directory "${folder}"; pid-file none; lock-file none; session-keyfile "${folder}/session.key";
-  listen-on port ${port} { any; }; listen-on-v6 { none; }; recursion no; notify no; dnssec-validation no;
-};
-key rndc-key { algorithm hmac-sha256; secret "${randomBytes(32).toString('base64')}"; };
-controls { inet 127.0.0.1 port ${controlPort} allow { any; } keys { rndc-key; }; };
-`,
-            );
+            writeBind(folder, textOf(parts), port, controlPort);
           },
           command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
         });
@@ -189,14 +71,15 @@ controls { inet 127.0.0.1 port ${controlPort} allow { any; } keys { rndc-key; };
               each.name === zone ? [each.lists[right]] : [],
             );
             const said = lists.some((each) => each?.permits(requester) === true);
-            // Of these rules, the evaluation says only whether they may permit anything.
-            const isLimited =
-              said &&
-              lists.some(
-                (each) =>
-                  each?.inexpressible !== undefined &&
-                  (each.inexpressible.has(name) || !each.keys.includes(name)),
-              );
+            // Of these rules, the evaluation says only whether they may permit anything. BIND merges
+            // lists that contradict each other, also for requests that the rules seem to refuse.
+            const isLimited = lists.some(
+              (each) =>
+                each?.inexpressible !== undefined &&
+                (said
+                  ? each.inexpressible.has(name) || !each.keys.includes(name)
+                  : each.inexpressible.get(name)?.includes('refuses it in another') === true),
+            );
             const request = right === 'update' ? additionTo(zone) : undefined;
             const ask = () => isPermitted(server.address, source, zone, right, key, request);
             // BIND may close a connection without a response while it is busy.

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   addressOf,
@@ -14,47 +15,101 @@ import {
   differencesAfter,
   editedSource,
   inOrder,
-  type Rewriter,
   type Source,
 } from '../../src/domain/access/rewrite.ts';
-import { rewriteKnot } from '../../src/domain/access/rewrite-knot.ts';
-import { rewriteNsd } from '../../src/domain/access/rewrite-nsd.ts';
+import { REWRITERS } from '../../src/domain/access/rewriters.ts';
 import { RIGHTS, type Right } from '../../src/domain/brands/brand.ts';
-import type { Key } from '../../src/domain/key-formats/key.ts';
+import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
+import type { IncludedFile } from '../../src/domain/key-formats/reader.ts';
 import { isPermitted } from '../harness/access.ts';
+import type { Brand } from '../harness/brands/brand.ts';
 import { knotc } from '../harness/brands/knot.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { run } from '../harness/tools.ts';
 import { KEYS, knotSearch, nsdSearch, SOURCES, type Search } from '../harness/random-access.ts';
+import * as bindSearch from '../harness/random-bind.ts';
 import { ownFile } from '../harness/rewrites.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
+import { hasProgram } from '../harness/tools.ts';
 
 interface Subject {
-  readonly search: Search;
-  readonly format: 'knot' | 'nsd';
-  readonly rewrite: Rewriter;
+  readonly brand: Pick<Brand, 'name' | 'isInstalled' | 'command' | 'controlSocket'>;
+  readonly format: 'bind' | 'knot' | 'nsd';
+  /** The name of the main file. */
+  readonly file: string;
+  readonly zones: readonly string[];
+  readonly keys: readonly Key[];
+  readonly sources: readonly string[];
+  /** Returns a random configuration, and writes what else the server needs. */
+  configure(seed: number, folder: string, port: number, controlPort: number): string;
+  /** A line that begins what can be in an included file. */
+  readonly block: RegExp;
+  include(path: string): string;
   /** The program that checks a configuration file. */
-  readonly check: (file: string) => [string, ...string[]];
+  check(file: string): [string, ...string[]];
   reload(server: DrivenServer): void;
+}
+
+const MANY_ZONES = [...ZONES, ...Array.from({ length: 10 }, (_, index) => `z${index}.test`)];
+
+function subjectOf(
+  { brand, configure, file }: Search,
+  rest: Pick<Subject, 'format' | 'check' | 'reload'>,
+): Subject {
+  return {
+    ...rest,
+    brand,
+    file,
+    zones: MANY_ZONES,
+    keys: KEYS,
+    sources: SOURCES,
+    // One key has a name in upper case and with a final dot.
+    configure: (seed, folder, port) =>
+      configure(seed, MANY_ZONES, folder, port, 0)
+        .replaceAll('k2.example', 'K2.Example.')
+        .replaceAll('"K2.Example.."', '"K2.Example."'),
+    block: /^/,
+    include: (path) => `include: "${path}"\n`,
+  };
 }
 
 const SUBJECTS: readonly Subject[] = [
   {
-    search: knotSearch,
+    format: 'bind',
+    brand: {
+      name: 'BIND',
+      isInstalled: () => hasProgram('named', 'bind9'),
+      command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
+    },
+    file: 'named.conf',
+    zones: bindSearch.ZONES,
+    keys: bindSearch.KEYS,
+    sources: bindSearch.SOURCES,
+    configure(seed, folder, port, controlPort) {
+      const [parts] = fc.sample(bindSearch.configurations, { seed, numRuns: 1 });
+      if (parts === undefined) throw new Error('no sample');
+      bindSearch.writeBind(folder, bindSearch.textOf(parts), port, controlPort);
+      return readFileSync(join(folder, 'named.conf'), 'utf8');
+    },
+    block: /^(?:acl|key|zone) /,
+    include: (path) => `include "${path}";\n`,
+    check: (file) => ['named-checkconf', file],
+    reload: (server) => {
+      server.signal('SIGHUP');
+    },
+  },
+  subjectOf(knotSearch, {
     format: 'knot',
-    rewrite: rewriteKnot,
     check: (file) => ['knotc', '-c', file, 'conf-check'],
     reload: (server) => knotc(server, 'reload'),
-  },
-  {
-    search: nsdSearch,
+  }),
+  subjectOf(nsdSearch, {
     format: 'nsd',
-    rewrite: rewriteNsd,
     check: (file) => ['nsd-checkconf', file],
     reload: ({ folder }) =>
       void run(folder, 'nsd-control', '-c', join(folder, 'nsd.conf'), 'reconfig'),
-  },
+  }),
 ];
 
 /** A configuration of files, and where Tsigil's file will be. */
@@ -69,28 +124,22 @@ function chooses(seed: number, what: string): boolean {
   return (createHash('sha256').update(`${seed} ${what}`).digest()[0] ?? 0) % 4 > 0;
 }
 
-/**
- * Returns a random configuration with some of its sections in included files, and with names of
- * keys in upper case and with a final dot.
- */
+/** Returns a random configuration with some of its parts in included files. */
 function fleetOf(
-  { search }: Subject,
+  subject: Subject,
   seed: number,
-  zones: readonly string[],
   folder: string,
   port: number,
+  controlPort: number,
 ): Fleet {
-  const text = search
-    .configure(seed, zones, folder, port, 0)
-    .replaceAll('k2.example', 'K2.Example.')
-    .replaceAll('"K2.Example.."', '"K2.Example."');
-  const path = join(folder, search.file);
+  const path = join(folder, subject.file);
   const files = new Map<string, string>();
+  const text = subject.configure(seed, folder, port, controlPort);
   const blocks = text.split(/^(?=\S)/m).map((block, index) => {
-    if (chooses(seed, `block ${index}`)) return block;
+    if (!subject.block.test(block) || chooses(seed, `block ${index}`)) return block;
     const part = join(folder, `part-${index}.conf`);
     files.set(part, block);
-    return `include: "${part}"\n`;
+    return subject.include(part);
   });
   files.set(path, blocks.join(''));
   const include = ({ pattern }: { readonly pattern: string }) => [
@@ -106,67 +155,90 @@ function read({ format }: Subject, { text, include, path }: Source): ServerConfi
   return configuration;
 }
 
-/** Returns what a seed moves: all or some of the keys, with all or some of their rights. */
-function movedOf(seed: number, rows: readonly Row[]): { keys: readonly Key[]; rows: Row[] } {
-  const isMoved = (what: string) => seed % 2 === 0 || chooses(seed, what);
-  const keys = KEYS.filter(({ name }) => seed % 4 < 2 || isMoved(name));
-  const chosen = rows
-    .filter(({ key }) => keys.some(({ name }) => name === key))
-    .map((row) => ({
-      ...row,
-      zones: row.zones.filter((zone) => isMoved(`${row.key} ${row.right} ${zone}`)),
-    }));
-  return { keys, rows: chosen };
-}
-
 function rightsOf(rows: readonly Row[]): string[] {
   return rows.flatMap(({ key, right, zones }) => zones.map((zone) => `${key} ${right} ${zone}`));
 }
 
-/** Returns who may do what, as `ask` says for each zone, right, key and address. */
-async function tableOf(
-  zones: readonly string[],
-  ask: (zone: string, right: Right, key: Key, from: string) => Promise<boolean>,
-): Promise<string[]> {
-  const rows: string[] = [];
-  for (const zone of zones)
-    for (const right of RIGHTS)
-      for (const key of KEYS) {
-        const all = await Promise.all(SOURCES.map((from) => ask(zone, right, key, from)));
-        rows.push(`${key.name} ${right} ${zone}: ${all.join()}`);
-      }
-  return rows;
+/** Rewrites a configuration: moves all or some of its keys, with all or some of their rights. */
+function rewritten(subject: Subject, seed: number, { source, files, own: path }: Fleet) {
+  const isMoved = (what: string) => seed % 2 === 0 || chooses(seed, what);
+  const configuration = read(subject, source);
+  // BIND would know the key of a view in every view.
+  const keys = configuration.keys
+    .filter(({ view }) => view === undefined)
+    .map(({ key }) => canonicalKey(key))
+    .filter(({ name }) => name !== 'rndc-key' && (seed % 4 < 2 || isMoved(name)));
+  const names = new Set(keys.map(({ name }) => name));
+  const rows = matrixOf(configuration)
+    .rows.filter(({ key }) => names.has(key))
+    .map((row) => ({
+      ...row,
+      zones: row.zones.filter((zone) => isMoved(`${row.key} ${row.right} ${zone}`)),
+    }));
+  const edits = REWRITERS[subject.format]?.(source, { keys: names, rows, file: path }) ?? [];
+  const write = (own: IncludedFile) => {
+    writeFileSync(own.path, own.text);
+    for (const [file, text] of files)
+      writeFileSync(file, applyEdits(text, inOrder(edits.filter((edit) => edit.file === file))));
+  };
+  return {
+    /** The rights that Tsigil can take away. The rules of `update-policy` stay. */
+    rights: new Set(
+      rightsOf(rows).filter((right) => {
+        const zone = /(?<=update ).*/.exec(right)?.[0] ?? '';
+        return ![...files.values()].some((text) =>
+          new RegExp(`^zone "${zone}".*update-policy`, 'm').test(text),
+        );
+      }),
+    ),
+    edits,
+    own: ownFile(subject.format, path, keys, subject.zones, rows),
+    /** Tsigil's file with the same keys, without their rights. */
+    empty: ownFile(subject.format, path, keys, subject.zones, []),
+    write,
+  };
 }
 
-describe.each(SUBJECTS)('$search.brand.name', (subject) => {
-  const { search, format, rewrite, check, reload } = subject;
-  const test_ = test.skipIf(!search.brand.isInstalled());
+/** Returns who may do what, as `ask` says for each zone, right, key and address. */
+async function tableOf(
+  { zones, keys, sources }: Subject,
+  ask: (zone: string, right: Right, key: Key, from: string) => Promise<boolean>,
+): Promise<Map<string, string>> {
+  const table = new Map<string, string>();
+  for (const zone of zones)
+    for (const right of RIGHTS)
+      for (const key of keys) {
+        const all = await Promise.all(sources.map((from) => ask(zone, right, key, from)));
+        table.set(`${key.name} ${right} ${zone}`, all.join());
+      }
+  return table;
+}
+
+describe.each(SUBJECTS)('$brand.name', (subject) => {
+  const { brand, zones, format, check, reload } = subject;
+  const test_ = test.skipIf(!brand.isInstalled());
 
   test_('accepts its rewritten configuration, which permits what it permitted', () => {
-    const zones = [...ZONES, ...Array.from({ length: 10 }, (_, index) => `z${index}.test`)];
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'keys'));
-    for (const zone of zones) writeFileSync(join(folder, `${zone}.zone`), '');
     let count = 0;
     for (let seed = 0; seed < sized(20, 200); seed += 1) {
-      const { source, files, own: path } = fleetOf(subject, seed, zones, folder, 53);
-      const move = movedOf(seed, matrixOf(read(subject, source)).rows);
-      const names = new Set(move.keys.map(({ name }) => name));
-      const edits = rewrite(source, { keys: names, rows: move.rows, file: path });
-      const own = ownFile(format, path, move.keys, zones, move.rows);
-      expect(differencesAfter(format, source, edits, own), `seed ${seed}`).toEqual([]);
-
-      // Without rights in Tsigil's file, none of them is left.
-      const empty = ownFile(format, path, move.keys, zones, []);
-      const without = matrixOf(read(subject, editedSource(source, edits, empty)));
-      const moved = new Set(rightsOf(move.rows));
-      expect(rightsOf(without.rows).filter((right) => moved.has(right))).toEqual([]);
-      count += moved.size;
-
-      writeFileSync(path, own.text);
-      for (const [file, text] of files)
-        writeFileSync(file, applyEdits(text, inOrder(edits.filter((edit) => edit.file === file))));
-      const [program, ...parameters] = check(source.path);
+      const fleet = fleetOf(subject, seed, folder, 53, 953);
+      const { edits, own, empty, rights, write } = rewritten(subject, seed, fleet);
+      const revoked = read(subject, editedSource(fleet.source, edits, empty));
+      // What names a key in a negation or to select a view stays, and may permit the key.
+      const texts = [...fleet.files.values()].join('');
+      const isNegated = (right: string) =>
+        new RegExp(`^view |! key "?${right.split(' ')[0] ?? ''}\\b`, 'im').test(texts);
+      const left = rightsOf(matrixOf(revoked).rows).filter((right) => rights.has(right));
+      expect(
+        left.filter((right) => !isNegated(right)),
+        `seed ${seed}`,
+      ).toEqual([]);
+      expect(differencesAfter(format, fleet.source, edits, own), `seed ${seed}`).toEqual([]);
+      count += rights.size;
+      write(own);
+      const [program, ...parameters] = check(fleet.source.path);
       run(folder, program, ...parameters);
     }
     expect(count).toBeGreaterThan(sized(20, 200));
@@ -176,13 +248,12 @@ describe.each(SUBJECTS)('$search.brand.name', (subject) => {
     'permits on the running server what it permitted, and no longer what Tsigil revokes, seed %i',
     { timeout: 300_000 },
     async (seed) => {
-      const zones = [...ZONES, ...Array.from({ length: 10 }, (_, index) => `z${index}.test`)];
       let fleet: Fleet | undefined;
       const server = await startDrivenServer(
         {
-          ...search.brand,
-          configure(folder, port) {
-            fleet = fleetOf(subject, seed, zones, folder, port);
+          ...brand,
+          configure(folder, port, controlPort) {
+            fleet = fleetOf(subject, seed, folder, port, controlPort);
             for (const [file, text] of fleet.files) writeFileSync(file, text);
           },
         },
@@ -190,37 +261,35 @@ describe.each(SUBJECTS)('$search.brand.name', (subject) => {
       );
       onTestFinished(() => server.remove());
       if (fleet === undefined) throw new Error('the server was not configured');
-      const { source, files, own: path } = fleet;
-
       const asked = () =>
-        tableOf(zones, (zone, right, key, from) =>
-          isPermitted(server.address, from, zone, right, key),
-        );
+        tableOf(subject, (zone, right, key, from) => {
+          const ask = () => isPermitted(server.address, from, zone, right, key);
+          return ask().catch(ask); // a server may close connections while it loads
+        });
       const before = await asked();
 
-      const { rows, keys } = movedOf(seed, matrixOf(read(subject, source)).rows);
-      const names = new Set(keys.map(({ name }) => name));
-      const edits = rewrite(source, { keys: names, rows, file: path });
-      const empty = ownFile(format, path, keys, zones, []);
-      writeFileSync(path, empty.text);
-      for (const [file, text] of files)
-        writeFileSync(file, applyEdits(text, inOrder(edits.filter((edit) => edit.file === file))));
-      const revoked = read(subject, editedSource(source, edits, empty));
-      const said = await tableOf(zones, async (zone, right, key, from) => {
-        const list = revoked.zones.find(({ name }) => name === zone)?.lists[right];
-        // Limits of single rules are not evaluated, and do not change.
-        return list?.inexpressible?.has(key.name) === true
-          ? isPermitted(server.address, from, zone, right, key)
-          : (list?.permits({ address: addressOf(from), key: key.name }) ?? false);
+      const { edits, own, empty, rights, write } = rewritten(subject, seed, fleet);
+      const revoked = read(subject, editedSource(fleet.source, edits, empty));
+      const evaluated = await tableOf(subject, (zone, right, { name: key }, from) => {
+        const local = from === '127.0.0.1' ? 'localhost' : 'localnets';
+        const isSaid = revoked.zones.some(
+          ({ name, lists }) =>
+            name === zone && lists[right]?.permits({ address: addressOf(from), local, key }),
+        );
+        return Promise.resolve(isSaid);
       });
+      const said = new Map(
+        [...before].map(([right, all]) => [right, rights.has(right) ? evaluated.get(right) : all]),
+      );
+      write(empty);
       reload(server);
       const soon = { timeout: 30_000, interval: 100 };
       await vi.waitFor(async () => {
         expect(await asked()).toEqual(said);
       }, soon);
-      if (rightsOf(rows).length > 0) expect(said).not.toEqual(before);
+      if (rights.size > 0) expect(said).not.toEqual(before);
 
-      writeFileSync(path, ownFile(format, path, keys, zones, rows).text);
+      writeFileSync(own.path, own.text);
       reload(server);
       await vi.waitFor(async () => {
         expect(await asked()).toEqual(before);

@@ -9,6 +9,16 @@ import { movedBy, removalOf, RewriteError, type Edit, type Rewriter } from './re
 
 type IsKey = (key: string) => boolean;
 
+/** What leaves a list. */
+interface Leaving {
+  readonly isKey: IsKey;
+  /** Returns what replaces an element that names a list, or undefined to leave it. */
+  elementsOf(name: string): readonly string[] | undefined;
+}
+
+const NAMES_STAY = () => undefined;
+const NOTHING: Leaving = { isKey: () => false, elementsOf: NAMES_STAY };
+
 /**
  * Rewrites the configuration of BIND. In each zone with rights that move, Tsigil's lists come first.
  * They permit the keys everything, so that no element behind them decides about these keys.
@@ -39,13 +49,17 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
     replace(first, ...removalOf(textOf(first), first.start, last.end), '');
   };
   /** Puts elements at the start of a list, and removes keys. The list keeps at least one element. */
-  const edit = (list: Statement, added: readonly string[], isMoved: IsKey) => {
-    const { removed, isEmpty } = withoutKeys(blockOf(list), isMoved);
+  const edit = (list: Statement, added: readonly string[], leaving: Leaving) => {
+    const { removed, replaced, isEmpty } = without(blockOf(list), leaving);
     const brace = list.tokens.find(({ kind }) => kind === '{');
     if (brace === undefined || removed.length + added.length === 0) return;
     const first = isEmpty && added.length === 0 ? ['none'] : added;
     replace(brace, brace.end, brace.end, first.map((each) => ` ${each};`).join(''));
     for (const each of removed) remove(each);
+    for (const [element, text] of replaced) {
+      const [start, end] = endsOf(element);
+      replace(start, start.start, end.end, `${text};`);
+    }
   };
   const add = (zone: Statement, statement: string) => {
     const [open, close] = zone.tokens.filter(({ kind }) => kind === '{' || kind === '}');
@@ -91,18 +105,24 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
   }
   for (const clause of clauses) if (clause.tokens[0] !== place?.[0]) remove(clause);
 
+  const leavers = new Map(
+    [...usesOf(top, zones, aclStatements)].map(([list, uses]): [Statement, IsKey] => [
+      list,
+      (key) => uses.every((use) => use !== OTHER && moves(key, use.right, use.zone)),
+    ]),
+  );
+  const named = namedIn(aclStatements);
   for (const { name, statement: zone, lists } of zones)
     for (const right of RIGHTS) {
       const list = lists[right];
       if (list === undefined || !moving.has(`${right} ${name}`)) continue;
-      const isMoved = (key: string) => moves(key, right, name);
+      const leaving = leavingFrom(named, leavers, (key) => moves(key, right, name));
       const names = [listName(right), listName(right, name)].map(quoted);
-      if (blockOf(zone).includes(list)) edit(list, names, isMoved);
+      if (blockOf(zone).includes(list)) edit(list, names, leaving);
       else
-        add(zone, `allow-${right} ${textOfBlock([...names, ...textsOf(blockOf(list), isMoved)])};`);
+        add(zone, `allow-${right} ${textOfBlock([...names, ...textsOf(blockOf(list), leaving)])};`);
     }
-  for (const [list, uses] of usesOf(top, zones, aclStatements))
-    edit(list, [], (key) => uses.every((use) => use !== OTHER && moves(key, use.right, use.zone)));
+  for (const [list, isKey] of leavers) edit(list, [], { isKey, elementsOf: NAMES_STAY });
   return edits;
 };
 
@@ -129,32 +149,84 @@ function innerOf({ parts: [first] }: Statement): readonly Statement[] | undefine
   return first === undefined || 'kind' in first ? undefined : first;
 }
 
-/** Returns the elements to remove from a list, and whether no other is in it. */
-function withoutKeys(
-  elements: readonly Statement[],
-  isMoved: IsKey,
-): { readonly removed: readonly Statement[]; readonly isEmpty: boolean } {
-  const parts = elements.map((element) => {
+/**
+ * Returns what leaves a list of a zone: keys, also through named lists. If a named list keeps such a
+ * key for another use, the zone gets its other elements instead of its name.
+ */
+function leavingFrom(
+  named: ReadonlyMap<string, Statement>,
+  leavers: ReadonlyMap<Statement, IsKey>,
+  isKey: IsKey,
+): Leaving {
+  const keeps = (list: Statement, elements: readonly Statement[]): boolean =>
+    elements.some((element) => {
+      const key = keyOf(element);
+      if (key !== undefined) return isKey(key) && leavers.get(list)?.(key) !== true;
+      const other = named.get(nameIn(element) ?? '');
+      return (
+        keeps(list, innerOf(element) ?? []) || (other !== undefined && keeps(other, blockOf(other)))
+      );
+    });
+  const leaving: Leaving = {
+    isKey,
+    elementsOf(name) {
+      const list = named.get(name);
+      if (list === undefined || !keeps(list, blockOf(list))) return undefined;
+      return textsOf(blockOf(list), leaving);
+    },
+  };
+  return leaving;
+}
+
+function namedIn(aclStatements: readonly Statement[]): ReadonlyMap<string, Statement> {
+  return new Map(aclStatements.map((each) => [(wordsOf(each)[1] ?? '').toLowerCase(), each]));
+}
+
+/** Returns the name of the list that an element permits, or undefined. */
+function nameIn({ parts: [first, ...others] }: Statement): string | undefined {
+  return first !== undefined && 'kind' in first && others.length === 0
+    ? first.text.toLowerCase()
+    : undefined;
+}
+
+interface Without {
+  readonly removed: readonly Statement[];
+  /** The elements that name lists, and what replaces them. */
+  readonly replaced: readonly (readonly [element: Statement, text: string])[];
+  /** Whether nothing is left. */
+  readonly isEmpty: boolean;
+}
+
+function without(elements: readonly Statement[], leaving: Leaving = NOTHING): Without {
+  const parts = elements.map((element): Without => {
+    const gone = { removed: [element], replaced: [], isEmpty: true };
     const key = keyOf(element);
-    if (key !== undefined && isMoved(key)) return { removed: [element], isEmpty: true };
-    const inner = withoutKeys(innerOf(element) ?? [], isMoved);
-    return inner.removed.length > 0 && inner.isEmpty
-      ? { removed: [element], isEmpty: true }
-      : { removed: inner.removed, isEmpty: false };
+    if (key !== undefined && leaving.isKey(key)) return gone;
+    const instead = leaving.elementsOf(nameIn(element) ?? '');
+    if (instead?.length === 0) return gone;
+    if (instead !== undefined)
+      return { removed: [], replaced: [[element, textOfBlock(instead)]], isEmpty: false };
+    const inner = without(innerOf(element) ?? [], leaving);
+    return inner.removed.length > 0 && inner.isEmpty ? gone : { ...inner, isEmpty: false };
   });
   return {
     removed: parts.flatMap(({ removed }) => removed),
+    replaced: parts.flatMap(({ replaced }) => replaced),
     isEmpty: parts.every(({ isEmpty }) => isEmpty),
   };
 }
 
-/** Returns the elements of a list as texts, without keys. */
-function textsOf(elements: readonly Statement[], isMoved: IsKey): string[] {
+/** Returns the elements of a list as texts, without what leaves it. */
+function textsOf(elements: readonly Statement[], leaving?: Leaving): string[] {
   return elements.flatMap((element) => {
-    const { removed } = withoutKeys([element], isMoved);
+    const { removed, replaced } = without([element], leaving);
     if (removed.includes(element)) return [];
+    const [instead] = replaced;
+    if (instead?.[0] === element) return [instead[1]];
+    // What a negated list names stays in it.
+    const within = innerOf(element) === undefined ? undefined : leaving;
     const texts = element.parts.map((part) => {
-      if (!('kind' in part)) return textOfBlock(textsOf(part, isMoved));
+      if (!('kind' in part)) return textOfBlock(textsOf(part, within));
       return part.kind === 'quoted' ? quoted(part.text) : part.text;
     });
     return [texts.join(' ')];
@@ -187,7 +259,7 @@ function usesOf(
       decided.set(list, uses);
       if (!blockOf(statement).includes(list)) found.set(list, uses);
     }
-  const named = new Map(aclStatements.map((each) => [wordsOf(each)[1]?.toLowerCase(), each]));
+  const named = namedIn(aclStatements);
   const mark = (element: Statement, uses: readonly Use[], within: readonly Statement[] = []) => {
     for (const word of wordsOf(element)) {
       const acl = named.get(word.replace(/^!/, '').toLowerCase());

@@ -185,7 +185,9 @@ function differentRights(before: ServerConfiguration, after: ServerConfiguration
       const [gained] = changed.map((each) => permits([other], each, key));
       if (gained !== undefined) return [`${who} would ${gained ? 'gain' : 'lose'}`];
       const [reason, next] = lists.map((list) => list?.inexpressible?.get(key ?? ''));
-      return reason === next ? [] : [`${who}: ${next ?? `no longer: ${reason ?? ''}`}:`];
+      // A list says what it leaves in doubt only of keys that it names.
+      const isNew = key === undefined || one?.keys.includes(key) !== true;
+      return reason === next || isNew ? [] : [`${who}: ${next ?? `no longer: ${reason ?? ''}`}:`];
     });
     const pairs = compared.get(one) ?? new Map<unknown, string[]>();
     compared.set(one, pairs.set(other, found));
