@@ -69,7 +69,7 @@ export async function postgres(bench) {
         measured: measured.get1,
         floor: measured.rawGet,
         service: services[1],
-        target: { atMost: 1.6 },
+        target: { atMost: 2.5 },
       }),
       rowOf({
         name: 'PostgreSQL: GET, 1 process, against raw pg and node:http',
