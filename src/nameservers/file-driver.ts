@@ -112,16 +112,16 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   };
 
   /**
-   * Returns why the server is not ready to load the file with this content, and which keys its other
-   * files define: no file includes it, or, in the middle of an edit, one still defines a key that it
-   * has too. Returns undefined if the server has loaded the content, or if this is not known.
+   * Returns which keys the other files of the server define, and why it is not ready to load the file
+   * with this content: no file includes it, or, in the middle of an edit, one still defines a key that
+   * it has too. Returns undefined if this is not known, or if the server has certainly loaded it.
    */
-  const unready = async (
+  const configured = async (
     content: string,
     ours: ReadonlyMap<string, Key>,
     loaded: Loaded,
     signal: AbortSignal,
-  ): Promise<{ readonly reason: string; readonly definitions: Definitions } | undefined> => {
+  ): Promise<{ readonly reason?: string; readonly definitions: Definitions } | undefined> => {
     const isLoaded = loaded.has(content, ours);
     if (isLoaded && loaded.certain) return undefined;
     const files = await filesOf(signalWithin(INSPECT_MS, signal));
@@ -135,7 +135,8 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       }
     const { definitions } = defined;
     // Only the file can have given the server a key that no other file defines.
-    if (isLoaded && [...ours.keys()].some((name) => !definitions.has(name))) return undefined;
+    const isProven = isLoaded && [...ours.keys()].some((name) => !definitions.has(name));
+    if (isProven) return includesOwn ? { definitions } : undefined;
     if (!includesOwn)
       return {
         reason: `the configuration '${main}' of ${program} does not include '${options.file}'`,
@@ -148,7 +149,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       const reason = `'${place}' defines the key '${name}', which is also in '${options.file}'`;
       return { reason, definitions };
     }
-    return undefined;
+    return { definitions };
   };
 
   /** The names that the server refused, because its configuration has other keys with them. */
@@ -193,21 +194,24 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     await nextIfOver(slicer);
     const loadedNames = loaded.names();
     const { reason: prepared, definitions } =
-      (await unready(former ?? '', ours, loaded, signal)) ?? {};
+      (await configured(former ?? '', ours, loaded, signal)) ?? {};
     const wanted = withKept(state, ours);
     const isOthers = (key: DesiredKey) => {
       const { name } = key;
       const other = definitions?.get(name)?.key;
-      if (definitions !== undefined) return other !== undefined && !isSameKey(key, other);
+      if (prepared !== undefined) return other !== undefined && !isSameKey(key, other);
+      // Loading the file also takes away the keys that the operator has deleted from other files.
       const isLoaded = loadedNames?.has(name) === true;
-      return refused.has(name) || (isLoaded && !ours.has(name) && !owned.has(name));
+      const isDefined = isLoaded && (definitions === undefined || other !== undefined);
+      return refused.has(name) || (isDefined && !ours.has(name) && !owned.has(name));
     };
     const isTaken = (key: DesiredKey) => server.isReserved?.(key.name) === true || isOthers(key);
     const taken = wanted.filter(isTaken);
     const keys = taken.length === 0 ? wanted : wanted.filter((key) => !taken.includes(key));
     await nextIfOver(slicer);
     const names = new Set(wanted.map(({ name }) => name));
-    const isElsewhere = (name: string) => refused.has(name) || definitions?.has(name) === true;
+    const isElsewhere = (name: string) =>
+      refused.has(name) || (prepared !== undefined && definitions?.has(name) === true);
     const isOther = ({ name }: Key) => !names.has(name) && !owned.has(name) && !isElsewhere(name);
     const others = state.isHeld === true ? [...ours.values()].filter(isOther) : [];
     const staying = new Set([...names, ...others.map(({ name }) => name)]);
@@ -497,7 +501,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const keys = await keysIn(content, newSlicer());
     if (keys.size === 0) return [];
     const requirement = `${program} has loaded '${options.file}'.`;
-    const { reason } = (await unready(content, keys, loaded, signal)) ?? {};
+    const { reason } = (await configured(content, keys, loaded, signal)) ?? {};
     if (reason !== undefined) {
       const message = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
       return [unmet(requirement, { message, hint: READY_HINT })];

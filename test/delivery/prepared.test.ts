@@ -159,6 +159,27 @@ describe.each(CASES)(
       expect(await shownServer(service)).toMatchObject({ keys_live: 3, error_code: null });
     });
 
+    test('takes over another key in the reload that takes the definition of its operator away', async () => {
+      const late: CreatedKey = newKey({ rights: [] });
+      writeFileSync(main(), withOwn(included, [late]));
+      await server.stop();
+      await server.start();
+      await createKey(service, late.name, { secret: late.secret });
+      await expect
+        .poll(() => onServer(late.name))
+        .toMatchObject({ state: 'undeliverable', error: { code: 'name_taken' } });
+      expect(await onServer(mine.name)).toMatchObject({ state: 'delivered' });
+      writeFileSync(main(), included);
+      await reconcile();
+      await untilLive(service);
+      expect([await verdictOf(server, late), await verdictOf(server, mine)]).toEqual([
+        'good',
+        'good',
+      ]);
+      await service.delete(`/v2/tsigkeys/${await idOf(late.name)}`);
+      await expect.poll(file).not.toContain(late.name);
+    });
+
     test('is prepared again once the server no longer loads the file', async () => {
       writeFileSync(main(), withOwn(without(brand, included), [mine]));
       await server.stop();
