@@ -68,10 +68,18 @@ function open(endpoint: Endpoint): Socket {
 function over(socket: Socket): Connection {
   const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   let received: Buffer = Buffer.alloc(0);
+  /** Begins with `received`, and has room for more, so that long responses are not copied often. */
+  let room: Buffer = received;
   const more = async (): Promise<boolean> => {
     const { value } = await chunks.next();
     if (value === undefined) return false;
-    received = Buffer.concat([received, value]);
+    const length = received.length + value.length;
+    if (length > room.length) {
+      room = Buffer.alloc(2 * length);
+      received.copy(room);
+    }
+    value.copy(room, received.length);
+    received = room.subarray(0, length);
     if (received.length > MAX_RESPONSE)
       throw new NetError(`the response has more than ${MAX_RESPONSE} bytes`);
     return true;
@@ -82,6 +90,7 @@ function over(socket: Socket): Connection {
       if (end !== undefined) {
         const octets = received.subarray(0, end);
         received = received.subarray(end);
+        room = room.subarray(end);
         return octets;
       }
       if (!(await more())) throw new NetError(CLOSED);

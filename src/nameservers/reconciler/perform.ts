@@ -94,21 +94,18 @@ export function partOf({ state, stamps, withheld, owned, refused }: FullJob): {
   readonly state: DesiredState;
   readonly owned: ReadonlySet<string>;
 } {
+  const part = { ...state, stamps, isHeld: withheld !== null };
+  if (withheld === null) return { state: part, owned: new Set(owned) };
   const touched = new Set([...state.keys, ...state.kept, ...refused].map(({ name }) => name));
-  return {
-    state: { ...state, stamps, isHeld: withheld !== null },
-    owned: new Set(owned.filter((name) => touched.has(name))),
-  };
+  return { state: part, owned: new Set(owned.filter((name) => touched.has(name))) };
 }
 
 /** The whole state, in which nothing is withheld. */
-function wholeOf({ state, stamps, withheld }: FullJob): DesiredState {
-  const { keys, kept } = withheld ?? { keys: [], kept: [] };
-  return {
-    ...{ zones: state.zones, stamps, isHeld: false },
-    keys: [...state.keys, ...keys],
-    kept: [...state.kept, ...kept],
-  };
+function wholeOf({ state, stamps, withheld }: FullJob): Required<DesiredState> {
+  const part = { ...state, stamps, isHeld: false };
+  if (withheld === null) return part;
+  const { keys, kept } = withheld;
+  return { ...part, keys: [...state.keys, ...keys], kept: [...state.kept, ...kept] };
 }
 
 async function attempt(
@@ -122,9 +119,10 @@ async function attempt(
   const whole = wholeOf(job);
   const compareWhole = async () => shown(await driver.compare(whole, new Set(job.owned), signal));
   const unknownKeys = async () => {
+    if (driver.unknownKeys === undefined) return null;
     const known = new Set([...job.owned, ...job.further]);
-    for (const { name } of [...whole.keys, ...(whole.kept ?? [])]) known.add(name);
-    return (await driver.unknownKeys?.(known, signal))?.slice(0, MAX_UNKNOWN) ?? null;
+    for (const { name } of [...whole.keys, ...whole.kept]) known.add(name);
+    return (await driver.unknownKeys(known, signal)).slice(0, MAX_UNKNOWN);
   };
   const isForeign = carried !== undefined && !job.stamps.includes(carried);
   if (isForeign) {
@@ -166,7 +164,6 @@ async function attempt(
     );
     ({ changed, problems, disabled = [], prepared } = applied);
   }
-  const names = new Set([...state.keys.map(({ name }) => name), ...disabled]);
   const left = new Set(problems.map(({ id }) => id));
   // What the server accepts now, it accepts because of lines of its operator.
   const wanted = new Set(prepared === undefined ? job.accepted.filter((id) => !left.has(id)) : []);
@@ -176,6 +173,8 @@ async function attempt(
     const right = rights.get(key.id);
     return right === undefined ? [] : [{ key, right, former: memory.get(key.id)?.access[right] }];
   });
+  const present = job.refused.length === 0 ? [] : state.keys.map(({ name }) => name);
+  const names = new Set([...present, ...disabled]);
   // A query cannot distinguish a removed key from another key with its name, unless it has a secret.
   const refused = job.refused.flatMap(({ id, name }) => {
     const former = memory.get(id);
@@ -199,8 +198,8 @@ async function attempt(
   const unknown = changed && !job.is_held ? null : await unknownKeys();
   const found = await driver.references?.(signal, changed);
   // Lines that name a key of another program do not name Tsigil's.
-  const delivered = whole.keys.filter(({ id }) => !left.has(id));
-  const ours = new Set([...job.owned, ...delivered.map(({ name }) => name)]);
+  const delivered = found?.size ? whole.keys.filter(({ id }) => !left.has(id)) : [];
+  const ours = new Set([...(found?.size ? job.owned : []), ...delivered.map(({ name }) => name)]);
   const references = [...(found ?? [])].flatMap(([key, place]) =>
     ours.has(key) ? [{ key, place: place.slice(0, MAX_PLACE) }] : [],
   );
