@@ -53,6 +53,7 @@ describe('encryption reset', () => {
     service = await startServiceProcess(folder);
     const after = await keys();
     expect(after.map(({ name }) => name)).toEqual(NAMES);
+    expect((await service.get('/v2/tsigkeys?unusable=true')).body.tsigkeys).toHaveLength(2);
     for (const { id, secret } of after) {
       expect(secret).toBe('');
       const { body } = await service.get(`/v2/tsigkeys/${String(id)}/export?format=bind`);

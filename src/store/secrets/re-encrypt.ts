@@ -10,8 +10,8 @@ export interface SecretPlace {
   readonly table: string;
   readonly column: string;
   readonly keyColumn: string;
-  /** The column that states whether a secret can be used, if the type has one. */
-  readonly usableColumn?: string;
+  /** The column with the length of a secret, if the type has one. */
+  readonly lengthColumn?: string;
 }
 
 /** All columns with secrets, from the definitions of the resource types. */
@@ -20,7 +20,7 @@ export const SECRET_PLACES: readonly SecretPlace[] = RESOURCE_TYPES.flatMap((typ
     table: type.collection,
     column: field,
     keyColumn,
-    ...(`${field}_usable` in type.fields ? { usableColumn: `${field}_usable` } : {}),
+    ...(`${field}_octets` in type.fields ? { lengthColumn: `${field}_octets` } : {}),
   })),
 );
 

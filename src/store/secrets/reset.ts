@@ -56,10 +56,10 @@ export async function resetSecrets({
     reset = await findReset(sql, keyring);
     await ensureActiveKey(sql, keyring, createMasterKey, now);
     for (const { place, id } of reset.secrets) {
-      const { table, column, keyColumn, usableColumn } = place;
-      const unusable = usableColumn === undefined ? '' : `${usableColumn} = 0, `;
+      const { table, column, keyColumn, lengthColumn } = place;
+      const length = lengthColumn === undefined ? '' : `${lengthColumn} = 0, `;
       await sql.run(
-        `UPDATE ${table} SET ${column} = '', ${keyColumn} = NULL, ${unusable}updated_at = ? WHERE id = ?`,
+        `UPDATE ${table} SET ${column} = '', ${keyColumn} = NULL, ${length}updated_at = ? WHERE id = ?`,
         [now, id],
       );
     }
