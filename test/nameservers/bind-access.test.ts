@@ -72,13 +72,12 @@ describe.runIf(hasProgram('named', 'bind9'))('BIND', () => {
             );
             const said = lists.some((each) => each?.permits(requester) === true);
             // Of these rules, the evaluation says only whether they may permit anything. BIND merges
-            // lists that contradict each other, also for requests that the rules seem to refuse.
-            const isLimited = lists.some(
-              (each) =>
-                each?.inexpressible !== undefined &&
-                (said
-                  ? each.inexpressible.has(name) || !each.keys.includes(name)
-                  : each.inexpressible.get(name)?.includes('refuses it in another') === true),
+            // lists that contradict each other, and may then permit or refuse other requests.
+            const isLimited = lists.some((each) =>
+              said
+                ? each?.inexpressible !== undefined &&
+                  (each.inexpressible.has(name) || !each.keys.includes(name))
+                : each?.doubt !== undefined,
             );
             const request = right === 'update' ? additionTo(zone) : undefined;
             const ask = () => isPermitted(server.address, source, zone, right, key, request);

@@ -78,6 +78,8 @@ export interface AccessList {
   /** Of these, the keys that the list names before it permits everyone. */
   readonly keysBeforeEveryone?: readonly string[];
   readonly place: string;
+  /** Why the server may decide otherwise than `permits`. */
+  readonly doubt?: string;
   permits(requester: Requester): boolean;
   /** By key: why no grant can say the same, although the list may permit it everywhere. */
   readonly inexpressible?: ReadonlyMap<string, string>;

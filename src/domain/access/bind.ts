@@ -356,7 +356,8 @@ function listOf(
   const matching = [...scope.clients, own];
   const keys = [...new Set(matching.flatMap((list) => list.keys))];
   const place = statement === EVERYONE ? zonePlace : at(statement.origin);
-  const reason = limit ?? own.doubt ?? scope.doubt;
+  const doubt = own.doubt ?? scope.doubt;
+  const reason = limit ?? doubt;
   const list: AccessList = {
     ranges: matching.flatMap(({ ranges }) => ranges),
     namesLocal: matching.some(({ namesLocal }) => namesLocal),
@@ -365,6 +366,7 @@ function listOf(
       (key) => own.decide({ address: NO_ADDRESS, key })?.byKey === true,
     ),
     place,
+    ...(doubt === undefined ? {} : { doubt }),
     ...(reason === undefined ? {} : { inexpressible: new Map(keys.map((key) => [key, reason])) }),
     permits: (requester) => isServed(scope, requester) && own.decide(requester)?.yes === true,
   };
