@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
+import { readPowerdnsKeys, readPowerdnsServer } from '../../src/cli/imports/powerdns.ts';
 import type { ServerConfiguration } from '../../src/domain/access/access.ts';
 import { readKnotAccess } from '../../src/domain/access/knot.ts';
 import { readNsdAccess } from '../../src/domain/access/nsd.ts';
@@ -10,6 +12,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 import type { Brand } from './brands/brand.ts';
 import { knot } from './brands/knot.ts';
 import { nsd } from './brands/nsd.ts';
+import { powerdns } from './brands/powerdns.ts';
 import type { DrivenServer } from './driven-server.ts';
 import { SECRET } from './samples.ts';
 
@@ -22,11 +25,11 @@ export const KEYS: readonly Key[] = NAMES.map((name) => ({
 export const SOURCES = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'];
 
 /** Up to `maxLength` of the values, without a bias to few. */
-export const some = <T>(values: readonly T[], maxLength = values.length, minLength = 0) =>
+const some = <T>(values: readonly T[], maxLength = values.length, minLength = 0) =>
   fc
     .integer({ min: minLength, max: maxLength })
     .chain((length) => fc.shuffledSubarray([...values], { minLength: length, maxLength: length }));
-export const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+const oneOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 const list = (values: readonly string[]) => `[${values.join(', ')}]`;
 const item = (name: string, values: readonly string[]) =>
   values.length === 0 ? '' : `    ${name}: ${list(values)}\n`;
@@ -34,6 +37,8 @@ const item = (name: string, values: readonly string[]) =>
 /** A brand with random access lists. */
 export interface Search {
   readonly brand: Brand;
+  /** The keys in the lists. */
+  readonly keys: readonly Key[];
   /** Returns the configuration of a server with these zones, and writes what else it needs. */
   configure(
     seed: number,
@@ -92,6 +97,7 @@ const knotConfiguration = (zones: number) =>
 
 export const knotSearch: Search = {
   brand: knot,
+  keys: KEYS,
   file: 'knot.conf',
   configure(seed, zones, folder, port) {
     const [random] = fc.sample(knotConfiguration(zones.length), { seed, numRuns: 1 });
@@ -151,6 +157,7 @@ const nsdConfiguration = (zones: number) =>
 
 export const nsdSearch: Search = {
   brand: nsd,
+  keys: KEYS,
   file: 'nsd.conf',
   configure(seed, zones, folder, port) {
     const [random] = fc.sample(nsdConfiguration(zones.length), { seed, numRuns: 1 });
@@ -172,4 +179,59 @@ export const nsdSearch: Search = {
     ].join('');
   },
   read: (text) => readNsdAccess(text),
+};
+
+const POWERDNS_ADDRESSES = [
+  ...['127.0.0.1', '127.0.0.2/31', '127.0.0.0/30', '127.0.0.0/8', '0.0.0.0/0', '0.0.0.0/0'],
+  ...['10.0.0.0/8', '::1', '::/0'],
+];
+const POWERDNS_EXCLUDED = ['!127.0.0.3', '!127.0.0.2/31', '!127.0.0.0/8'];
+
+const powerdnsZone = fc.record({
+  'TSIG-ALLOW-AXFR': some(['k1', 'k1.', 'K2.Example.', 'k3.example'], 2),
+  'ALLOW-AXFR-FROM': fc.oneof(fc.constant([]), some(POWERDNS_ADDRESSES, 2)),
+  'TSIG-ALLOW-DNSUPDATE': some(['k1.', 'K2.Example', 'k3.example.'], 2),
+  'ALLOW-DNSUPDATE-FROM': some([...POWERDNS_ADDRESSES, ...POWERDNS_EXCLUDED], 3),
+});
+const powerdnsConfiguration = (zones: number) =>
+  fc.record({
+    'allow-axfr-ips': some([...POWERDNS_ADDRESSES, ...POWERDNS_EXCLUDED], 2),
+    'allow-dnsupdate-from': some([...POWERDNS_ADDRESSES, ...POWERDNS_EXCLUDED], 2),
+    dnsupdate: oneOf(['yes'], ['yes'], ['yes'], ['no']),
+    zones: fc.array(powerdnsZone, { minLength: zones, maxLength: zones }),
+  });
+
+export const powerdnsSearch: Search = {
+  brand: powerdns,
+  keys: KEYS,
+  file: 'pdns.conf',
+  configure(seed, zones, folder, port, controlPort) {
+    const [random] = fc.sample(powerdnsConfiguration(zones.length), { seed, numRuns: 1 });
+    if (random === undefined) throw new Error('no sample');
+    const { zones: randomZones, ...settings } = random;
+    powerdns.configure(folder, port, controlPort, zones);
+    const database = new DatabaseSync(join(folder, 'pdns.sqlite3'));
+    for (const { name, algorithm, secret } of KEYS)
+      database
+        .prepare('INSERT INTO tsigkeys (name, algorithm, secret) VALUES (?, ?, ?)')
+        .run(name, algorithm, secret);
+    for (const [index, metadata] of randomZones.entries())
+      for (const [kind, values] of Object.entries(metadata))
+        for (const value of values)
+          database
+            .prepare(
+              'INSERT INTO domainmetadata (domain_id, kind, content) SELECT id, ?, ? FROM domains WHERE name = ?',
+            )
+            .run(kind, value, zones[index] ?? '');
+    database.close();
+    const lines = Object.entries(settings).map(
+      ([name, values]) => `${name}=${values.join(', ')}\n`,
+    );
+    return readFileSync(join(folder, 'pdns.conf'), 'utf8') + lines.join('');
+  },
+  async read(_, { folder, controlPort }) {
+    const url = `http://127.0.0.1:${controlPort}`;
+    const apiKey = readFileSync(join(folder, 'api-key'), 'utf8');
+    return readPowerdnsServer(url, apiKey, await readPowerdnsKeys(url, apiKey));
+  },
 };

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { readBindAccess } from '../../src/domain/access/bind.ts';
 import { CLASSES, encodeMessage, OPCODES, TYPES } from '../../src/domain/dns/message.ts';
+import { bind } from './brands/bind.ts';
 import { zoneText } from './driven-server.ts';
 import { recordSecret } from './evidence.ts';
+import type { Search } from './random-access.ts';
 
 export const KEYS = ['k1', 'k2', 'k3', 'undefined'].map((name) => {
   const secret = randomBytes(32).toString('base64');
@@ -47,7 +50,11 @@ const policies = fc
   )
   .map((rules) => `update-policy { ${rules.join('')}};`);
 
-const list = lists(2, 3);
+/** Lists that usually permit their keys from everywhere. */
+const plainLists = fc
+  .subarray(['key k1', 'key "K2."', 'key k3', ...acls], { minLength: 1, maxLength: 2 })
+  .map((elements) => `{ ${elements.join('; ')}; }`);
+const list = fc.oneof(lists(2, 3), plainLists);
 const optional = (name: string) =>
   fc.option(list, { nil: '' }).map((text) => text && `${name} ${text};`);
 const transfers = optional('allow-transfer');
@@ -135,3 +142,17 @@ controls { inet 127.0.0.1 port ${controlPort} allow { any; } keys { rndc-key; };
 `,
   );
 }
+
+/** BIND with random lists of `ZONES`. */
+export const bindSearch: Search = {
+  brand: bind,
+  keys: KEYS,
+  file: 'named.conf',
+  configure(seed, _zones, folder, port, controlPort) {
+    const [random] = fc.sample(configurations, { seed, numRuns: 1 });
+    if (random === undefined) throw new Error('no sample');
+    writeBind(folder, textOf(random), port, controlPort);
+    return readFileSync(join(folder, 'named.conf'), 'utf8');
+  },
+  read: (text) => readBindAccess(text),
+};
