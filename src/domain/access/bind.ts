@@ -172,13 +172,16 @@ function viewsOf(
       return statement !== undefined && !/ (?:no|\{ any; \})$/i.test(textOfStatement(statement));
     });
     clients = [...clients, own];
-    doubt ??= own.doubt ?? (other && `\`${other}\` selects the view, which grants cannot express`);
+    const ownDoubt =
+      own.doubt ?? (other && `\`${other}\` selects the view, which grants cannot express`);
+    doubt ??= ownDoubt;
     const earlier = [...selectors];
     // A view does not know the keys of other views, and treats their requests as unsigned.
     const selects = (requester: Requester) => own.decide(withKnown(requester, known))?.yes === true;
     const reaches = (requester: Requester) =>
       !earlier.some((each) => each(requester)) && selects(requester);
-    selectors.push(selects);
+    // Requests that may not be in this view may be in a later one, which is open to them.
+    if (ownDoubt === undefined) selectors.push(selects);
     const defaults = statements.filter((each) => wordsOf(each)[0]?.toLowerCase() !== 'zone');
     const common = { name, zones: zonesIn(statements), defaults, known, clients, reaches };
     scopes.push(doubt === undefined ? common : { ...common, doubt });

@@ -201,6 +201,21 @@ test('a key of a view with the name of another key has no grant', () => {
   ]);
 });
 
+test.each([
+  ['a list that contradicts itself', 'match-clients { inside; !inside; };'],
+  ['a destination', 'match-destinations { 192.0.2.1; };'],
+])(
+  'a zone is open to addresses that may reach it, because %s selects the first view',
+  (_, list) => {
+    const text = `acl inside { 10/8; };
+${view('a', `${list} ${zone('allow-transfer { none; };', 'other')}`)}
+${view('b', zone('allow-transfer { inside; };'))}`;
+    expect(matrixOf(readBindAccess(text)).open).toEqual([
+      { right: 'transfer', zones: ['z'], addresses: ['10.0.0.0/8'] },
+    ]);
+  },
+);
+
 test('a control key in a list has no grant', () => {
   const text = `${keyOf('c')}${keyOf('rndc-key')}controls { inet 127.0.0.1 allow { any; } keys { c; }; };${zone('allow-transfer { key c; key rndc-key; };')}`;
   expect(linesOf(text)).toEqual([
