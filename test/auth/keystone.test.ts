@@ -32,7 +32,6 @@ describe.runIf(installed)('keystone', () => {
     cloud = await startCloud();
     ({ keystone, issue, variables } = cloud);
   }, 180_000);
-  afterAll(() => keystone.remove());
 
   const startBehind = (...[settings, credentials]: Parameters<Cloud['variables']>) =>
     startBehindGateway(cloud, settings, credentials);

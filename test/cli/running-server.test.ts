@@ -86,7 +86,6 @@ describe.each(BRANDS)('$name', (brand) => {
           writeFileSync(join(path, file), edit(text));
         },
       });
-      onTestFinished(() => server.remove());
       if (brand.driver === 'powerdns')
         await call(server.folder, server.controlPort, 'PUT', '/zones/a.test.', {
           master_tsig_key_ids: [`${KEY}.`],
@@ -157,7 +156,6 @@ test.skipIf(!bind.isInstalled()).each([
           writeFileSync(join(path, `${zone}.zone`), zoneText(zone));
       },
     });
-    onTestFinished(() => server.remove());
     for (const [zone, list] of [
       [added, `key "${KEY}";`],
       [refused, 'none;'],

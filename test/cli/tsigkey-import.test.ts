@@ -346,32 +346,28 @@ describe.runIf(powerdns?.isInstalled())('PowerDNS', () => {
     ];
     const stamp = key('tsigil-stamp-0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11');
     const server = await powerdns?.start({ allowed, others: [...others, stamp] });
-    try {
-      const { url = '', key: apiKey = '' } = server?.api ?? {};
-      const imported = (variables: Record<string, string>) =>
-        tsigil('', variables, 'tsigkey', 'import', '--from-powerdns', url, ...APPLIES_TO);
-      const { status, out, err } = await imported({ PDNS_API_KEY: apiKey });
-      expect([status, out.split('\n').at(-2)]).toEqual([
-        0,
-        '3 added, 1 left out, 1 left in your configuration, 7 warnings',
-      ]);
-      expect(out).toContain(
-        `left out: ${stamp.name}: Tsigil itself creates this key on the name server`,
-      );
-      // The configuration of PowerDNS says what the keys open, so the import need not ask.
-      expect(out).toContain('left in your configuration: allowed: update of a.test: ');
-      expect(err).toBe(
-        'Warning: second.example: the secret is shorter than the output of hmac-sha512 (RFC 2104 section 3)\n' +
-          'Warning: third: hmac-md5 must not be used (RFC 8945 section 6)\n',
-      );
-      expect(await kept()).toEqual([allowed, ...others]);
-      const refused = await imported({ PDNS_API_KEY: 'wrong' });
-      expect(refused.status).toBe(3);
-      expect(refused.err).toContain('rejected the API key');
-      expect((await imported({})).status).toBe(2);
-    } finally {
-      await server?.stop();
-    }
+    const { url = '', key: apiKey = '' } = server?.api ?? {};
+    const imported = (variables: Record<string, string>) =>
+      tsigil('', variables, 'tsigkey', 'import', '--from-powerdns', url, ...APPLIES_TO);
+    const { status, out, err } = await imported({ PDNS_API_KEY: apiKey });
+    expect([status, out.split('\n').at(-2)]).toEqual([
+      0,
+      '3 added, 1 left out, 1 left in your configuration, 7 warnings',
+    ]);
+    expect(out).toContain(
+      `left out: ${stamp.name}: Tsigil itself creates this key on the name server`,
+    );
+    // The configuration of PowerDNS says what the keys open, so the import need not ask.
+    expect(out).toContain('left in your configuration: allowed: update of a.test: ');
+    expect(err).toBe(
+      'Warning: second.example: the secret is shorter than the output of hmac-sha512 (RFC 2104 section 3)\n' +
+        'Warning: third: hmac-md5 must not be used (RFC 8945 section 6)\n',
+    );
+    expect(await kept()).toEqual([allowed, ...others]);
+    const refused = await imported({ PDNS_API_KEY: 'wrong' });
+    expect(refused.status).toBe(3);
+    expect(refused.err).toContain('rejected the API key');
+    expect((await imported({})).status).toBe(2);
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { create, SECRET, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -24,7 +24,6 @@ describe.runIf(bind?.isInstalled())('against a name server', () => {
     });
     at = ['--server', `127.0.0.1:${server?.port}`, '--zone', 'A.test'];
   });
-  afterAll(() => server?.stop());
 
   test.each([
     [[], 'good: the server accepts the key and signed its response with it\n'],
@@ -58,10 +57,6 @@ describe.runIf(bind?.isInstalled())('several keys and servers', () => {
     ]);
     at = [server, other].flatMap((each) => ['--server', `127.0.0.1:${each?.port}`]);
     at = [...at, '--zone', 'a.test'];
-  });
-  afterAll(async () => {
-    await server?.stop();
-    await other?.stop();
   });
   const addressOf = (each: NameServer | undefined) => `127.0.0.1:${each?.port}`;
 
@@ -173,10 +168,6 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
     await key('missing', 'POOL', two);
     await key('of-zone', 'ZONE', zone);
     await key('nowhere', 'POOL', without);
-  });
-  afterAll(async () => {
-    for (const server of running) await server.stop();
-    await registry.close();
   });
 
   test('without --server and --zone, prints a row for each key and name server that should have the key', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { recordShown } from '../harness/evidence.ts';
 import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { KEY_MEMBERS, POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
@@ -201,7 +201,6 @@ describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone')
       keystone = await startKeystone();
       password = await keystone.createUser('operator', 'admin', { project: 'admin' });
     });
-    afterAll(() => keystone.remove());
     beforeEach(async () => {
       service = await startTestService({
         ...PAGES,

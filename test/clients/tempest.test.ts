@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { recordShown } from '../harness/evidence.ts';
 import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { POOL_ID } from '../harness/samples.ts';
@@ -63,10 +63,6 @@ describe.runIf(installed)('the integration tests of OpenStack', { timeout: TIMEO
     mkdirSync(join(folder, 'locks'));
     writeFileSync(join(folder, 'tempest.conf'), await configuration(keystone));
   }, TIMEOUT_MS);
-  afterAll(async () => {
-    await service.close();
-    await keystone.remove();
-  });
 
   test('all integration tests pass, apart from the tests that may fail for a known reason', async () => {
     const modules = Object.keys(MODULES).map(

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { recordSecret } from './evidence.ts';
-import { endWithTests } from './leftovers.ts';
+import { afterTests, endWithTests } from './leftovers.ts';
 
 /**
  * The scope of a token: a project by its name, the default domain, the whole system, or no scope.
@@ -22,8 +22,6 @@ export interface Keystone {
    */
   start(tokenSeconds?: number): Promise<void>;
   stop(): Promise<void>;
-  /** Stops Keystone and removes its data. */
-  remove(): Promise<void>;
   /** Creates a project and returns its id. */
   createProject(name: string): Promise<string>;
   createRole(name: string): Promise<void>;
@@ -156,15 +154,15 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     return id;
   };
 
+  afterTests(async () => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
   await start(tokenSeconds);
   return {
     url: url(),
     start,
     stop,
-    async remove() {
-      await stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
     async createProject(name) {
       const { body } = await asAdmin('POST', '/projects', {
         project: { name, domain_id: DEFAULT_DOMAIN },

@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort } from './connections.ts';
-import { endWithTests } from './leftovers.ts';
+import { afterTests, endWithTests } from './leftovers.ts';
 
 /** A real PostgreSQL server on a free port, with its data in a temporary folder. */
 export interface PostgresServer {
@@ -31,7 +31,7 @@ export interface PostgresServer {
    * `SIGINT` for a fast shutdown.
    */
   stop(signal: NodeJS.Signals): Promise<void>;
-  /** Stops the server and removes its data. */
+  /** Stops the server and removes its data, as happens after the tests of the file. */
   remove(): Promise<void>;
 }
 
@@ -96,16 +96,13 @@ export async function startPostgres(
     server.kill(signal);
     await ended;
   };
-  await start();
-  return {
-    url,
-    start,
-    stop,
-    async remove() {
-      await stop('SIGQUIT');
-      rmSync(folder, { recursive: true, force: true });
-    },
+  const remove = async () => {
+    await stop('SIGQUIT');
+    rmSync(folder, { recursive: true, force: true });
   };
+  afterTests(remove);
+  await start();
+  return { url, start, stop, remove };
 }
 
 /** Runs statements on a connection of their own, and returns the rows of a single statement. */

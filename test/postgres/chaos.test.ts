@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
@@ -15,7 +15,6 @@ let server: PostgresServer;
 beforeAll(async () => {
   server = await startPostgres();
 });
-afterAll(() => server.remove());
 
 test(
   `no acknowledged write is lost, and no write is repeated or partial, after ${SECONDS} s of kills`,

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights } from '../../src/net/probe.ts';
@@ -88,14 +88,6 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
     for (let index = 1; index < PROCESSES; index += 1)
       services[index] = await startServiceProcess(folder, variables);
   }, 120_000);
-  afterAll(async () => {
-    for (const service of services) {
-      service?.process.kill('SIGCONT');
-      await service?.stop('SIGKILL');
-    }
-    for (const server of servers) await server.remove();
-    await database.remove();
-  }, 60_000);
 
   /** Runs statements on the database, and returns the rows of the last statement. */
   const query = async <Row extends pg.QueryResultRow>(text: string): Promise<Row[]> => {

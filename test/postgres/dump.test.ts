@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/master-keys.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
@@ -62,7 +62,6 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     wanted = await list(service);
     await service.close();
   }, 120_000);
-  afterAll(() => server.remove());
 
   const start = (database: string, masterKeyFile = keyFile) =>
     startTestService(

@@ -27,7 +27,6 @@ afterAll(async () => {
   proxy.behave('pass');
   await service.close();
   await proxy.close();
-  await server.remove();
 });
 beforeEach(() => untilItWorks());
 

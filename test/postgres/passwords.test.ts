@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import {
   createDatabase,
@@ -36,7 +36,6 @@ beforeAll(async () => {
     `CREATE ROLE tsigil LOGIN PASSWORD ${pg.escapeLiteral(PASSWORD)}; ALTER DATABASE passwords OWNER TO tsigil`,
   );
 });
-afterAll(() => server.remove());
 
 async function start(variables: Record<string, string>): Promise<number | null> {
   const service = await startServiceProcess(folder, {
