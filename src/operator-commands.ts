@@ -1,7 +1,7 @@
 import type { Ask, LocalCommands } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/command-error.ts';
 import { plainText } from './cli/output/plain-text.ts';
-import type { ReadRunningServer } from './cli/service/running-server.ts';
+import type { OpenFiles, ReadRunningServer } from './cli/service/running-server.ts';
 import {
   checkConnections,
   configFrom,
@@ -65,19 +65,51 @@ function welcome({ url, tokenFile, masterKeyFile }: Service): string {
 const PRINT_MS = 120_000;
 
 export const readNameServer: ReadRunningServer = async (configPath, name, zones) => {
+  const { driver, pool } = await localDriver(configPath, name);
+  const result = await explained(async () =>
+    driver.printed?.(AbortSignal.timeout(PRINT_MS), zones),
+  );
+  if (result === undefined) throw new TypeError(`The driver of '${name}' prints nothing`);
+  return { pool, printed: result };
+};
+
+export const openFiles: OpenFiles = async (configPath, name) => {
+  const { openFiles: open } = await import('./nameservers/edited-files.ts');
+  const { driver } = await localDriver(configPath, name);
+  const opened = await explained(async () => {
+    const files = await driver.files?.(AbortSignal.timeout(PRINT_MS));
+    return files && open(files);
+  });
+  if (opened === undefined) return undefined;
+  const { check, write, create, load } = opened;
+  return {
+    ...opened,
+    check: (...given) => explained(() => check(...given)),
+    write: (...given) => explained(() => write(...given)),
+    create: (...given) => explained(() => create(...given)),
+    load: () => explained(load),
+  };
+};
+
+async function localDriver(configPath: string | undefined, name: string) {
   const { DRIVERS } = await import('./nameservers/drivers.ts');
+  const { driver: brand, local, pool } = await localServer(configPath, name);
+  const driver = DRIVERS[brand]?.create(local, '');
+  if (driver === undefined) throw new TypeError(`No driver is named '${brand}'`);
+  return { driver, pool };
+}
+
+/** Runs `work`. Translates a `DriverError` to a `CommandError`. */
+async function explained<T>(work: () => Promise<T>): Promise<T> {
   const { DriverError } = await import('./nameservers/driver.ts');
-  const { driver, local, pool } = await localServer(configPath, name);
   try {
-    const { printed } = DRIVERS[driver]?.create(local, '') ?? {};
-    const result = await printed?.(AbortSignal.timeout(PRINT_MS), zones);
-    if (result === undefined) throw new TypeError(`The driver ${driver} prints nothing`);
-    return { pool, printed: result };
+    return await work();
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    throw new CommandError(EXIT.unreachable, error.message, error.hint, error);
+    const exitCode = error.code === 'refused_by_server' ? EXIT.refused : EXIT.unreachable;
+    throw new CommandError(exitCode, error.message, error.hint, error);
   }
-};
+}
 
 /**
  * Prints the effective configuration. With `connect`, also connects to the database and Keystone,

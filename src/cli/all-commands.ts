@@ -10,6 +10,7 @@ import {
 } from './commands/delivery-commands.ts';
 import { addEncryptionCommands } from './commands/encryption-commands.ts';
 import { addLocalCommands, type LoadLocalCommands } from './commands/local-commands.ts';
+import { addAdoption } from './commands/nameserver/adopt.ts';
 import { addOnboarding } from './commands/nameserver/onboard.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { addSessionCommands } from './commands/session-commands.ts';
@@ -48,6 +49,7 @@ export function addAllCommands(
   addReconcile(server, terminal);
   addKeyRemoval(server, terminal);
   addOnboarding(server, terminal);
+  addAdoption(server, local, terminal);
   addDeliveryCommands(program, terminal);
   program.commandsGroup(COMMAND_GROUPS.client);
   addSessionCommands(program, terminal);

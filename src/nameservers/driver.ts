@@ -60,6 +60,11 @@ export interface Driver {
     zones?: () => Promise<readonly string[]>,
   ): Promise<PrintedConfiguration>;
   /**
+   * Returns the files of a server that reads its keys from a file, and undefined for a server that
+   * stores them in a database. Throws `DriverError`.
+   */
+  files?(signal: AbortSignal): Promise<ServerFiles | undefined>;
+  /**
    * Returns the keys that the configuration of the server names outside Tsigil's file, such that the
    * server would not load it or not work as before without them, with the file and the line. With
    * `mayBeOld`, may return what it returned last. Returns undefined if this process cannot read the
@@ -80,6 +85,22 @@ export type KeyReferences = ReadonlyMap<string, string>;
 export type PrintedConfiguration =
   | { readonly format: 'bind' | 'knot' | 'nsd'; readonly program: string; readonly text: string }
   | { readonly format: 'powerdns'; readonly url: string; readonly apiKey: string };
+
+/** The files of a server whose configuration includes Tsigil's, and how to check and load them. */
+export interface ServerFiles {
+  /** The import format of the configuration. */
+  readonly format: string;
+  /** The path of Tsigil's file. */
+  readonly own: string;
+  /** The path of the main configuration file. */
+  readonly main: string;
+  /** Returns the command that checks a configuration. It prints nothing, or something harmless. */
+  checker(file: string): readonly [program: string, ...parameters: string[]];
+  /** Returns the keys and lists of Tsigil's file, without what makes it Tsigil's. */
+  plain(content: string): string;
+  /** Makes the server read its configuration again. Throws `DriverError`. */
+  load(signal: AbortSignal): Promise<void>;
+}
 
 /**
  * A driver calls this function before its first change, with the keys that it does not leave out.

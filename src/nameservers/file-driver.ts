@@ -27,7 +27,7 @@ import {
   type Requirement,
 } from './driver.ts';
 import { readKeysOf, type FileServer, type Loaded, type StampForm } from './file-server.ts';
-import { createIncludeFile, type FileOptions } from './include-file.ts';
+import { createIncludeFile, withoutHeader, type FileOptions } from './include-file.ts';
 import { newSlicer } from './slices.ts';
 
 /** The time limits for a server to show what it has loaded, and to load its configuration. */
@@ -457,6 +457,16 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     },
 
     printed: (signal, zones) => server.printed(signal, zones),
+    async files(signal) {
+      main ??= await server.configurationFile(signal);
+      const { format, checker, load } = server;
+      const plain = (content: string) => withoutHeader(content).replace(stampForm.pattern, '');
+      if (main !== undefined) return { format, own: options.file, main, checker, plain, load };
+      throw new DriverError(
+        'not_permitted',
+        `${program} does not state the path of its configuration file.`,
+      );
+    },
     async check(signal) {
       const replaceable = await file.check();
       const requirement = `The control channel of ${program} accepts commands.`;

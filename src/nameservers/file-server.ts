@@ -9,6 +9,10 @@ import type { KeyReferences, PrintedConfiguration, Requirement } from './driver.
 /** A name server that reads its keys from a file that its configuration includes. */
 export interface FileServer {
   readonly brand: Brand;
+  /** The import format of the configuration. */
+  readonly format: string;
+  /** Returns the command that checks a configuration. */
+  checker(file: string): readonly [program: string, ...parameters: string[]];
   /**
    * The rights for which each zone has an access list in the file, even without keys. The default is
    * all rights of the brand.

@@ -176,6 +176,11 @@ async function stateOf(file: string): Promise<string | undefined> {
   return isSettled ? [dev, ino, size, ctimeNs].join(' ') : undefined;
 }
 
+/** Returns the content of a file without the line that makes it Tsigil's. */
+export function withoutHeader(content: string): string {
+  return content.startsWith(HEADER) ? content.slice(content.indexOf('\n') + 1) : content;
+}
+
 /** Returns whether a file has the keys of another name server, or the lists for its first keys. */
 async function isOwn(file: string): Promise<boolean> {
   const start = await startOf(file).catch(() => '');

@@ -37,6 +37,22 @@ export async function printedBy(
   throw new DriverError('not_permitted', `'${command}' failed.`, hint);
 }
 
+/**
+ * Runs a program that checks something. Returns its output if it fails, and otherwise undefined.
+ * The output may contain secrets. Throws `DriverError` if the program cannot run.
+ */
+export async function problemBy(
+  program: string,
+  parameters: readonly string[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { code, output } = await resultOf(program, parameters, signal).catch((cause: unknown) => {
+    const reason = `'${program}' cannot run: ${faultOf(cause).message}.`;
+    throw new DriverError('not_permitted', reason, `Install '${program}' on this host.`, cause);
+  });
+  return code === 0 ? undefined : output;
+}
+
 async function resultOf(program: string, parameters: readonly string[], signal: AbortSignal) {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin' };
   const child = spawn(program, parameters, { env, signal, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -24,6 +24,8 @@ import { words } from './run.ts';
  */
 const ASKING: Record<string, string | undefined> = {
   'tsigil restore': 'before the command replaces a database',
+  'tsigil nameserver adopt': 'before --write edits the configuration',
+  'tsigil nameserver release': 'before --write edits the configuration',
   'tsigil encryption accept': 'when there is such a secret or token',
   'tsigil encryption scrub': 'before the command rewrites the table or the database file',
   'tsigil encryption reset': 'when a secret is unreadable',

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import type { Terminal } from '../output/terminal.ts';
-import type { ReadRunningServer } from '../service/running-server.ts';
+import type { OpenFiles, ReadRunningServer } from '../service/running-server.ts';
 
 /** Asks the operator for confirmation. Throws if the reply is not yes. */
 export type Ask = (question: string) => Promise<void>;
@@ -19,6 +19,8 @@ export interface LocalCommands {
   agent(config: string, isCheck: boolean): Promise<void>;
   /** Reads the configuration of a running name server, which contains secrets. */
   readNameServer: ReadRunningServer;
+  /** Opens the files of a name server, to edit them. */
+  openFiles: OpenFiles;
   backUp(config: string | undefined, target: string): Promise<void>;
   /**
    * Replaces the database with a backup, after `ask` confirms. With `revive`, tokens and keys that

@@ -7,7 +7,9 @@ import type { KeySource } from './key-file.ts';
 import { readPowerdns } from './powerdns.ts';
 
 /** Reads the keys of a running name server, and where it uses them. Throws `CommandError`. */
-export async function readRunningServer({ printed }: RunningServer): Promise<KeySource> {
+export async function readRunningServer({
+  printed,
+}: Pick<RunningServer, 'printed'>): Promise<KeySource> {
   if ('apiKey' in printed) return readPowerdns(printed.url, printed.apiKey);
   const { format, program, text } = printed;
   const none = () => [];

@@ -1,3 +1,6 @@
+import type { Edit, Source } from '../../domain/access/rewrite.ts';
+import type { IncludedFile } from '../../domain/key-formats/reader.ts';
+
 /**
  * A running name server of this machine. `printed` is what it runs: a text that `program` prints in
  * an import format, or the API that shows it.
@@ -21,3 +24,43 @@ export type ReadRunningServer = (
   name: string,
   zones: () => Promise<readonly string[]>,
 ) => Promise<RunningServer>;
+
+/** The files of a name server of this machine. They contain secrets. */
+export interface EditableFiles {
+  /** The import format of the configuration. */
+  readonly format: string;
+  readonly source: Source;
+  /** Tsigil's file. Its text is empty if it does not exist. */
+  readonly own: IncludedFile;
+  /** The text of Tsigil's file without what makes it Tsigil's. */
+  readonly plain: string;
+  readonly includesOwn: boolean;
+  /** Returns what the server's own program finds in a configuration, or undefined. */
+  check(source: Source): Promise<string | undefined>;
+  /** Replaces each file with edits, and keeps the former one. `textOf` returns their former texts. */
+  write(edits: readonly Edit[], textOf: (file: string) => string): Promise<void>;
+  /** Puts the former files back. */
+  undo(): Promise<void>;
+  /** Writes Tsigil's file as one of the operator, which `undo` removes. */
+  create(file: IncludedFile): Promise<void>;
+  /** Removes a file that `create` wrote, if it exists. */
+  remove(path: string): Promise<void>;
+  /** Makes the server read its configuration again. */
+  load(): Promise<void>;
+}
+
+/**
+ * Opens the files of a name server of this machine, or returns undefined for a server that stores its
+ * keys in a database. `config` is as for `ReadRunningServer`. The functions of the result throw
+ * `CommandError`. Throws `CommandError`.
+ */
+export type OpenFiles = (
+  config: string | undefined,
+  name: string,
+) => Promise<EditableFiles | undefined>;
+
+/** The functions that read and edit name servers of this machine. */
+export interface LocalServers {
+  readonly readNameServer: ReadRunningServer;
+  readonly openFiles: OpenFiles;
+}

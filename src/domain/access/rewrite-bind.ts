@@ -72,15 +72,11 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
       return;
     }
     const [, indent] = /(?:^|\n)([ \t]*)$/.exec(textOf(first).slice(0, first.start)) ?? [];
-    const [comment = ''] =
-      /^[ \t]*(?:(?:#|\/\/).*)?(?=\r?\n)/.exec(textOf(last).slice(last.end)) ?? [];
-    const position = last.end + (indent === undefined ? 0 : comment.length);
-    replace(
-      last,
-      position,
-      position,
-      indent === undefined ? ` ${statement}` : `\n${indent}${statement}`,
-    );
+    const [rest] = /^[ \t]*(?:(?:#|\/\/).*)?\r?\n/.exec(textOf(last).slice(last.end)) ?? [];
+    const position = last.end + (rest?.length ?? 0);
+    if (indent === undefined || rest === undefined)
+      replace(last, last.end, last.end, ` ${statement}`);
+    else replace(last, position, position, `${indent}${statement}\n`);
   };
 
   const own = aclStatements.find((each) =>

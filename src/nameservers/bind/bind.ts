@@ -67,6 +67,8 @@ export const bind = defineDriver({
     };
     const server: FileServer = {
       brand,
+      format: 'bind',
+      checker: (file) => ['named-checkconf', file],
       configurationFile: mainFile,
       zoneRights: ZONE_LISTS[given.zoneLists],
       keyStart: 'key "',

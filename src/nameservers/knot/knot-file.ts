@@ -23,6 +23,8 @@ export function knotFile(controlSocket: string, configurationFile: string): File
     knotControl(controlSocket, signal, (connection) => connection.run(command));
   return {
     brand,
+    format: 'knot',
+    checker: (file) => ['knotc', '-c', file, 'conf-check'],
     keyStart: KEY_START,
     readKeys: (content, include) =>
       knotSections.read(content.startsWith(KEY_START) ? `key:\n${content}` : content, include),

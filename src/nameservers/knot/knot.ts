@@ -59,6 +59,7 @@ export const knot = defineDriver({
       compare: async (state, owned, signal) => (await chosen()).compare(state, owned, signal),
       stamp: async (signal) => (await chosen()).stamp(signal),
       configuration: async () => (await chosen()).configuration?.(),
+      files: async (signal) => (await chosen()).files?.(signal),
       printed: (signal) => printedByKnot(controlSocket, signal),
       references: async (signal, mayBeOld) => (await chosen()).references?.(signal, mayBeOld),
       async check(signal) {

@@ -73,6 +73,8 @@ export const nsd = defineDriver({
     let wasRefused = false;
     const server: FileServer = {
       brand,
+      format: 'nsd',
+      checker: (file) => ['nsd-checkconf', file],
       keyStart: 'key:',
       readKeys: (content, include) => nsdSections.read(content, include),
       render,

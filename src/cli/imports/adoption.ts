@@ -1,0 +1,217 @@
+import type { Matrix, Row, ServerConfiguration } from '../../domain/access/access.ts';
+import { zonesText } from '../../domain/access/warnings.ts';
+import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
+import type { Check } from '../../domain/dns/key-check.ts';
+import { canonicalKey, isSameKey, type Key } from '../../domain/key-formats/key.ts';
+import { grantsIn, KEY_GRANTS } from '../../domain/resources/grants.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
+import { parseDnsAddress } from '../../domain/text/dns-address.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { NetError } from '../../net/faults.ts';
+import { findOpenRights, probeKey } from '../../net/probe.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
+import { call, callFor, type Connection } from '../service/client.ts';
+import { keyOf } from '../service/key-requests.ts';
+import { listItems, type Item } from '../service/resource-requests.ts';
+import { planAccess } from './access-import.ts';
+import type { KeySource } from './key-file.ts';
+
+/** A name server, and the pool whose keys it gets. */
+export interface AdoptedServer {
+  readonly name: string;
+  readonly pool_id: string;
+  readonly rights: readonly Right[];
+}
+
+/** What an adoption moves from the configuration of a name server to Tsigil. */
+export interface Adoption {
+  readonly keys: readonly Key[];
+  readonly rows: readonly Row[];
+  readonly matrix: Matrix;
+  /** Why nothing may move yet, as sentences: what differs between the server and the service. */
+  readonly problems: readonly string[];
+  /** What stays in the configuration of the server, with its place and the reason. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Compares the keys and rights of a name server with those in the service. A key moves if the
+ * service has it with the same algorithm and secret, and with the rights that it has on the server.
+ * Throws `CommandError`.
+ */
+export async function planAdoption(
+  connection: Connection,
+  server: AdoptedServer,
+  source: KeySource & { readonly configuration: ServerConfiguration },
+): Promise<Adoption> {
+  const { configuration } = source;
+  const items = await listItems(connection, tsigkey, []);
+  const byName = new Map(items.map((item) => [comparisonForm(String(item.name)), item]));
+  const access = await planAccess(
+    connection,
+    configuration,
+    { scope: 'POOL', resourceId: server.pool_id, update: false },
+    { widen: [], createZones: false },
+  );
+  const known = new Set(configuration.zones.map(({ name }) => name));
+  const [problems, left]: [string[], string[]] = [[], []];
+  const keys = new Map<string, Key>();
+  for (const { place, found } of source.keys) {
+    if (!('key' in found)) {
+      left.push(`${place}: ${'leftOut' in found ? found.leftOut : found.problem}`);
+      continue;
+    }
+    const key = canonicalKey(found.key);
+    const { name } = key;
+    const item = byName.get(name);
+    const zone = item && (await scopeOf(connection, server, item));
+    if (item === undefined || zone === undefined) {
+      const twin = items.find((each) => each.secret === key.secret);
+      const also = twin === undefined ? '' : `, but its secret is that of '${String(twin.name)}'`;
+      const reason = item === undefined ? 'is not in the service' : 'belongs to another pool';
+      left.push(`${place}: the key '${name}' ${reason}${also}`);
+      continue;
+    }
+    if (!isSameKey(keyOf(item), key)) {
+      problems.push(
+        `The key '${name}' has another secret or algorithm at ${place} than in the service.`,
+      );
+      continue;
+    }
+    if (keys.has(name)) continue;
+    keys.set(name, key);
+    const path = `/v2/tsigkeys/${String(item.id)}/grants`;
+    const { grants } = await callFor(KEY_GRANTS, connection, 'GET', path);
+    for (const change of access.changesOf(name, grants && grantsIn(grants))) {
+      const { right } = change;
+      if (!server.rights.includes(right)) continue;
+      const isWanted = (each: string) => zone === '' || each === zone;
+      const before = change.before.filter((each) => !access.missing.includes(each));
+      const after = change.after.filter((each) => known.has(each) && isWanted(each));
+      const gained = after.filter((each) => !before.includes(each));
+      const lost = before.filter((each) => !after.includes(each));
+      if (gained.length > 0)
+        problems.push(differs(name, right, gained, 'in the service, but not on the name server'));
+      if (lost.length > 0)
+        problems.push(differs(name, right, lost, 'on the name server, but not in the service'));
+    }
+  }
+  const rows = access.matrix.rows.flatMap((row): Row[] => {
+    const zones = row.zones.filter((zone) => !access.missing.includes(zone));
+    if (!keys.has(row.key) || zones.length === 0) return [];
+    if (server.rights.includes(row.right)) return [{ ...row, zones }];
+    left.push(
+      `${row.right} of ${zonesText(zones)} by '${row.key}': the name server has not this right`,
+    );
+    return [];
+  });
+  if (access.missing.length > 0)
+    left.push(`rights in zones that the service does not have: ${zonesText(access.missing)}`);
+  for (const { key, right, zones, reason, place } of access.kept)
+    left.push(`${place}: ${right} of ${zonesText(zones)} by '${key}': ${reason}`);
+  for (const { key, role, place } of configuration.references)
+    if (keys.has(key)) left.push(`${place}: a line that names the key '${key}' (${role})`);
+  return { keys: [...keys.values()], rows, matrix: access.matrix, problems, left };
+}
+
+function differs(key: string, right: Right, zones: readonly string[], where: string): string {
+  return `The key '${key}' has the right to ${right} ${zonesText(zones)} ${where}.`;
+}
+
+/**
+ * Returns the name of the only zone of a key, an empty text for a key of the pool, and undefined for
+ * a key of another pool.
+ */
+async function scopeOf(
+  connection: Connection,
+  { pool_id: poolId }: AdoptedServer,
+  { scope, resource_id: id }: Item,
+): Promise<string | undefined> {
+  if (scope !== 'ZONE') return id === poolId ? '' : undefined;
+  const zone = await call(connection, 'GET', `/v2/zones/${String(id)}`);
+  return zone.pool_id === poolId ? comparisonForm(String(zone.name)) : undefined;
+}
+
+/** A request to a name server, whose response must be the same before and after an edit. */
+interface Probe {
+  readonly key: Key;
+  readonly check: Check;
+  readonly zone: string;
+}
+
+/**
+ * Returns requests that show the rights of keys: with each key, one that the server must accept and
+ * one that it must refuse, for each right.
+ */
+function probesOf({ keys, rows, zones }: Observed): Probe[] {
+  return keys.flatMap((key) => {
+    const [first] = zones;
+    const own = RIGHTS.flatMap((right): Probe[] => {
+      const permitted = new Set(
+        rows.flatMap((row) => (row.key === key.name && row.right === right ? row.zones : [])),
+      );
+      const [inside] = permitted;
+      const outside = zones.find((zone) => !permitted.has(zone));
+      return [inside, outside].flatMap((zone) =>
+        zone === undefined ? [] : [{ key, check: right, zone }],
+      );
+    });
+    return first === undefined ? own : [...own, { key, check: 'query', zone: first }];
+  });
+}
+
+/** The keys and rights to observe on a name server with these zones. */
+export interface Observed {
+  readonly keys: readonly Key[];
+  readonly rows: readonly Row[];
+  readonly zones: readonly string[];
+}
+
+/** The unsigned requests of an observation. */
+const OPEN_ZONES = 10;
+/** BIND serves 10 transfers at a time, and others must not have to wait. */
+const CONCURRENCY = 2;
+const TIMEOUTS = { tries: 3, seconds: 3 };
+
+/**
+ * Sends a name server requests with and without keys, which change nothing. Returns each request,
+ * and whether the server accepts it. Throws `CommandError` if it does not respond.
+ */
+export async function observe(
+  address: string,
+  observed: Observed,
+  now: () => number,
+): Promise<ReadonlyMap<string, boolean>> {
+  const server = parseDnsAddress(address) ?? { host: address, port: 53 };
+  const serials = new Map<string, number>();
+  const signed = await mapConcurrently(probesOf(observed), CONCURRENCY, async (probe) => {
+    const { key, check, zone } = probe;
+    const target = { server, zone, serials };
+    const probed = () => probeKey(key, check, target, now, TIMEOUTS);
+    const first = await probed();
+    // NSD resets some connections while it replaces its processes.
+    const { verdict, reason } = first.verdict === 'no response' ? await probed() : first;
+    if (verdict === 'no response') throw silent(address, reason);
+    const request = `${check === 'query' ? 'a query' : check} of ${zone} with the key '${key.name}'`;
+    return [request, verdict === 'good'] as const;
+  });
+  const zones = observed.zones.slice(0, OPEN_ZONES);
+  const unsigned = await mapConcurrently(zones, CONCURRENCY, async (zone) => {
+    const open = await findOpenRights({ server, zone }, TIMEOUTS).catch((error: unknown) => {
+      throw error instanceof NetError ? silent(address, error.message) : error;
+    });
+    return RIGHTS.map(
+      (right) => [`${right} of ${zone} without a key`, open.includes(right)] as const,
+    );
+  });
+  return new Map([...signed, ...unsigned.flat()]);
+}
+
+function silent(address: string, reason: string): CommandError {
+  return new CommandError(
+    EXIT.unreachable,
+    `The name server at ${address} does not respond: ${reason}`,
+    'Check its address in Tsigil, and run the command on a machine that it answers.',
+  );
+}

@@ -1,0 +1,272 @@
+import { readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { mapConcurrently } from '../../src/domain/scheduling/concurrency.ts';
+import { findOpenRights, probeKey } from '../../src/net/probe.ts';
+import { tsigil } from '../cli/run.ts';
+import { knotc, knotDatabase } from '../harness/brands/knot.ts';
+import { call, powerdns } from '../harness/brands/powerdns.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  inZone,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { HAND_KEYS, HAND_MADE, HAND_ZONES } from '../harness/hand-made.ts';
+import { POOL_ID, SECRET } from '../harness/samples.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+
+describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
+  '$name',
+  { timeout: 300_000 },
+  (brand) => {
+    let server: DeliveryServer;
+    let service: TestService;
+    beforeEach(async () => {
+      server = await startDeliveryServer(brand, 'ns1', HAND_ZONES);
+      service = await startTestService(delivering(server));
+      await createZones(service, HAND_ZONES);
+    });
+    afterEach(async () => {
+      await service.close();
+      await server.remove();
+    });
+
+    const run = (...argv: string[]) =>
+      tsigil(
+        temporaryFolder(),
+        { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...delivering(server) },
+        ...argv,
+      );
+
+    async function importKeys(): Promise<void> {
+      const file = join(server.folder, brand.main);
+      const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
+      const { status, out, err } = await run('tsigkey', 'import', file, ...target);
+      expect(status, out + err).toBe(0);
+      await expect
+        .poll(() => shownServer(service), { timeout: 20_000 })
+        .toMatchObject({ state: 'prepared' });
+    }
+
+    /** Returns the configuration of the operator. */
+    function files(): Record<string, string> {
+      const names = readdirSync(server.folder).filter((name) => name.endsWith('.conf'));
+      return Object.fromEntries(
+        names.map((name) => [name, readFileSync(join(server.folder, name), 'utf8')]),
+      );
+    }
+
+    /** A busy machine responds late. */
+    const PATIENT = { tries: 4, seconds: 10 };
+
+    /** Returns what each key may do, and what needs none. */
+    async function permissions(): Promise<string[]> {
+      const target = (zone: string) => ({ server: server.address, zone });
+      const signed = HAND_ZONES.flatMap((zone) =>
+        server.rights.flatMap((right) => HAND_KEYS.map((key) => ({ zone, right, key }))),
+      );
+      const found = await mapConcurrently(signed, 4, async ({ zone, right, key }) => {
+        const { verdict } = await probeKey(key, right, target(zone), Date.now, PATIENT);
+        return verdict === 'good' ? [`${right} of ${zone} by ${key.name}`] : [];
+      });
+      const open = await mapConcurrently(HAND_ZONES, 4, async (zone) =>
+        (await findOpenRights(target(zone), PATIENT)).map(
+          (right) => `${right} of ${zone} by anyone`,
+        ),
+      );
+      return [...found, ...open].flat();
+    }
+
+    /** Transfers zones all the time until `end`, and returns every verdict that is not as expected. */
+    function transferring() {
+      const wrong: string[] = [];
+      let count = 0;
+      let isEnded = false;
+      const clients = [
+        ['k1', 'a.test', true],
+        ['k4', 'b.test', true],
+        ['k2', 'c.test', true],
+        ['k4', 'a.test', false],
+        ['k8', 'b.test', false],
+      ] as const;
+      const loops = clients.map(async ([name, zone, isPermitted]) => {
+        const key = HAND_KEYS.find((each) => each.name === name);
+        while (key !== undefined && !isEnded) {
+          const target = { server: server.address, zone };
+          const probed = () => probeKey(key, 'transfer', target, Date.now, PATIENT);
+          const first = await probed();
+          // NSD resets some connections while it replaces its processes, and clients try again.
+          const isReset = brand.driver === 'nsd' && first.verdict === 'no response';
+          const { verdict, reason } = isReset ? await probed() : first;
+          count += 1;
+          if ((verdict === 'good') !== isPermitted)
+            wrong.push(`${name} in ${zone}: ${verdict}, ${reason}`);
+          await pause(20);
+        }
+      });
+      return {
+        async end() {
+          isEnded = true;
+          await Promise.all(loops);
+          expect(count).toBeGreaterThan(clients.length);
+          expect(wrong).toEqual([]);
+        },
+      };
+    }
+
+    test('adopt moves the keys without a failed transfer or another right, and release gives them back', async () => {
+      const wanted = await permissions();
+      expect(wanted).toContain('transfer of a.test by k30');
+      await importKeys();
+      const before = files();
+      const shown = await run('nameserver', 'adopt', 'ns1');
+      expect([shown.status, shown.err]).toEqual([0, '']);
+      expect(shown.out).toContain('30 keys would move');
+      expect(shown.out).toMatch(/^-\s+secret:? "?\.\.\./m);
+      expect(shown.out).toMatch(/^\+.*tsigil-transfer-b\.test/m);
+      expect(shown.out).toMatch(/transfer of d\.test by 'k6': .* certain addresses/);
+      for (const { secret } of HAND_KEYS) expect(shown.out).not.toContain(secret);
+      expect(files()).toEqual(before);
+
+      const clients = transferring();
+      const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+      expect([adopted.status, adopted.err]).toEqual([0, '']);
+      expect(await shownServer(service)).toMatchObject({ state: 'live', keys_live: 30 });
+      const after = files();
+      expect(Object.values(after).join('')).not.toContain('secret');
+      expect(readFileSync(join(server.folder, `${brand.main}.before-tsigil`), 'utf8')).toBe(
+        before[brand.main],
+      );
+      expect(await permissions()).toEqual(wanted);
+      const again = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+      expect([again.status, again.err]).toEqual([1, expect.stringContaining('already includes')]);
+
+      const released = await run('nameserver', 'release', 'ns1', '--write', '--yes');
+      expect([released.status, released.err]).toEqual([0, '']);
+      expect(Object.values(files()).join('')).toContain('tsigil.conf.released"');
+      expect(await permissions()).toEqual(wanted);
+
+      await run('nameserver', 'set', 'ns1', '--paused', 'false');
+      await expect
+        .poll(() => shownServer(service), { timeout: 20_000 })
+        .toMatchObject({ state: 'prepared' });
+      const back = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+      expect([back.status, back.err]).toEqual([0, '']);
+      expect(files()).toEqual(after);
+      expect(await permissions()).toEqual(wanted);
+      await clients.end();
+      await untilLive(service);
+    });
+
+    test.runIf(brand.driver === 'bind')(
+      'adopt stops for a key with another secret or right in the service, and changes nothing',
+      async () => {
+        await importKeys();
+        const before = files();
+        expect((await run('tsigkey', 'set', 'k9', '--generate', '--yes')).status).toBe(0);
+        expect(
+          (await run('tsigkey', 'grants', 'k10', '--zone', 'b.test.', '--right', 'transfer'))
+            .status,
+        ).toBe(0);
+        const { status, err } = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+        expect(status).toBe(1);
+        expect(err).toMatch(
+          /The key 'k9' has another secret or algorithm at .*zones.conf:33 than in the service/,
+        );
+        expect(err).toContain(
+          "The key 'k10' has the right to transfer b.test in the service, but not on the name server",
+        );
+        expect(err).toContain(
+          "The key 'k10' has the right to transfer a.test on the name server, but not in the service",
+        );
+        expect(files()).toEqual(before);
+      },
+    );
+
+    test.runIf(brand.driver === 'bind')(
+      'adopt puts the files back if the server refuses them',
+      async () => {
+        await importKeys();
+        const before = files();
+        rmdirSync(join(server.folder, 'managed'));
+        const clients = transferring();
+        const { status, err } = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+        expect(status).toBe(1);
+        expect(err).toContain("The former files of 'ns1' are back");
+        expect(files()).toEqual(before);
+        await clients.end();
+        expect(await shownServer(service)).toMatchObject({ state: 'prepared' });
+      },
+    );
+  },
+);
+
+const DATABASES = [
+  {
+    brand: powerdns,
+    permit: ({ folder, controlPort }: DeliveryServer) =>
+      call(folder, controlPort, 'PUT', '/zones/a.test.', {
+        master_tsig_key_ids: [`${powerdns.foreign}.`],
+      }),
+  },
+  {
+    brand: knotDatabase,
+    permit: (server: DeliveryServer) =>
+      Promise.resolve(
+        knotc(
+          server,
+          ...['conf-begin', 'conf-set acl[own]', 'conf-set acl[own].action transfer'],
+          `conf-set acl[own].key ${knotDatabase.foreign}.`,
+          ...['conf-set zone[a.test].acl own', 'conf-commit'],
+        ),
+      ),
+  },
+].filter(({ brand }) => brand.isInstalled());
+
+test.each(DATABASES)(
+  'adopt on $brand.name reports a key that differs, and a key that is the same, where it is',
+  { timeout: 300_000 },
+  async ({ brand, permit }) => {
+    const server = await startDeliveryServer(brand);
+    const service = await startTestService(delivering(server));
+    onTestFinished(async () => {
+      await service.close();
+      await server.remove();
+    });
+    await permit(server);
+    await createZones(service);
+    const { resource_id: zone } = (await inZone(service, 'a.test')) as { resource_id: string };
+    const grants = [{ rights: ['transfer'], zones: [zone] }];
+    const wrong = await createKey(service, brand.foreign, { grants });
+    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const adopt = () =>
+      tsigil(
+        temporaryFolder(),
+        { ...variables, ...delivering(server) },
+        ...['nameserver', 'adopt', 'ns1'],
+      );
+    const refused = await adopt();
+    expect([refused.status, refused.err]).toEqual([
+      1,
+      expect.stringContaining(`The key '${brand.foreign}' has another secret or algorithm`),
+    ]);
+    expect((await service.delete(`/v2/tsigkeys/${wrong.id}`)).status).toBe(204);
+    const right = await createKey(service, brand.foreign, { grants, secret: SECRET });
+    const adopted = await adopt();
+    expect([adopted.status, adopted.err, adopted.out]).toEqual([
+      0,
+      '',
+      expect.stringContaining("Adopted: 1 key of 'ns1'"),
+    ]);
+    expect((await deliveries(service, right.id)).state).toBe('delivered');
+    expect(await verdictOf(server, right)).toBe('good');
+  },
+);
