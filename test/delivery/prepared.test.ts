@@ -110,9 +110,9 @@ describe.each(CASES)(
       expect(await onServer(mine.name)).toMatchObject({
         ...{ state: 'pending', delivered_version: 0, error: { code: 'prepared' } },
       });
-      expect(await onServer(taken.name)).toMatchObject({
-        ...{ state: 'undeliverable', error: { code: 'name_taken' } },
-      });
+      await expect
+        .poll(() => onServer(taken.name))
+        .toMatchObject({ state: 'undeliverable', error: { code: 'name_taken' } });
       expect(await verdictOf(server, mine)).toBe('good');
       expect(await verdictOf(server, fresh)).not.toBe('good');
       const { url, token } = service;
@@ -148,9 +148,19 @@ describe.each(CASES)(
       expect(await verdictOf(server, mine)).toBe('good');
     });
 
-    test('loads the file after the edit, and all keys are live', async () => {
+    test('loads the file after the edit, and all keys are live, while no transfer fails', async () => {
+      const end = new AbortController();
+      const verdicts: string[] = [];
+      const transfers = (async () => {
+        while (!end.signal.aborted) verdicts.push(await verdictOf(server, mine));
+      })();
       writeFileSync(main(), included);
       await untilLive(service);
+      const count = verdicts.length;
+      await expect.poll(() => verdicts.length).toBeGreaterThan(count + 20);
+      end.abort();
+      await transfers;
+      expect(new Set(verdicts)).toEqual(new Set(['good']));
       for (const name of [mine.name, taken.name, 'second']) {
         const { body } = await service.get(`/v2/tsigkeys/${await idOf(name)}`);
         expect(await verdictOf(server, body as CreatedKey)).toBe('good');
