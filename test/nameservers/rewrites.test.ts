@@ -218,7 +218,8 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
   const { brand, zones, format, check, reload } = subject;
   const test_ = test.skipIf(!brand.isInstalled());
 
-  test_('accepts its rewritten configuration, which permits what it permitted', () => {
+  const slow = { timeout: 300_000 };
+  test_('accepts its rewritten configuration, which permits what it permitted', slow, () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'keys'));
     let count = 0;
@@ -246,7 +247,7 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
 
   test_.each(Array.from({ length: sized(2, 10) }, (_, seed) => seed))(
     'permits on the running server what it permitted, and no longer what Tsigil revokes, seed %i',
-    { timeout: 300_000 },
+    slow,
     async (seed) => {
       let fleet: Fleet | undefined;
       const server = await startDrivenServer(
