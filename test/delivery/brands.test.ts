@@ -64,6 +64,24 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     },
   );
 
+  test('the server refuses the former name of a renamed key, even without grants', async () => {
+    for (const grants of [null, []]) {
+      const key = await createKey(service, 'former-name', { grants });
+      expect((await deliveries(service, key.id)).state).toBe('delivered');
+      const path = `/v2/tsigkeys/${key.id}`;
+      expect((await service.patch(path, { name: 'later-name' })).status).toBe(200);
+      expect((await deliveries(service, key.id)).state).toBe('delivered');
+      // Another key gets the former name, and thereby shows whether the server still has it.
+      const other = await createKey(service, 'former-name');
+      expect((await deliveries(service, other.id)).state).toBe('delivered');
+      await expectKey(key, false);
+      await expectKey(other, true);
+      await expectKey({ ...key, name: 'later-name' }, grants === null);
+      for (const { id } of [key, other]) await service.delete(`/v2/tsigkeys/${id}`);
+      for (const each of [{ ...key, name: 'later-name' }, key, other]) await expectKey(each, false);
+    }
+  });
+
   test('the server accepts the former or the new secret at any time while the secret changes', async () => {
     let key = await createKey(service, 'rotated');
     await deliveries(service, key.id);

@@ -124,6 +124,20 @@ async function attempt(
     for (const { name } of [...whole.keys, ...whole.kept]) known.add(name);
     return (await driver.unknownKeys(known, signal)).slice(0, MAX_UNKNOWN);
   };
+  const taken = new Set(job.taken.map(({ id }) => id));
+  /** Returns the lines that name Tsigil's keys, without those that name keys of other programs. */
+  const keyReferences = async (left = taken, mayBeOld = false) => {
+    const found = await driver.references?.(signal, mayBeOld);
+    if (found === undefined) return null;
+    if (found.size === 0) return [];
+    const delivered = whole.keys.filter(({ id }) => !left.has(id));
+    const ours = new Set([...job.owned, ...delivered.map(({ name }) => name)]);
+    return [...found]
+      .filter(([key]) => ours.has(key))
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .slice(0, MAX_UNKNOWN)
+      .map(([key, place]) => ({ key, place: place.slice(0, MAX_PLACE) }));
+  };
   const isForeign = carried !== undefined && !job.stamps.includes(carried);
   if (isForeign) {
     // Another or a newer database delivered the keys last.
@@ -135,6 +149,7 @@ async function attempt(
         is_foreign: true,
         differences,
         unknown_keys: await unknownKeys(),
+        key_references: await keyReferences(),
       };
   }
   // A removed key is verified with its secret. The name server may have another one of a held key.
@@ -149,6 +164,7 @@ async function attempt(
       found_drift: true,
       is_drift_kept: true,
       differences: drift,
+      key_references: await keyReferences(),
     };
   let changed = false;
   let problems: readonly KeyProblem[] = job.taken;
@@ -177,7 +193,10 @@ async function attempt(
   const names = new Set([...present, ...disabled]);
   // A query cannot distinguish a removed key from another key with its name, unless it has a secret.
   const refused = job.refused.flatMap(({ id, name }) => {
-    const former = memory.get(id);
+    // A name that a key had before is not the name of another key in the state.
+    const isFree = !names.has(name);
+    const former =
+      memory.get(id) ?? [...memory.values()].find((key) => isFree && key.name === name);
     return former === undefined && names.has(name) ? [] : [{ id, name, former }];
   });
   const isUnverified = prepared !== undefined && refused.length === 0;
@@ -196,13 +215,6 @@ async function attempt(
           dependencies.isInterrupted(),
         );
   const unknown = changed && !job.is_held ? null : await unknownKeys();
-  const found = await driver.references?.(signal, changed);
-  // Lines that name a key of another program do not name Tsigil's.
-  const delivered = found?.size ? whole.keys.filter(({ id }) => !left.has(id)) : [];
-  const ours = new Set([...(found?.size ? job.owned : []), ...delivered.map(({ name }) => name)]);
-  const references = [...(found ?? [])].flatMap(([key, place]) =>
-    ours.has(key) ? [{ key, place: place.slice(0, MAX_PLACE) }] : [],
-  );
   return {
     ...NOTHING,
     stamp: (began.keys === undefined ? carried : await driver.stamp(signal)) ?? null,
@@ -215,7 +227,7 @@ async function attempt(
     verdicts: [...verdict.failures].map(([id, error]) => ({ id, error })),
     open: (prepared === undefined ? verdict.open : undefined) ?? null,
     unknown_keys: unknown,
-    key_references: found === undefined ? null : references.slice(0, MAX_UNKNOWN),
+    key_references: await keyReferences(left, changed),
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { AGENT_FORMAT, type Job } from '../../domain/delivery/agent-protocol.ts';
 import type { DesiredKey, Right } from '../../domain/delivery/desired-state.ts';
 import { hashOf, isMassRemoval } from '../../domain/delivery/desire.ts';
@@ -28,7 +29,7 @@ export interface PreparedPass {
   /** What recording the result needs, without secrets. */
   readonly plan: PassPlan;
   readonly former: readonly Delivery[];
-  /** The deliveries of removed keys that the name server should have again. */
+  /** The deliveries of renamed keys, and of removed keys that the name server should have again. */
   readonly revived: readonly Delivery[];
 }
 
@@ -48,16 +49,23 @@ export async function preparePass(
   // Read the outbox before the state. A change that commits in between is then in the state, and
   // its row remains.
   const outbox = await store.outbox(server.id);
-  const { desired, hash: wholeHash, former } = await readDesired(store, claim, outbox, last, now);
+  const { desired, hash: wholeHash, former: stored } = await readDesired(
+    ...([store, claim, outbox, last, now] as const),
+  );
   await nextIfOver(slicer);
-  const present = former.filter(isOnServer);
-  const unwanted = goneOf(desired, former);
-  const blocked = blockedBy(claim, unwanted, present.length);
-  const gone = blocked === null ? unwanted : unwanted.filter(isExplained);
+  const unwanted = goneOf(desired, stored);
+  const blocked = blockedBy(claim, unwanted, stored.filter(isOnServer).length);
   await nextIfOver(slicer);
   const { zones, keys: all, kept = [] } = desired.state;
-  const unheld = server.held === null ? all : withoutHeld(all, former);
-  const keys = blocked === null ? unheld : withoutBlocked(unheld, former);
+  const unheld = server.held === null ? all : withoutHeld(all, stored);
+  const keys = blocked === null ? unheld : withoutBlocked(unheld, stored);
+  const renamed = renamedOf(keys, stored);
+  const replaced = new Set(renamed.map(({ keyId }) => keyId));
+  const unchanged = stored.filter(({ keyId }) => !replaced.has(keyId));
+  const former = renamed.length === 0 ? stored : [...unchanged, ...renamed];
+  const present = former.filter(isOnServer);
+  const gone = goneOf(desired, former).filter((row) => blocked === null || isExplained(row));
+  await nextIfOver(slicer);
   const state = { zones, keys, kept: blocked === null ? kept : [] };
   const isWhole = blocked === null && server.held === null;
   const hash = isWhole ? wholeHash : hashOf(state);
@@ -97,9 +105,12 @@ export async function preparePass(
   await nextIfOver(slicer);
   return {
     former,
-    revived: former.flatMap((row) =>
-      row.state === 'removing' && wanted.has(row.keyId) ? [{ ...row, state: 'pending' }] : [],
-    ),
+    revived: [
+      ...renamed,
+      ...former.flatMap((row): Delivery[] =>
+        row.state === 'removing' && wanted.has(row.keyId) ? [{ ...row, state: 'pending' }] : [],
+      ),
+    ],
     job: {
       format: AGENT_FORMAT,
       tag: hash,
@@ -179,6 +190,23 @@ function restrictedOf(
       return right === undefined ? [] : [{ id, right }];
     });
   return [...restricted(suspected), ...restricted(others).slice(0, 1)];
+}
+
+/**
+ * Returns the deliveries of keys that the name server may have with other names than they have now:
+ * each with its present name, and that of a removed key with the former one. Otherwise no record
+ * would say that the former name is Tsigil's, and the name server would accept it for ever.
+ */
+function renamedOf(keys: readonly DesiredKey[], stored: readonly Delivery[]): Delivery[] {
+  const names = new Map(keys.map(({ id, name }) => [id, name]));
+  return stored.flatMap((row): Delivery[] => {
+    const keyName = names.get(row.keyId) ?? row.keyName;
+    if (keyName === row.keyName || !isOnServer(row)) return [];
+    return [
+      { ...row, keyName, state: 'pending' },
+      { ...row, keyId: randomUUID(), state: 'removing', error: null },
+    ];
+  });
 }
 
 /** Returns whether a name server may have a key. */
