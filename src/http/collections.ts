@@ -74,7 +74,7 @@ export function addCollection(
   );
   /** Returns the context of a change. Only callers who may see secrets get warnings. */
   const contextOf = (request: FastifyRequest, writer: ResourceWriter): ChangeContext => {
-    const context = changeContext(request);
+    const context = { ...changeContext(request), force: isSet(request, FORCE) };
     const warns = type.warnings !== undefined && writer === whole;
     return warns ? { ...context, warnings: [] } : context;
   };

@@ -65,17 +65,17 @@ export interface Driver {
    */
   files?(signal: AbortSignal): Promise<ServerFiles | undefined>;
   /**
-   * Returns the keys that the configuration of the server names outside Tsigil's file, such that the
-   * server would not load it or not work as before without them, with the file and the line. With
+   * Returns the keys that the configuration of the server names outside Tsigil's part, such that the
+   * server would not load it or not work as before without them, each with the first place. With
    * `mayBeOld`, may return what it returned last. Returns undefined if this process cannot read the
-   * configuration.
+   * configuration. A pass compares or applies before it calls this function.
    */
   references?(signal: AbortSignal, mayBeOld: boolean): Promise<KeyReferences | undefined>;
   /** Checks all requirements of the driver on this server. Throws only `signal.reason`. */
   check(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
 
-/** The places of lines that name keys, by the names of the keys in comparison form. */
+/** The places that name keys, by the names of the keys in comparison form. */
 export type KeyReferences = ReadonlyMap<string, string>;
 
 /**

@@ -170,7 +170,13 @@ test('the PowerDNS driver compares the keys of a zone in time proportional to th
       access: { transfer: ['a.test'], update: ['a.test'] },
     }));
     const state = { zones: ['a.test'], keys };
-    const grants = { transfer: named, update: named, updateFrom: ['::/0'], formerFrom: [] };
+    const grants = {
+      transfer: named,
+      update: named,
+      updateFrom: ['::/0'],
+      formerFrom: [],
+      requester: undefined,
+    };
     const names = new Set(named);
     return {
       known: {

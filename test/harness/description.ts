@@ -145,6 +145,7 @@ const VARYING = new Set([
   'access_denied',
   'bad_request',
   'invalid_object',
+  'key_is_referenced',
   'method_not_allowed',
   'request_too_large',
 ]);

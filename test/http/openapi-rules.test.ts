@@ -61,8 +61,15 @@ describe('collection rules', () => {
 
     const agent = await startAgentRequests();
     const named = await agent.createKey('transfer');
-    const references = [{ key: 'transfer', place: '/etc/bind/named.conf:12' }];
+    const owner = await holder(agent.service, 'owner', 'member', 'owner');
+    const namedZone = await made(zone(owner, 'named.com.'));
+    await agent.createKey('of-zone', { scope: 'ZONE', resource_id: namedZone });
+    const references = ['transfer', 'of-zone'].map((key) => ({
+      ...{ key, place: '/etc/bind/named.conf:12' },
+    }));
     await agent.observe(await agent.desired(), { key_references: references });
+
+    const otherPool = await made(agent.service.post('/v2/pools', { name: 'other' }));
 
     const administrators = await startWithTokens([{ name: 'admin', roles: ['admin'] }]);
     const [last] = administrators.tokens;
@@ -117,6 +124,17 @@ describe('collection rules', () => {
         () => ruled.patch(`/v2/tsigkeys/${narrowId}`, { resource_id: pool }),
       ],
       ['tsigkeys:delete', 'key_is_referenced', () => agent.service.delete(`/v2/tsigkeys/${named}`)],
+      [
+        'tsigkeys:update',
+        'key_is_referenced',
+        () => agent.service.patch(`/v2/tsigkeys/${named}`, { name: 'other' }),
+      ],
+      ['zones:delete', 'key_is_referenced', () => owner.delete(`/v2/zones/${namedZone}`)],
+      [
+        'nameservers:update',
+        'key_is_referenced',
+        () => agent.service.patch(`/v2/nameservers/${agent.id}`, { pool_id: otherPool }),
+      ],
       [
         'tokens:delete',
         'last_administrator',

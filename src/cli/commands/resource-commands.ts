@@ -183,6 +183,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     ...secretOptions(type, false),
     ...revealOptions(type),
     ...waitOptions(resource),
+    ...forceOptions(type, 'update'),
   ]);
   const confirm =
     resource.isDelivered === true
@@ -204,7 +205,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
           `Run 'tsigil ${type.noun} set --help' to list the fields.`,
         );
       }
-      const connection = await connect(flags, terminal);
+      const connection = withForce(await connect(flags, terminal), flags.force === true);
       const body = { ...given, ...(await readReferences(type, flags, connection)) };
       if (flags.reveal === true) await assertMayReveal(connection, type);
       const change = async () => {
@@ -255,7 +256,7 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
         resource,
         'wait up to 60 seconds until every name server that had the keys refuses them',
       ),
-      ...forceOptions(type),
+      ...forceOptions(type, 'delete'),
     ],
   )
     .argument(`<${type.noun}...>`, `ids or names of the ${type.collection}`)
@@ -270,13 +271,13 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
     );
 }
 
-/** Returns the flag `--force` if the configuration of a name server can forbid a deletion. */
-function forceOptions({ refusals }: ResourceType): Option[] {
-  return refusals?.delete?.includes('key_is_referenced') === true
+/** Returns the flag `--force` if the configuration of a name server can forbid the change. */
+function forceOptions({ refusals }: ResourceType, operation: 'update' | 'delete'): Option[] {
+  return refusals?.[operation]?.includes('key_is_referenced') === true
     ? [
         new Option(
           '--force',
-          'delete the key even if the configuration of a nameserver names it; the nameserver then keeps a key with this name, whose secret no one knows',
+          'make the change even if it takes a key from a nameserver whose configuration names the key; except on PowerDNS, the nameserver then keeps a key with this name, whose secret no one knows',
         ),
       ]
     : [];

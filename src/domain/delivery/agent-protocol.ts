@@ -204,7 +204,7 @@ export const ANSWER = responseObject({
   key_references: withDefault(
     described(
       nullable(array(KEY_REFERENCE, 0, MAX_UNKNOWN)),
-      'The keys that the configuration of the name server names outside the file of Tsigil. Null if it cannot be read.',
+      'The keys that the configuration of the name server names outside the part of Tsigil. Null if it cannot be read.',
     ),
     null,
   ),

@@ -261,8 +261,8 @@ export const ERRORS = {
   precondition_failed: entry({
     status: 412,
     when: 'The resource was changed after the revision that the request expects.',
-    message: (changedAt: string) =>
-      `The resource was last changed at ${changedAt}, which is not the revision that the request expects. Get the resource, and repeat the change`,
+    message: (changedAt: string | undefined) =>
+      `The resource ${changedAt === undefined ? 'has changed since' : `was last changed at ${changedAt}, which is not`} the revision that the request expects. Get the resource, and repeat the change`,
     example: () => '2026-02-01T08:30:00.654321',
   }),
   request_header_fields_too_large: entry({
@@ -328,10 +328,15 @@ export const ERRORS = {
   }),
   key_is_referenced: entry({
     status: 409,
-    when: 'The configuration of a name server names the key, so the server would not load it any more, or not work as before. Send `Tsigil-Force: true` to delete the key nevertheless: the name server then keeps a key with its name, whose secret no one knows.',
-    message: ({ key, nameServer, place }: KeyReferenced) =>
-      `The key '${key}' cannot be deleted: the configuration of the name server '${nameServer}' names it (${place}). Remove it there first. To cut the key off now, run: tsigil tsigkey delete ${key} --force`,
-    example: () => ({ key: 'transfer', nameServer: 'ns1', place: '/etc/bind/named.conf:12' }),
+    when: 'The change would take a key from a name server whose configuration names the key, so the server would not load it any more, or not work as before. Send `Tsigil-Force: true` to make the change nevertheless: except on PowerDNS, the name server then keeps a key with this name, whose secret no one knows.',
+    message: ({ what, named, line }: KeyReferenced) =>
+      line === undefined
+        ? `${what}: the configuration of a name server names ${named}. Ask the operator of the name servers to remove it there first`
+        : `${what}: the configuration of the name server '${line.nameServer}' names ${named} (${line.place}). Remove it there first. To cut the key off there now, repeat this by force: with --force, or with the header 'Tsigil-Force: true'`,
+    example: () => ({
+      ...{ what: "The key 'transfer' cannot be deleted", named: 'it' },
+      line: { nameServer: 'ns1', place: '/etc/bind/named.conf:12' },
+    }),
   }),
   zone_has_sub_zone: entry({
     status: 400,
@@ -343,9 +348,11 @@ export const ERRORS = {
 };
 
 interface KeyReferenced {
-  readonly key: string;
-  readonly nameServer: string;
-  readonly place: string;
+  /** What cannot be done, as the beginning of a sentence. */
+  readonly what: string;
+  readonly named: string;
+  /** Absent for a caller that may not see the name server and the key. */
+  readonly line?: { readonly nameServer: string; readonly place: string } | undefined;
 }
 
 /** The code of an error. No other codes exist. */

@@ -27,7 +27,10 @@ export const KEY_REFERENCE = responseObject({
     text({ min: 1, max: 255 }),
     'The name of the key in lower case, without a trailing dot.',
   ),
-  place: described(text({ min: 1, max: 4200 }), 'The file and the line that name the key first.'),
+  place: described(
+    text({ min: 1, max: 4200 }),
+    'The first place that names the key, such as a file and a line.',
+  ),
 });
 
 const NAMES = list(anyText(), 0, 1000);
@@ -86,7 +89,7 @@ export const statusFields = defineFields({
   key_references: serviceField(
     nullable(list(KEY_REFERENCE, 0, 1000)),
     null,
-    'The keys of Tsigil that lines of its configuration outside the file of Tsigil name, so that the server would no longer load its configuration or work as before without them, at most 1,000. Such a key is deleted only by force. Null if the service or the agent cannot read the configuration.',
+    'The keys of Tsigil that its configuration names outside the part of Tsigil, so that the server would no longer load it or work as before without them, at most 1,000, each with the file and the line or another place. Only by force does a change take such a key from the server. Null if the service or the agent cannot read the configuration.',
     [{ key: 'transfer.example', place: '/etc/bind/named.conf:12' }],
   ),
   error_code: serviceField(

@@ -97,7 +97,10 @@ export const nameServer = defineResource({
   references: {
     pool: { type: pool, description: 'this pool', fields: (id) => ({ pool_id: id }) },
   },
-  refusals: { create: ['no_valid_pool_found'], update: ['no_valid_pool_found'] },
+  refusals: {
+    create: ['no_valid_pool_found'],
+    update: ['no_valid_pool_found', 'key_is_referenced'],
+  },
   warnings: () => [], // only its rule has any: about the pool
   problems(given, _settings, current) {
     const driver = current?.driver ?? given.driver;

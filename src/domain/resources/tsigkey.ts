@@ -169,7 +169,7 @@ export const tsigkey = defineResource({
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: {
     create: ['invalid_tsigkey'],
-    update: ['invalid_tsigkey', 'outside_grants'],
+    update: ['invalid_tsigkey', 'outside_grants', 'key_is_referenced'],
     delete: ['key_is_referenced'],
   },
   warnings: ({ name, algorithm, secret }) =>

@@ -66,7 +66,7 @@ export const zone = defineResource({
       'illegal_parent',
       'no_valid_pool_found',
     ],
-    delete: ['zone_has_sub_zone'],
+    delete: ['zone_has_sub_zone', 'key_is_referenced'],
   },
   variants: [
     { properties: { type: { enum: ['PRIMARY', 'CATALOG'] } }, required: ['email'] },

@@ -16,6 +16,7 @@ import { token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import { admitPool, poolLocks } from './pool-rules.ts';
+import { assertServerUnreferenced } from './reference-rules.ts';
 import { admitToken, tokenLocks } from './token-rules.ts';
 import { admitTsigkey, tsigkeyLocks } from './tsigkey-rules.ts';
 import { admitZone, zoneLocks } from './zone-rules.ts';
@@ -80,11 +81,12 @@ const NO_ZONE = 'the pool has no zone in which to test its keys. Create a zone, 
 
 /**
  * Applies the rules about a change to a name server. The pool of the name server must exist. Throws
- * `no_valid_pool_found`.
+ * `no_valid_pool_found` and `key_is_referenced`.
  */
 async function admitNameServer(
   change: Change<(typeof nameServer)['fields']>,
   transaction: Reader,
+  { force }: Admission,
 ): Promise<Admitted<(typeof nameServer)['fields']>> {
   const { resource } = change;
   const id = resource.pool_id;
@@ -92,6 +94,7 @@ async function admitNameServer(
     change.operation === 'create' || (change.operation === 'update' && 'pool_id' in change.given);
   if (isStated && id !== DEFAULT_POOL_ID && (await transaction.get(pool, id)) === undefined)
     throw new ServiceError('no_valid_pool_found', { id });
+  if (change.operation === 'update' && !force) assertServerUnreferenced(change.current, resource);
   const inPool = [{ field: 'pool_id', test: '=', value: id } as const];
   const hasZone = resource.probe_zone !== null || (await transaction.exists(zone, inPool));
   return hasZone ? { resource } : { resource, warnings: [NO_ZONE] };

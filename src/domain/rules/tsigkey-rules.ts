@@ -2,7 +2,6 @@ import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import { readable } from '../model/unreadable.ts';
 import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
-import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
 import { givenGrants } from '../resources/grants.ts';
 import {
@@ -13,10 +12,8 @@ import {
   type Tsigkey,
   type tsigkey,
 } from '../resources/tsigkey.ts';
-import { zone } from '../resources/zone.ts';
-import { comparisonForm } from '../text/dns-name.ts';
-
 import { admitGrants, assertGrantsInScope, type AdmittedGrants } from './grant-rules.ts';
+import { assertKeyUnreferenced } from './reference-rules.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
@@ -41,7 +38,7 @@ export async function admitTsigkey(
   { caller, settings, randomBytes, force }: Admission,
 ): Promise<Admitted<TsigkeyFields>> {
   const { resource } = change;
-  if (change.operation === 'delete' && !force) await assertUnreferenced(resource, transaction);
+  if (!force) await assertKeyUnreferenced(change, transaction);
   const grants = change.operation === 'create' ? givenGrants(resource) : undefined;
   if (change.operation === 'update' && resource.granted !== null && refersAnew(change))
     await assertGrantsInScope(resource, transaction);
@@ -66,30 +63,6 @@ export async function admitTsigkey(
       version: versionOf(change),
     },
   };
-}
-
-const MAX_SERVERS = 1000;
-
-/**
- * Throws `key_is_referenced` if the configuration of a name server names the key, as the last pass
- * found it. An unreadable configuration forbids nothing.
- */
-async function assertUnreferenced(
-  { name, scope, resource_id: id }: Pick<Tsigkey, 'name' | 'scope' | 'resource_id'>,
-  transaction: Reader,
-): Promise<void> {
-  const pool = scope === 'POOL' ? id : (await transaction.get(zone, id))?.pool_id;
-  if (pool === undefined || pool === null) return;
-  const key = comparisonForm(name);
-  const inPool = {
-    ...({ limit: MAX_SERVERS, sortField: 'name', descending: false } as const),
-    conditions: [{ field: 'pool_id', test: '=', value: pool } as const],
-  };
-  for (const server of await transaction.list(nameServer, inPool)) {
-    const place = server.key_references?.find((each) => each.key === key)?.place;
-    if (place !== undefined)
-      throw new ServiceError('key_is_referenced', { key: name, nameServer: server.name, place });
-  }
 }
 
 /** Does not read a stored secret that the change keeps, because it may be unreadable. */

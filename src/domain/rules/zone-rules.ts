@@ -9,6 +9,7 @@ import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from '../resources/z
 import { coveringNames, findTldEntries, findZoneNameRefusal } from '../resources/tld-rule.ts';
 import { tld } from '../resources/tld.ts';
 import { zone } from '../resources/zone.ts';
+import { assertZoneUnreferenced } from './reference-rules.ts';
 
 type ZoneFields = typeof zoneFields;
 
@@ -74,6 +75,7 @@ export async function admitZone(
       };
     case 'delete':
       await assertNoSubzones(change, transaction, admission);
+      if (!admission.force) await assertZoneUnreferenced(change.resource, transaction, admission);
       return { resource: { ...change.resource, ...DELETED } };
   }
 }

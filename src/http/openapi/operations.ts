@@ -147,8 +147,7 @@ function ofCollection(
 function parametersOf(type: ResourceType, operation: Operation): OrReference<ParameterObject>[] {
   if (operation === 'list') return listParameters(type);
   if (operation === 'get') return [...secretParameters(type), unlessKnown(ETAG)];
-  if (operation === 'delete') return [...forceParameters(type), onlyIfUnchanged(ETAG)];
-  return operation === 'create' ? [] : [onlyIfUnchanged(ETAG)];
+  return operation === 'create' ? [] : [...forceParameters(type, operation), onlyIfUnchanged(ETAG)];
 }
 
 /** Returns the name of the header with the caller's id, if responses to `operation` have it. */

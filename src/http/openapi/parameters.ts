@@ -1,5 +1,5 @@
 import { timestamp } from '../../domain/model/field.ts';
-import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
+import { sortFields, type Operation, type ResourceType } from '../../domain/model/resource.ts';
 import { revealRight } from '../../domain/model/response.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
 import { CONTEXT_OPTIONS, FORCE, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
@@ -138,11 +138,14 @@ export function secretParameters(type: ResourceType): ParameterObject[] {
   return [{ name: HIDE_SECRETS, in: 'header', description, schema: { type: 'string' } }];
 }
 
-/** Returns the parameter that deletes what a name server still needs. */
-export function forceParameters({ refusals }: ResourceType): ParameterObject[] {
-  if (refusals?.delete?.includes('key_is_referenced') !== true) return [];
+/** Returns the parameter of a change that may take a key from a name server that needs it. */
+export function forceParameters(
+  { refusals }: ResourceType,
+  operation: Operation,
+): ParameterObject[] {
+  if (refusals?.[operation]?.includes('key_is_referenced') !== true) return [];
   const description =
-    'If true, deletes the key even if the configuration of a name server names it. The name server then keeps a key with its name, whose secret no one knows.';
+    'If true, makes the change even if it takes a key from a name server whose configuration names the key. Except on PowerDNS, the name server then keeps a key with this name, whose secret no one knows.';
   return [{ name: FORCE, in: 'header', description, schema: { type: 'string' } }];
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { knot as brand, NO_ADDRESS } from '../../domain/brands/knot.ts';
 import {
@@ -18,6 +19,7 @@ import {
   unmet,
   type Difference,
   type Driver,
+  type KeyReferences,
 } from '../driver.ts';
 import { knotControl, type KnotUnit } from './knot-control.ts';
 import { keysOf, printedByKnot } from './knot-file.ts';
@@ -39,10 +41,24 @@ interface Rule {
 const STAMPED = 'tsigil-transfer';
 const STAMP = /^Tsigil stamp ([0-9a-f]{16})$/;
 
+/** The comment of a removed key that has a secret no one knows, because other items name it. */
+const DISABLED = 'Tsigil disabled';
+
+/** What a configuration has, as far as it concerns keys. */
+interface Present {
+  readonly keys: ReadonlyMap<string, Key>;
+  readonly disabled: ReadonlySet<string>;
+  readonly rules: ReadonlyMap<string, Rule>;
+  /** The keys that items of other programs name. Knot DNS then does not remove them. */
+  readonly named: KeyReferences;
+}
+
 /** The differences between the server and a desired state, and the commands that resolve them. */
 interface Plan {
   readonly keys: readonly DesiredKey[];
   readonly taken: readonly DesiredKey[];
+  /** The names of the removed keys that stay without a known secret. */
+  readonly disabled: readonly string[];
   readonly differences: readonly Difference[];
   readonly commands: readonly KnotUnit[];
 }
@@ -56,11 +72,23 @@ export function createKnotDatabase(controlSocket: string): Driver {
   /** Whether a transaction of this process may be open, because its connection failed. */
   let abandoned = false;
 
-  const plan = (state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal) =>
+  /** The keys that items of other programs name, as last read. */
+  let named: KeyReferences | undefined;
+
+  const plan = (
+    state: DesiredState,
+    owned: ReadonlySet<string>,
+    signal: AbortSignal,
+    isComparison = false,
+  ) =>
     knotControl(controlSocket, signal, async (connection) => {
-      const keys = keysOf(await connection.run({ command: 'conf-read', section: 'key' }));
-      const rules = rulesOf(await connection.run({ command: 'conf-read', section: 'acl' }));
-      return planOf(state, owned, keys, rules);
+      const read = (section: string) => connection.run({ command: 'conf-read', section });
+      const keys = await read('key');
+      const [acl, remote] = [valuesOf(await read('acl')), valuesOf(await read('remote'))];
+      named = namedIn({ acl, remote });
+      const disabled = disabledIn(keys);
+      const present = { keys: keysOf(keys), disabled, rules: rulesOf(acl), named };
+      return planOf(state, owned, present, isComparison);
     });
 
   /**
@@ -88,17 +116,21 @@ export function createKnotDatabase(controlSocket: string): Driver {
 
   return {
     async apply(state, owned, signal, intend) {
-      const { keys, taken, commands } = await plan(state, owned, signal);
+      const { keys, taken, disabled, commands } = await plan(state, owned, signal);
       const problems = taken.map((key) => nameTaken(brand, key));
-      if (commands.length === 0 && !abandoned) return { changed: false, problems };
+      const result = { problems, ...(disabled.length === 0 ? {} : { disabled }) };
+      if (commands.length === 0 && !abandoned) return { changed: false, ...result };
       await intend?.(keys);
       const end = Date.now() + TRANSACTION_MS;
       // The server serves one connection at a time, so each attempt uses a new connection.
       while (!(await transact(commands, Date.now() >= end, signal))) await pause(RETRY_MS);
-      return { changed: commands.length > 0, problems };
+      return { changed: commands.length > 0, ...result };
     },
 
-    compare: async (state, owned, signal) => (await plan(state, owned, signal)).differences,
+    compare: async (state, owned, signal) => (await plan(state, owned, signal, true)).differences,
+
+    // Each pass compares or applies, and thereby reads what names keys.
+    references: () => Promise.resolve(named),
 
     stamp: (signal) =>
       knotControl(controlSocket, signal, async (connection) => {
@@ -131,10 +163,10 @@ export function createKnotDatabase(controlSocket: string): Driver {
 function planOf(
   state: DesiredState,
   owned: ReadonlySet<string>,
-  present: ReadonlyMap<string, Key>,
-  rules: ReadonlyMap<string, Rule>,
+  { keys: present, disabled: formerly, rules, named }: Present,
+  isComparison: boolean,
 ): Plan {
-  const ours = new Set(owned);
+  const ours = new Set([...owned, ...formerly]);
   for (const rule of rules.values()) for (const name of rule.keys) ours.add(name);
   const kept = (state.kept ?? []).filter(({ name }) => ours.has(name));
   const all = withKept({ ...state, kept }, present);
@@ -157,13 +189,19 @@ function planOf(
   for (const key of keys) {
     const { kind = 'changed', commands } = keyChange(key, present.get(key.name));
     first.push(...commands);
+    if (formerly.has(key.name)) first.push(commented('conf-unset', key.name));
     if (commands.length > 0 || !isSameSet(before.get(key.name), after.get(key.name)))
       differences.push({ kind, key: key.name, message: MESSAGES[kind] });
   }
   const extra = [...present.keys()].filter(
     (name) => ours.has(name) && !names.has(name) && !others.has(name),
   );
-  for (const key of extra) differences.push({ kind: 'extra', key, message: MESSAGES.extra });
+  // A key that is no longer named stays until the next change, because no one has changed the keys.
+  const stays = (name: string) => isComparison && formerly.has(name);
+  const disabled = extra.filter((name) => named.has(name) || stays(name));
+  for (const key of extra)
+    if (!disabled.includes(key) || !formerly.has(key))
+      differences.push({ kind: 'extra', key, message: MESSAGES.extra });
   const changes: KnotUnit[] = [];
   for (const [id, members] of wanted) {
     const commands = ruleCommands(id, new Set(members), rules.get(id));
@@ -175,7 +213,14 @@ function planOf(
       });
   }
   // A key must exist before a rule names it, and no rule may name a key that is removed.
-  const last = extra.map((name) => ({ command: 'conf-unset', section: 'key', id: `${name}.` }));
+  const last = extra.flatMap((name) => {
+    if (!disabled.includes(name))
+      return [{ command: 'conf-unset', section: 'key', id: `${name}.` }];
+    if (formerly.has(name)) return [];
+    const secret = randomBytes(32).toString('base64');
+    const set = { command: 'conf-set', section: 'key', id: `${name}.`, item: 'secret' };
+    return [{ ...set, data: secret }, commented('conf-set', name, DISABLED)];
+  });
   const commands = [...first, ...changes, ...last];
   const [next, ...known] = state.stamps ?? [];
   const carried = STAMP.exec(rules.get(STAMPED)?.comment ?? '')?.[1] ?? '';
@@ -187,7 +232,7 @@ function planOf(
       ...{ command: 'conf-set', section: 'acl', id: STAMPED, item: 'comment' },
       data: `Tsigil stamp ${next}`,
     });
-  return { keys, taken: all.filter(isTaken), differences, commands };
+  return { keys, taken: all.filter(isTaken), disabled, differences, commands };
 }
 
 const MESSAGES = {
@@ -250,30 +295,70 @@ function ruleCommands(id: string, wanted: ReadonlySet<string>, rule: Rule | unde
 
 const NO_RULE: Rule = { right: '', keys: new Set(), addresses: [], denies: false, comment: '' };
 
-/** Returns Tsigil's rules in the response to `conf-read acl`. */
-function rulesOf(units: readonly KnotUnit[]): ReadonlyMap<string, Rule> {
-  const rules = new Map<string, Record<string, string[]>>();
+type Items = Readonly<Record<string, readonly string[]>>;
+
+/** Returns the values of each item in the response to `conf-read` of a section, by the id. */
+function valuesOf(units: readonly KnotUnit[]): ReadonlyMap<string, Items> {
+  const found = new Map<string, Record<string, string[]>>();
   let place: { readonly id: string; readonly item: string } | undefined;
   for (const { id, item, data } of units) {
     // Further values of an item come without the name of the item.
     if (item !== undefined) place = id === undefined ? undefined : { id, item };
-    if (place === undefined || data === undefined || !place.id.startsWith('tsigil-')) continue;
-    const items = rules.get(place.id) ?? {};
+    if (place === undefined || data === undefined) continue;
+    const items = found.get(place.id) ?? {};
     items[place.item] = [...(items[place.item] ?? []), data];
-    rules.set(place.id, items);
+    found.set(place.id, items);
   }
+  return found;
+}
+
+/** Returns Tsigil's rules. */
+function rulesOf(acl: ReadonlyMap<string, Items>): ReadonlyMap<string, Rule> {
   return new Map(
-    [...rules].map(([id, { key = [], address = [], action = [], deny = [], comment = [] }]) => [
-      id,
-      {
-        right: action.join(),
-        keys: new Set(key.map(comparisonForm)),
-        addresses: address,
-        denies: deny[0] === 'on',
-        comment: comment[0] ?? '',
-      },
-    ]),
+    [...acl]
+      .filter(([id]) => isOwnRule(id))
+      .map(([id, { key = [], address = [], action = [], deny = [], comment = [] }]) => [
+        id,
+        {
+          right: action.join(),
+          keys: new Set(key.map(comparisonForm)),
+          addresses: address,
+          denies: deny[0] === 'on',
+          comment: comment[0] ?? '',
+        },
+      ]),
   );
+}
+
+function isOwnRule(id: string): boolean {
+  return id.startsWith('tsigil-');
+}
+
+/** Returns the keys that items of other programs name, each with the first item. */
+function namedIn(sections: Readonly<Record<string, ReadonlyMap<string, Items>>>): KeyReferences {
+  const found = Object.entries(sections).flatMap(([section, entries]) =>
+    [...entries].flatMap(([id, { key = [] }]) =>
+      section === 'acl' && isOwnRule(id)
+        ? []
+        : key.map((name) => [comparisonForm(name), `${section}[${id}].key`] as const),
+    ),
+  );
+  return new Map(found.toReversed()); // the first item counts
+}
+
+/** Returns the names of the keys whose comment says that no one knows their secrets. */
+function disabledIn(keys: readonly KnotUnit[]): ReadonlySet<string> {
+  return new Set(
+    keys.flatMap(({ id, item, data }) =>
+      item === 'comment' && data === DISABLED && id !== undefined ? [comparisonForm(id)] : [],
+    ),
+  );
+}
+
+/** Returns the command that sets or removes the comment of a key. */
+function commented(command: string, name: string, data?: string): KnotUnit {
+  const unit = { command, section: 'key', id: `${name}.`, item: 'comment' };
+  return data === undefined ? unit : { ...unit, data };
 }
 
 function errorOf(units: readonly KnotUnit[]): string | undefined {

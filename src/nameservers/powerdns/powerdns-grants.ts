@@ -14,12 +14,15 @@ export interface Grants {
    * The networks that an operator set. The driver stores them here while `updateFrom` omits them.
    */
   readonly formerFrom: readonly string[];
+  /** The key of the zone's own requests, which an operator set. PowerDNS uses no further one. */
+  readonly requester: string | undefined;
 }
 
 /** The kinds of metadata with the keys for transfers and updates, and the networks for updates. */
 const TRANSFER_KEYS = 'TSIG-ALLOW-AXFR';
 const UPDATE_KEYS = 'TSIG-ALLOW-DNSUPDATE';
 const UPDATE_NETWORKS = 'ALLOW-DNSUPDATE-FROM';
+export const REQUEST_KEYS = 'AXFR-MASTER-TSIG';
 const FORMER_NETWORKS = 'X-TSIGIL-DNSUPDATE-FROM';
 const EVERYWHERE = ['0.0.0.0/0', '::/0'];
 
@@ -42,11 +45,13 @@ export async function readGrants(
   if (read === undefined) return undefined;
   const { digest, kinds: metadata } = read;
   if (metadata === undefined) return former;
+  const [requester] = metadata.get(REQUEST_KEYS) ?? [];
   const grants = {
     transfer: (metadata.get(TRANSFER_KEYS) ?? []).map(comparisonForm),
     update: (metadata.get(UPDATE_KEYS) ?? []).map(comparisonForm),
     updateFrom: metadata.get(UPDATE_NETWORKS) ?? [],
     formerFrom: metadata.get(FORMER_NETWORKS) ?? [],
+    requester: requester === undefined ? undefined : comparisonForm(requester),
   };
   return { digest, grants };
 }
@@ -114,7 +119,7 @@ export async function writeGrants(
       await api.setMetadata(zone, FORMER_NETWORKS, formerFrom);
     }
   }
-  return { transfer, update: target.update, updateFrom, formerFrom };
+  return { ...present, transfer, update: target.update, updateFrom, formerFrom };
 }
 
 /** Returns whether an operator has set these networks. */

@@ -5,8 +5,8 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
-import type { Difference } from '../driver.ts';
-import { isEqual, withUpdateKeys, type Grants } from './powerdns-grants.ts';
+import type { Difference, KeyReferences } from '../driver.ts';
+import { isEqual, REQUEST_KEYS, withUpdateKeys, type Grants } from './powerdns-grants.ts';
 import { isSameKey, type ServerKey } from './powerdns-keys.ts';
 
 /** The keys and grants of a server, as last read or written. */
@@ -74,6 +74,14 @@ export function grown(grants: Grants, wanted: Wanted): Grants {
   const add = (right: Right) => [...new Set([...grants[right], ...wanted[right]])];
   const needsNetworks = wanted.update.length > 0;
   return withUpdateKeys({ ...grants, transfer: add('transfer') }, add('update'), needsNetworks);
+}
+
+/** Returns the keys that zones sign their own requests with, each with the first of its zones. */
+export function requestersIn(grants: Known['grants']): KeyReferences {
+  const places = [...grants].flatMap(([zone, { requester }]) =>
+    requester === undefined ? [] : [[requester, `${REQUEST_KEYS} of ${zone}`] as const],
+  );
+  return new Map(places.toSorted(([, one], [, other]) => (one < other ? 1 : -1)));
 }
 
 /** Returns the differences. The grants of the zones in `same` do not differ. */

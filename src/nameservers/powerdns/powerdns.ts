@@ -16,6 +16,7 @@ import {
   requirements,
   unmet,
   type Driver,
+  type KeyReferences,
   type Requirement,
 } from '../driver.ts';
 import { line } from '../include-file.ts';
@@ -37,6 +38,7 @@ import {
   differencesOf,
   firstOf,
   grown,
+  requestersIn,
   shrunk,
   wantedGrants,
   type Known,
@@ -94,6 +96,9 @@ export const powerdns = defineDriver({
     const { requests, zoneChanges } = given;
     /** What the last call read or wrote. Undefined after a failure. */
     let last: Memory | undefined;
+
+    /** The keys that zones request with, as the last call read them. */
+    let requesters: KeyReferences | undefined;
 
     /** Returns what the last call read or wrote, unless another process has delivered since. */
     const recall = (carried: ServerKey | undefined): Memory => {
@@ -254,6 +259,7 @@ export const powerdns = defineDriver({
       for (const { name, algorithm, secret } of written)
         known.keys.set(name, { algorithm, secret });
       last = { ...known, stamp };
+      requesters = requestersIn(known.grants);
       return { changed: changes > 0, problems: taken.map((key) => nameTaken(brand, key)) };
     };
 
@@ -281,6 +287,7 @@ export const powerdns = defineDriver({
           known.grants.set(zone, now.grants);
           if (now === before) same.add(zone);
         });
+        requesters = requestersIn(known.grants);
         const carried = stampIn(found);
         const isStamped = next === carried || stamps.some((stamp) => stamp === carried);
         const message = 'PowerDNS lacks the stamp of the last delivery.';
@@ -299,6 +306,9 @@ export const powerdns = defineDriver({
       },
 
       stamp: async (signal) => stampIn(await (await open(signal)).key(stampName(id))),
+
+      // Each pass compares or applies, and thereby reads the metadata of all zones.
+      references: () => Promise.resolve(requesters),
 
       async unknownKeys(owned, signal) {
         const names = await (await open(signal)).keys();

@@ -75,6 +75,8 @@ const CONFIGURATION: Caller = {
   allProjects: true,
 };
 
+const CONFIGURED = { caller: CONFIGURATION, force: true };
+
 /** Returns the shortest time between two passes that change a name server, in milliseconds. */
 export function minimumIntervalOf(driver: string): number {
   return findBrand(driver)?.minimumIntervalMs ?? 0;
@@ -118,7 +120,8 @@ async function register(dependencies: Dependencies, server: ConfiguredNameServer
   };
   const draft = readCreation(nameServer, body, settings);
   const create = () =>
-    change(dependencies, { caller: CONFIGURATION }, async (changes): Promise<string> => {
+    // By force, because the service must start with the pools that its configuration states.
+    change(dependencies, CONFIGURED, async (changes): Promise<string> => {
       const [current] = await changes.find(nameServer, 'name', [
         uniqueFormOfText(nameServer, server.name),
       ]);

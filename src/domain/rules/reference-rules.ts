@@ -1,0 +1,103 @@
+import { ServiceError } from '../model/errors.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Admission, Change } from '../model/resource.ts';
+import { nameServer, type NameServer } from '../resources/name-server.ts';
+import { tsigkey, type Target, type Tsigkey } from '../resources/tsigkey.ts';
+import type { Zone } from '../resources/zone-fields.ts';
+import { zone } from '../resources/zone.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+
+/**
+ * The rules about keys that the configuration of a name server names outside Tsigil's part, as the
+ * last pass found them. An unreadable configuration forbids nothing.
+ */
+
+const MAX_SERVERS = 1000;
+
+/**
+ * Checks that a change does not take a key from a name server whose configuration names it: its
+ * deletion, another name, or another pool. Throws `key_is_referenced`.
+ */
+export async function assertKeyUnreferenced(
+  change: Change<(typeof tsigkey)['fields']>,
+  transaction: Reader,
+): Promise<void> {
+  if (change.operation === 'create') return;
+  const isDeletion = change.operation === 'delete';
+  const key: Tsigkey = isDeletion ? change.resource : change.current;
+  const { name, scope, resource_id: id } = change.resource;
+  const isRenamed = comparisonForm(name) !== comparisonForm(key.name);
+  const refersElsewhere = scope !== key.scope || id !== key.resource_id;
+  if (!isDeletion && !isRenamed && !refersElsewhere) return;
+  const pool = await poolOf(key, transaction);
+  if (!isDeletion && !isRenamed && pool === (await poolOf(change.resource, transaction))) return;
+  const line = (await linesIn(pool, transaction)).get(comparisonForm(key.name));
+  const verb = isDeletion ? 'deleted' : isRenamed ? 'renamed' : 'moved';
+  if (line !== undefined)
+    throw new ServiceError('key_is_referenced', {
+      ...{ what: `The key '${key.name}' cannot be ${verb}`, named: 'it', line },
+    });
+}
+
+/**
+ * Checks that the deletion of a zone does not take a key of the zone from a name server whose
+ * configuration names it. Throws `key_is_referenced`, which names the key and the line only to
+ * callers that may list both.
+ */
+export async function assertZoneUnreferenced(
+  { id, name, pool_id: pool }: Pick<Zone, 'id' | 'name' | 'pool_id'>,
+  transaction: Reader,
+  { visibleNames }: Pick<Admission, 'visibleNames'>,
+): Promise<void> {
+  const lines = await linesIn(pool ?? undefined, transaction);
+  if (lines.size === 0) return;
+  for (const key of await transaction.find(tsigkey, 'name', [...lines.keys()])) {
+    if (key.scope !== 'ZONE' || key.resource_id !== id) continue;
+    const line = lines.get(comparisonForm(key.name));
+    const [shown] = await visibleNames(tsigkey, [{ field: 'id', test: '=', value: key.id }]);
+    const [server] = await visibleNames(nameServer, [
+      { field: 'name', test: '=', value: line?.nameServer ?? '' },
+    ]);
+    const isVisible = shown !== undefined && server !== undefined;
+    throw new ServiceError('key_is_referenced', {
+      what: `The zone '${name}' cannot be deleted`,
+      ...(isVisible ? { named: `its key '${shown}'`, line } : { named: 'one of its keys' }),
+    });
+  }
+}
+
+/**
+ * Checks that a name server whose configuration names keys stays in their pool. Throws
+ * `key_is_referenced`.
+ */
+export function assertServerUnreferenced(
+  { name, pool_id: pool, key_references: references }: NameServer,
+  { pool_id: next }: Pick<NameServer, 'pool_id'>,
+): void {
+  const [first] = references ?? [];
+  if (pool === next || first === undefined) return;
+  throw new ServiceError('key_is_referenced', {
+    what: `The name server '${name}' cannot move to another pool`,
+    named: `the key '${first.key}'`,
+    line: { nameServer: name, place: first.place },
+  });
+}
+
+/** Returns the pool whose name servers have a key. */
+async function poolOf({ scope, resource_id: id }: Target, transaction: Reader) {
+  return scope === 'POOL' ? id : ((await transaction.get(zone, id))?.pool_id ?? undefined);
+}
+
+/** Returns the first line for each key that the configurations of a pool's name servers name. */
+async function linesIn(pool: string | undefined, transaction: Reader) {
+  const lines = new Map<string, { readonly nameServer: string; readonly place: string }>();
+  if (pool === undefined) return lines;
+  const servers = await transaction.list(nameServer, {
+    ...({ limit: MAX_SERVERS, sortField: 'name', descending: false } as const),
+    conditions: [{ field: 'pool_id', test: '=', value: pool } as const],
+  });
+  for (const { name, key_references: references } of servers)
+    for (const { key, place } of references ?? [])
+      if (!lines.has(key)) lines.set(key, { nameServer: name, place });
+  return lines;
+}
