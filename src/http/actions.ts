@@ -9,7 +9,7 @@ import {
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
-import { entityTag, knownTag } from './request/entity-tags.ts';
+import { entityTag, expectedRevisions, knownTag, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE, LINES_TYPE, mediaTypeOf } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
@@ -67,7 +67,11 @@ function routeOf(action: Action, settings: ActionSettings): Route {
     }
     const json = await run(request, async (slicer) => {
       const input = await readRequest(request, action, slicer);
-      if (!('isConditional' in action)) return writeLongJson(slicer, await action.run(input));
+      if (!('isConditional' in action)) {
+        const result = await action.run(input);
+        if (action.isTagged === true) reply.header('etag', entityTag(tagOf(result)));
+        return writeLongJson(slicer, result);
+      }
       const result = await action.run(input);
       reply.header('etag', entityTag(result?.tag ?? input.knownTag ?? ''));
       return result === undefined ? undefined : writeLongJson(slicer, result);
@@ -82,6 +86,11 @@ function routeOf(action: Action, settings: ActionSettings): Route {
   return { method, ...(right === undefined ? {} : { right }), ...limit, handler };
 }
 
+/** Returns the tag of a state that is part of no resource's revision. */
+function tagOf(state: object): string {
+  return variantOf(JSON.stringify(state));
+}
+
 type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;
 
 /**
@@ -94,6 +103,7 @@ async function readRequest(
   slicer: Slicer,
 ): Promise<ActionRequest> {
   const id = pathId(request);
+  const expected = expectedRevisions(request);
   return {
     dependencies: request.settings.dependencies,
     context: changeContext(request),
@@ -107,6 +117,7 @@ async function readRequest(
         ? undefined
         : readActionBody(action.body, await readLongJsonBody(request, slicer)),
     knownTag: knownTag(request),
+    expects: expected && ((state) => expected.includes(tagOf(state))),
     slicer,
     async waitFor(work) {
       request.releaseConnection?.();

@@ -1,4 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
@@ -71,6 +75,40 @@ describe('tsigkey create', () => {
 });
 
 describe('tsigkey grants', () => {
+  test('does not overwrite what another caller changes meanwhile', async () => {
+    const { body: key } = await service.post('/v2/tsigkeys', {
+      ...{ name: 'contended', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: pool },
+      grants: [{ rights: ['transfer'], zones: both() }],
+    });
+    const narrow = [{ rights: ['transfer'], zones: [idOf('a')] }];
+    /** Narrows the grants just before the first change of the command reaches the service. */
+    const between = createServer((request, response) => {
+      const forward = async () => {
+        const path = String(request.url);
+        if (request.method === 'PUT') await service.call('PUT', path, { grants: narrow });
+        const { host: _, ...headers } = request.headers as Record<string, string>;
+        const sent = request.method === 'PUT' ? await text(request) : undefined;
+        const answer = await service.call(String(request.method), path, sent, headers);
+        const tag = answer.headers.get('etag');
+        response.writeHead(answer.status, {
+          'content-type': 'application/json',
+          ...(tag === null ? {} : { etag: tag }),
+        });
+        response.end(answer.text);
+      };
+      void forward();
+    }).listen(0, '127.0.0.1');
+    await once(between, 'listening');
+    onTestFinished(() => void between.close());
+    const { port } = between.address() as AddressInfo;
+    const parameters = ['grants', 'contended', '--right', 'transfer', '--right', 'update'];
+    const through = { variables: { ...variables, TSIGIL_URL: `http://127.0.0.1:${port}` } };
+    const { status, err } = await runInside(through, 'tsigkey', ...parameters);
+    expect([status, err]).toEqual([1, expect.stringContaining('has changed since')]);
+    const { body } = await service.get(`/v2/tsigkeys/${key.id}/grants`);
+    expect(body.grants).toEqual(narrow);
+  });
+
   const shown = async (...argv: string[]) => {
     const { status, out, err } = await run('grants', ...argv, '-f', 'csv');
     expect({ status, err }).toEqual({ status: 0, err: '' });

@@ -126,6 +126,27 @@ describe('PUT /v2/tsigkeys/{id}/grants', () => {
     expect(await grantsOf(id)).toBe(null);
   });
 
+  test('412 with the entity tag of grants that another caller has changed, and 200 with the present one', async () => {
+    const id = await created();
+    const path = `/v2/tsigkeys/${id}/grants`;
+    const tagOf = async () => String((await service.get(path)).headers.get('etag'));
+    const putIf = (tag: string, grants: unknown) =>
+      service.call('PUT', path, { grants }, { 'if-match': tag });
+    const former = await tagOf();
+    const narrow = [{ rights: ['transfer'], zones: [zones[0]] }];
+    const changed = await putIf(former, narrow);
+    expect(changed.status, changed.text).toBe(200);
+    const present = await tagOf();
+    expect(present).not.toBe(former);
+    expect(changed.headers.get('etag')).toBe(present);
+    expectError(await putIf(former, null), 412, 'precondition_failed');
+    expect(await grantsOf(id)).toEqual(narrow);
+    expect((await putIf('*', [])).status).toBe(200);
+    expectError(await putIf(present, null), 412, 'precondition_failed');
+    expect((await put(id, narrow)).status).toBe(200);
+    expect((await putIf(present, null)).status).toBe(200);
+  });
+
   test('405 lists both methods', async () => {
     const response = await service.post(`/v2/tsigkeys/${randomUUID()}/grants`, {});
     expect([response.status, response.headers.get('allow')]).toEqual([

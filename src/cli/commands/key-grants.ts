@@ -14,7 +14,7 @@ import { declareDestructive, type ConfirmationFlags } from '../output/confirmati
 import { printItem, printList, type OutputFlags } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { callFor, type Connection } from '../service/client.ts';
+import { callFor, callForTagged, type Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { findPath, nameOrId, withHints, type Item } from '../service/resource-requests.ts';
 import { waitForDelivery } from './deliveries.ts';
@@ -61,9 +61,12 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
       checkColumns(flags, COLUMNS);
       const connection = await connect(flags, terminal);
       const path = await withHints(tsigkey, () => findPath(connection, tsigkey, idOrName));
-      const current = await withHints(tsigkey, () =>
-        callFor(KEY_GRANTS, connection, 'GET', `${path}/grants`),
+      const { value: current, tag } = await withHints(tsigkey, () =>
+        callForTagged(KEY_GRANTS, connection, `${path}/grants`),
       );
+      // What another caller changed meanwhile must not come back.
+      const headers = { ...connection.headers, ...(tag === undefined ? {} : { 'if-match': tag }) };
+      const unchanged = { ...connection, headers };
       const changed = await readChangedGrants(connection, flags, current.grants);
       if (changed !== undefined && isWider(changed, current.grants)) {
         const before = await openedText(connection, current.grants);
@@ -77,7 +80,7 @@ export function addKeyGrants(parent: Command, terminal: Terminal): void {
         changed === undefined
           ? current
           : await withHints(tsigkey, () =>
-              callFor(KEY_GRANTS, connection, 'PUT', `${path}/grants`, { grants: changed }),
+              callFor(KEY_GRANTS, unchanged, 'PUT', `${path}/grants`, { grants: changed }),
             );
       // Programs get what the API returns, because null differs from an empty list.
       if (flags.format === 'json' || flags.format === 'yaml')

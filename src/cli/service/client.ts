@@ -56,6 +56,16 @@ export async function callFor<T>(
   return valueOf(kind, connection, await call(connection, method, path, body));
 }
 
+/** Sends a GET request like `callFor`, and also returns the entity tag of the response. */
+export async function callForTagged<T>(
+  kind: Kind<T>,
+  connection: Connection,
+  path: string,
+): Promise<{ readonly value: T; readonly tag: string | undefined }> {
+  const { content, header } = await callWithHeaders(connection, 'GET', path);
+  return { value: valueOf(kind, connection, content), tag: header('etag') };
+}
+
 function valueOf<T>(kind: Kind<T>, { url }: Connection, body: unknown): T {
   const parsed = kind.parse(body);
   if ('value' in parsed) return parsed.value;

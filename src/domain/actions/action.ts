@@ -94,6 +94,11 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly body: B;
   /** The tag of the state that the caller has. Only conditional actions use it. */
   readonly knownTag: string | undefined;
+  /**
+   * Returns whether the request expects this state of what it changes. Undefined if it expects none.
+   * Only tagged actions use it.
+   */
+  readonly expects: ((state: object) => boolean) | undefined;
   readonly slicer: Slicer;
   /** Waits for something other than the database, which other requests can use meanwhile. */
   waitFor<T>(work: () => Promise<T>): Promise<T>;
@@ -162,6 +167,8 @@ export type Action<
       }
     | {
         readonly response: ActionResponse<R>;
+        /** Whether the response has an entity tag, and a change may require the tag of the state. */
+        readonly isTagged?: true;
         readonly lines?: ActionLines<B, P>;
         run(request: ActionRequest<B, P>): Promise<R>;
       }

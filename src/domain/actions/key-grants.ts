@@ -1,7 +1,8 @@
 import { described, object, responseObject } from '../model/object.ts';
+import { ServiceError } from '../model/errors.ts';
 import { change } from '../operations/change.ts';
 import { existing } from '../operations/visibility.ts';
-import { grantList, GRANTS, grantsIn, type Grant } from '../resources/grants.ts';
+import { grantList, GRANTS, grantsIn, type Grant, type Grants } from '../resources/grants.ts';
 import { GRANT_RIGHT } from '../resources/limits.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../rules/grant-rules.ts';
@@ -35,7 +36,14 @@ const RESPONSE = {
   examples: EXAMPLES,
 };
 
-const PATH = { path: `/v2/${tsigkey.collection}/{id}/grants`, type: tsigkey } as const;
+const PATH = {
+  ...{ path: `/v2/${tsigkey.collection}/{id}/grants`, type: tsigkey },
+  isTagged: true,
+} as const;
+
+function shown(grants: Grants | null): Shown {
+  return { grants: grants && grantList(grants) };
+}
 
 /** The actions on what a key may do, which is not part of its representation. */
 export const GRANT_ACTIONS = [
@@ -55,7 +63,7 @@ export const GRANT_ACTIONS = [
         const { version } = key;
         key = await read();
         // Otherwise the grants may be a mixture of those before and after a change.
-        if (key.version === version) return { grants: grants && grantList(grants) };
+        if (key.version === version) return shown(grants);
       }
     },
   }),
@@ -67,7 +75,7 @@ export const GRANT_ACTIONS = [
     summary: `Change what a ${tsigkey.words.one} opens`,
     description:
       'Replaces the grants of the key. Grants only narrow: each zone must be in the scope of the key, and a key never has a right that a name server does not give. The key itself stays as it is, and its name servers get the change like every other.',
-    errors: ['invalid_object', 'outside_limits'],
+    errors: ['invalid_object', 'outside_limits', 'precondition_failed'],
     body: {
       kind: object(MEMBER),
       schemaName: 'TsigKeyGrantsUpdate',
@@ -76,13 +84,16 @@ export const GRANT_ACTIONS = [
       maxBytes: MAX_LIST_BYTES,
     },
     response: RESPONSE,
-    run: ({ dependencies, context, id, body }) =>
+    run: ({ dependencies, context, id, body, expects }) =>
       change(dependencies, context, async (changes) => {
         const found = await changes.getToChange(tsigkey, id);
         const key = await existing(changes, tsigkey, context.caller, found);
+        const former = expects && (await grantsOfKey(changes, key));
+        if (expects?.(shown(former ?? null)) === false)
+          throw new ServiceError('precondition_failed', undefined);
         const grants = body.grants && grantsIn(body.grants);
         await changes.grant(key, grants);
-        return { grants: grants && grantList(grants) };
+        return shown(grants);
       }),
   }),
 ];

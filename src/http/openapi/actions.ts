@@ -15,7 +15,7 @@ import type {
   ResponseObject,
 } from './document.ts';
 import { thrownBy } from './examples.ts';
-import { commonParameters, idParameter, unlessKnown } from './parameters.ts';
+import { commonParameters, idParameter, onlyIfUnchanged, unlessKnown } from './parameters.ts';
 import { LINES_TYPE, mediaTypeOf } from '../request/errors.ts';
 import {
   BODY_ERRORS,
@@ -62,6 +62,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
     parameters: [
       ...describeParameters(parameters ?? {}),
       ...(isConditional ? [unlessKnown(ETAG)] : []),
+      ...(isTagged(action) && body !== undefined ? [onlyIfUnchanged(ETAG)] : []),
     ],
     body,
     status: 200,
@@ -74,6 +75,10 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
     ],
     ...(body === undefined ? {} : { ownErrors: { invalid_object: emptyBodyError(body) } }),
   });
+}
+
+function isTagged(action: Action): boolean {
+  return 'isTagged' in action && action.isTagged === true;
 }
 
 function hasId({ path }: Action): boolean {
@@ -111,7 +116,7 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
   const { description, schemaName, examples } = action.response;
   return {
     description,
-    headers: headers(settings, ...('isConditional' in action ? ['ETag'] : [])),
+    headers: headers(settings, ...('isConditional' in action || isTagged(action) ? ['ETag'] : [])),
     content: {
       ...json(schemaReference(schemaName), examples),
       ...describeLines('lines' in action ? action.lines : undefined),
