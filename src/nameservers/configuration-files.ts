@@ -19,18 +19,29 @@ export interface ConfigurationFiles {
   readonly includesOwn: boolean;
   /** Returns the files of an include statement. Throws if they were not read. */
   readonly include: ReadIncluded;
+  /** The files that were read, by path. */
+  readonly files: ReadonlyMap<string, ReadFile>;
+}
+
+interface ReadFile {
+  /** Changes whenever the file changes. */
+  readonly state: string;
+  readonly text: string;
 }
 
 /**
- * Reads a configuration file and the files that it includes, except for `own`. Returns undefined if
- * one of the files cannot be read or found.
+ * Reads a configuration file and the files that it includes, except for `own`. Does not read those
+ * of `former` again that have not changed. Returns undefined if one of the files cannot be read or
+ * found.
  */
 export async function readConfiguration(
   main: string,
   own: string,
+  former?: Pick<ConfigurationFiles, 'files'>,
 ): Promise<ConfigurationFiles | undefined> {
   const times = new Map<string, string>();
   const texts = new Map([[own, '']]);
+  const files = new Map<string, ReadFile>();
   const included = new Map<string, readonly string[]>();
   const ownPath = await realPath(own);
   let includesOwn = false;
@@ -43,10 +54,12 @@ export async function readConfiguration(
       return;
     }
     if (times.size >= MAX_FILES) throw new Error('too many files');
+    let state = '';
     try {
       const found = await stat(file);
       // The time of the last change of its content, its mode or its name.
-      times.set(file, String(found.ctimeMs));
+      state = `${found.ctimeMs} ${found.ino} ${found.size}`;
+      times.set(file, state);
       bytes += found.size;
       // To read a device or a named pipe can take for ever, and one in /proc has no size.
       if (!found.isFile() || bytes > MAX_BYTES) throw new Error('not readable');
@@ -59,8 +72,10 @@ export async function readConfiguration(
       times.set(file, 'missing'); // which may be the fault
       return;
     }
-    const text = await readFile(file, 'utf8');
+    const same = former?.files.get(file);
+    const text = same?.state === state ? same.text : await readFile(file, 'utf8');
     texts.set(file, text);
+    files.set(file, { state, text });
     for (const [, path = ''] of text.matchAll(INCLUDE)) {
       const absolute = resolve(dirname(file), path);
       const files = await filesOf(absolute);
@@ -79,6 +94,7 @@ export async function readConfiguration(
     state: [...times].map(([file, time]) => `${file} ${time}`).join('\n'),
     text: texts.get(main) ?? '',
     includesOwn,
+    files,
     include({ file, pattern }) {
       const files = included.get(`${file?.path ?? main}\n${pattern}`);
       if (files === undefined) throw new Error('not read');

@@ -13,7 +13,7 @@ import { canonicalKey, isSameKey, type Key } from '../domain/key-formats/key.ts'
 import { KeyFileError, type Entry, type Origin } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
-import { readConfiguration } from './configuration-files.ts';
+import { readConfiguration, type ConfigurationFiles } from './configuration-files.ts';
 import { digestOf } from './digest.ts';
 import {
   DriverError,
@@ -93,9 +93,14 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
   /** The lines that name keys, and the state of the files in which they were found. */
   let found: { readonly state: string; readonly references: KeyReferences } | undefined;
 
+  /** The configuration as it was last read. A pass needs it several times. */
+  let configuration: ConfigurationFiles | undefined;
+
   const filesOf = async (signal: AbortSignal) => {
     main ??= await server.configurationFile(signal).catch(() => undefined);
-    return main === undefined ? undefined : readConfiguration(main, options.file);
+    configuration =
+      main === undefined ? undefined : await readConfiguration(main, options.file, configuration);
+    return configuration;
   };
 
   const references = async (signal: AbortSignal): Promise<KeyReferences | undefined> => {
