@@ -5,10 +5,11 @@
 // while nothing changes. Fails if a result misses its target. `--brand BIND` measures only BIND,
 // `--brand creates` only the creation of keys, and `--brand idle` only the idle service.
 // `--row TEXT` measures the rows with this text in their names. `--rights transfer`,
-// `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows. `--seconds 60`, `--settle 0`
-// and `--servers BIND,NSD` change the measurement of the idle service.
+// `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows; with `--grants 100`, each key has
+// its rights in 100 zones of the pool. `--seconds 60`, `--settle 0` and `--servers BIND,NSD` change the
+// measurement of the idle service.
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     keys: { type: 'string' },
     'own-lists': { type: 'string' },
     'pool-keys': { type: 'string' },
+    grants: { type: 'string' },
     profile: { type: 'string' },
     servers: { type: 'string', default: 'BIND,BIND,Knot,Knot,NSD,NSD,PowerDNS,PowerDNS' },
     settle: { type: 'string', default: '40' },
@@ -57,6 +59,7 @@ const given = {
   ...(values.rights === undefined ? {} : { rights: values.rights.split(',') }),
   ...(values.zones === undefined ? {} : { zones: Number(values.zones) }),
   ...(values.keys === undefined ? {} : { keys: Number(values.keys) }),
+  ...(values.grants === undefined ? {} : { granted: Number(values.grants) }),
   ...(values['own-lists'] === undefined ? {} : { ownLists: Number(values['own-lists']) }),
 };
 const chosen = ROWS.filter(({ name, brand }) => wanted(brand) && name.includes(values.row));
@@ -77,12 +80,13 @@ process.exit();
 
 /** Measures how long keys take to reach a name server with many zones and keys. */
 async function measureDelivery(brand, row) {
-  const { name, zones: count, keys, rights, scopes, limitMs } = row;
+  const { name, zones: count, keys, rights, scopes, limitMs, granted = 0 } = row;
   const names = zoneNames(count);
   // These zones name access lists for one zone, which keys with the scope `ZONE` need.
   const owners = names.slice(0, row.ownLists);
   const poolKeys = Number(values['pool-keys'] ?? 10);
-  const database = await filledDatabase(names, owners, keys, poolKeys);
+  const grants = granted === 0 ? undefined : { rights, count: granted };
+  const database = await filledDatabase(names, owners, keys, poolKeys, grants);
   const configured = brandOf(brand, row);
   const server = await startServer(configured, names);
   const began = performance.now();
@@ -98,10 +102,12 @@ async function measureDelivery(brand, row) {
     for (const scope of scopes) {
       const zone = scope === 'POOL' ? names.at(-1) : owners.at(-1);
       const resource = scope === 'POOL' ? POOL : database.zoneIds.get(zone);
+      const isGranted = grants !== undefined && scope === 'POOL';
+      const given = isGranted ? { grants: grantsFrom(database.zoneIds, names, -1, grants) } : {};
       const times = { verified: [], refused: [], live: [] };
       const cpu = service.cpu();
       for (let round = 0; round < rounds; round += 1)
-        await measureRound({ server, service, scope, resource, zone, rights }, times);
+        await measureRound({ server, service, scope, resource, zone, rights, given }, times);
       const cpuMs = Math.round((service.cpu() - cpu) / 1000 / rounds);
       report(`${name}, ${scope}, verified`, times.verified, limitMs);
       report(`${name}, ${scope}, refused`, times.refused, limitMs);
@@ -110,6 +116,12 @@ async function measureDelivery(brand, row) {
         `${name}, ${scope}, CPU time of the service for a creation and a deletion: ${cpuMs} ms`,
       );
     }
+    const { file } = configured.options(server);
+    const size = file !== undefined && existsSync(file) ? statSync(file).size : 0;
+    const memory = [service.memory(), service.memory('VmHWM')]
+      .map(Math.round)
+      .join(' MB, at most ');
+    print(`${name}: file of ${(size / 1e6).toFixed(1)} MB, memory of the service ${memory} MB`);
   } finally {
     await service.stop();
     await server.remove();
@@ -121,9 +133,10 @@ async function measureDelivery(brand, row) {
  * server refuses the key, and until the name server is live.
  */
 async function measureRound(context, times) {
-  const { service, scope, resource } = context;
+  const { service, scope, resource, given } = context;
   const began = performance.now();
-  const key = await createKey(service, `round-${randomBytes(6).toString('hex')}`, scope, resource);
+  const round = `round-${randomBytes(6).toString('hex')}`;
+  const key = await createKey(service, round, scope, resource, given);
   const deliveries = await sendRequest(service, 'GET', `/v2/tsigkeys/${key.id}/deliveries?wait=30`);
   times.verified.push(performance.now() - began);
   const { state } = JSON.parse(deliveries);
@@ -274,9 +287,10 @@ function zoneNames(count) {
 
 /**
  * Creates a database with zones and keys through the API of a service without name servers.
- * `poolKeys` of the keys apply to the pool, and each other key to one zone of `owners`.
+ * `poolKeys` of the keys apply to the pool, and each other key to one zone of `owners`. With `grants`,
+ * all apply to the pool, and have rights in some of its zones.
  */
-async function filledDatabase(zones, owners, keys, poolKeys) {
+async function filledDatabase(zones, owners, keys, poolKeys, grants) {
   const database = `sqlite:${join(temporaryFolder(), 'tsigil.db')}`;
   const service = await startService({ database });
   const { headers } = service;
@@ -289,6 +303,10 @@ async function filledDatabase(zones, owners, keys, poolKeys) {
   });
   await inParallel(16, keys, (index) => {
     const zone = zoneIds.get(owners[index % owners.length]);
+    if (grants !== undefined)
+      return createKey(service, `granted-${index}`, 'POOL', POOL, {
+        grants: grantsFrom(zoneIds, zones, index, grants),
+      });
     return index < poolKeys
       ? createKey(service, `pool-${index}`, 'POOL', POOL)
       : createKey(service, `key-${index}`, 'ZONE', zone);
@@ -297,8 +315,15 @@ async function filledDatabase(zones, owners, keys, poolKeys) {
   return { database, headers, zoneIds };
 }
 
-function createKey(service, name, scope, resource) {
-  const body = { name, algorithm: 'hmac-sha256', scope, resource_id: resource };
+/** Returns grants for `count` zones: those after the zones of the key before, or the last ones. */
+function grantsFrom(zoneIds, zones, index, { rights, count }) {
+  const start = index < 0 ? zones.length - count : (index * count) % zones.length;
+  const granted = Array.from({ length: count }, (_, at) => zones[(start + at) % zones.length]);
+  return [{ rights, zones: granted.map((zone) => zoneIds.get(zone)) }];
+}
+
+function createKey(service, name, scope, resource, more = {}) {
+  const body = { name, algorithm: 'hmac-sha256', scope, resource_id: resource, ...more };
   return sendRequest(service, 'POST', '/v2/tsigkeys', body, 201).then(JSON.parse);
 }
 

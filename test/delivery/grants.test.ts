@@ -100,6 +100,59 @@ describe.runIf(hasDnsTools()).each(INSTALLED)('a service with a $name server', (
   });
 });
 
+describe.runIf(bind.isInstalled())('a BIND server with keys for some zones', () => {
+  test('refuses at most one probe for each change of a key, and one for each pass', async () => {
+    const server = await startDeliveryServer(bind, 'ns1', TEN);
+    onTestFinished(() => server.remove());
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    await createZones(service, TEN);
+    const grantOf = async (zone: string | undefined) => {
+      const { resource_id: id } = (await inZone(service, String(zone))) as { resource_id: string };
+      return [{ rights: ['transfer', 'update'], zones: [id] }];
+    };
+    const keys: CreatedKey[] = [];
+    for (const zone of TEN.slice(2))
+      keys.push(await createKey(service, `only-${zone}`, { grants: await grantOf(zone) }));
+    for (const { id } of keys)
+      expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
+    await untilLive(service);
+    /** Returns the number of passes, and of requests with a key that the server has refused. */
+    const counted = async () => {
+      const refused = server.output().match(/\/key only-\S+ \(?.*denied$/gm)?.length ?? 0;
+      const { text } = await service.get('/metrics');
+      const passes = [...text.matchAll(/^tsigil_delivery_passes_total\{.*\} (\d+)$/gm)];
+      return { refused, passes: passes.reduce((sum, [, count]) => sum + Number(count), 0) };
+    };
+    const refusedBy = async (changes: number, work: () => Promise<void>) => {
+      const before = await counted();
+      await work();
+      const after = await counted();
+      const refused = after.refused - before.refused;
+      expect(refused).toBeGreaterThan(0);
+      // A pass counts when it ends, which is after its probes.
+      expect(refused).toBeLessThanOrEqual(changes + after.passes - before.passes + 1);
+    };
+    await refusedBy(keys.length, async () => {
+      for (const [index, { id }] of keys.entries()) {
+        const grants = await grantOf(TEN[index]);
+        expect((await service.call('PUT', `/v2/tsigkeys/${id}/grants`, { grants })).status).toBe(
+          200,
+        );
+        expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
+      }
+    });
+    await refusedBy(0, async () => {
+      const { id } = await shownServer(service);
+      for (let index = 0; index < 5; index += 1) {
+        const { passes } = await counted();
+        expect((await service.post(`/v2/nameservers/${id}/reconcile`, {})).status).toBe(200);
+        await expect.poll(async () => (await counted()).passes).toBeGreaterThan(passes);
+      }
+    });
+  });
+});
+
 describe.runIf(bind.isInstalled())('a BIND server whose own list names a key', () => {
   test('shows only this key as failed while the list opens more than its grants', async () => {
     const server = await startDeliveryServer(bind);

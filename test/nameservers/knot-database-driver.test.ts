@@ -87,7 +87,7 @@ describeDriver(database, (session) => {
   });
 
   test('a refused transaction changes nothing and does not stay open', async () => {
-    const { server, apply, expectKey } = session();
+    const { apply, expectKey } = session();
     const [used, other] = [key(), key()];
     await apply(used);
     const bad = { ...key(), algorithm: 'hmac-md6' };

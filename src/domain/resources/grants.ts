@@ -31,7 +31,7 @@ export interface Grants {
   readonly zones: ReadonlyMap<string, string>;
 }
 
-export const MAX_GRANTS = 16;
+const MAX_GRANTS = 16;
 export const MAX_GRANTED_ZONES = 10_000;
 
 const ZONE_IDS = list(uuid(), 1, MAX_GRANTED_ZONES);

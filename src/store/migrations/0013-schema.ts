@@ -56,8 +56,8 @@ function secretKeys(text: string): string[] {
  * clear text; its foreign key prevents the deletion of a data key with secrets. The `version` of a
  * key increases with every change that must be delivered. `granted` is null for a key without grants
  * of its own, and otherwise has its rights in all zones of its scope. The rows of `tsigkey_grants`
- * add rights in single zones, and go with the key and with the zone. The limits of a token are JSON lists, or
- * null for no limit. `mac` is null without a master key.
+ * add rights in single zones, and go with the key and with the zone. The limits of a token are JSON
+ * lists, or null for no limit. `mac` is null without a master key.
  */
 function resources(text: string, now: string): string[] {
   return [
