@@ -86,9 +86,12 @@ describe('tsigkey grants', () => {
       const forward = async () => {
         const path = String(request.url);
         if (request.method === 'PUT') await service.call('PUT', path, { grants: narrow });
-        const { host: _, ...headers } = request.headers as Record<string, string>;
+        const headers = { ...request.headers, host: new URL(service.url).host };
         const sent = request.method === 'PUT' ? await text(request) : undefined;
-        const answer = await service.call(String(request.method), path, sent, headers);
+        const answer = await service.call(
+          ...([String(request.method), path, sent] as const),
+          headers as Record<string, string>,
+        );
         const tag = answer.headers.get('etag');
         response.writeHead(answer.status, {
           'content-type': 'application/json',
@@ -102,7 +105,7 @@ describe('tsigkey grants', () => {
     onTestFinished(() => void between.close());
     const { port } = between.address() as AddressInfo;
     const parameters = ['grants', 'contended', '--right', 'transfer', '--right', 'update'];
-    const through = { variables: { ...variables, TSIGIL_URL: `http://127.0.0.1:${port}` } };
+    const through = { variables: { ...service.variables, TSIGIL_URL: `http://127.0.0.1:${port}` } };
     const { status, err } = await runInside(through, 'tsigkey', ...parameters);
     expect([status, err]).toEqual([1, expect.stringContaining('has changed since')]);
     const { body } = await service.get(`/v2/tsigkeys/${key.id}/grants`);

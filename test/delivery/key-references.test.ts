@@ -27,9 +27,9 @@ import {
   verdictOf,
   type DeliveryServer,
 } from '../harness/delivery.ts';
-import { holder } from '../harness/description.ts';
 import { ZONES } from '../harness/driven-server.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
 import { tsigil } from '../cli/run.ts';
 import { startAgentRequests } from './agent-requests.ts';
 
@@ -97,7 +97,7 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
     expect(await verdictOf(server, key)).toBe('good');
     expect((await service.delete(`/v2/tsigkeys/${other.id}`)).status).toBe(204);
 
-    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const { variables } = service;
     const parameters = ['tsigkey', 'delete', 'named-key', '--force', '--wait'];
     const deleted = await tsigil(temporaryFolder(), variables, ...parameters);
     expect([deleted.status, deleted.err]).toEqual([0, '']);
@@ -295,7 +295,7 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
     expect(await naming.has(server, 'pool-key')).toBe(true);
     expect((await service.call('PUT', `${path}/grants`, { grants: null })).status).toBe(200);
 
-    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const { variables } = service;
     const renaming = ['tsigkey', 'set', 'pool-key', '--name', 'renamed', '--force', '--wait'];
     const renamed = await tsigil(temporaryFolder(), variables, ...renaming);
     expect([renamed.status, renamed.err]).toEqual([0, '']);
@@ -347,7 +347,7 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
 test('a member that deletes its zone learns neither the key nor the file from the refusal', async () => {
   const { service, createKey, desired, observe } = await startAgentRequests();
   onTestFinished(() => service.close());
-  const member = await holder(service, 'member', 'member', 'project');
+  const member = await clientFor(service, ['member'], 'project');
   const { body: zone } = await member.post('/v2/zones', { name: 'z.test.', email: 'a@z.test' });
   await createKey('of-the-zone', { scope: 'ZONE', resource_id: zone.id });
   const references = [{ key: 'of-the-zone', place: '/etc/bind/named.conf:12' }];

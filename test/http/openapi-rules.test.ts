@@ -61,7 +61,7 @@ describe('collection rules', () => {
 
     const agent = await startAgentRequests();
     const named = await agent.createKey('transfer');
-    const owner = await holder(agent.service, 'owner', 'member', 'owner');
+    const owner = await clientFor(agent.service, ['member'], 'owner');
     const namedZone = await made(zone(owner, 'named.com.'));
     await agent.createKey('of-zone', { scope: 'ZONE', resource_id: namedZone });
     const references = ['transfer', 'of-zone'].map((key) => ({

@@ -78,7 +78,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
 }
 
 function isTagged(action: Action): boolean {
-  return 'isTagged' in action && action.isTagged === true;
+  return 'isTagged' in action;
 }
 
 function hasId({ path }: Action): boolean {
