@@ -86,12 +86,10 @@ describe('tsigkey grants', () => {
       const forward = async () => {
         const path = String(request.url);
         if (request.method === 'PUT') await service.call('PUT', path, { grants: narrow });
-        const headers = { ...request.headers, host: new URL(service.url).host };
+        const headers = { ...(request.headers as Record<string, string>) };
+        headers.host = new URL(service.url).host;
         const sent = request.method === 'PUT' ? await text(request) : undefined;
-        const answer = await service.call(
-          ...([String(request.method), path, sent] as const),
-          headers as Record<string, string>,
-        );
+        const answer = await service.call(String(request.method), path, sent, headers);
         const tag = answer.headers.get('etag');
         response.writeHead(answer.status, {
           'content-type': 'application/json',
