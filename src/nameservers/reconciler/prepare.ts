@@ -49,9 +49,11 @@ export async function preparePass(
   // Read the outbox before the state. A change that commits in between is then in the state, and
   // its row remains.
   const outbox = await store.outbox(server.id);
-  const { desired, hash: wholeHash, former: stored } = await readDesired(
-    ...([store, claim, outbox, last, now] as const),
-  );
+  const {
+    desired,
+    hash: wholeHash,
+    former: stored,
+  } = await readDesired(...([store, claim, outbox, last, now] as const));
   await nextIfOver(slicer);
   const unwanted = goneOf(desired, stored);
   const blocked = blockedBy(claim, unwanted, stored.filter(isOnServer).length);
