@@ -545,7 +545,7 @@ function definitionsIn(entries: readonly Entry[]): Definitions {
 }
 
 const READY_HINT =
-  'The file is complete. In one edit, include the file and remove the keys from other files that it has too, then reload the name server.';
+  "The file is complete. Include it in one edit that removes other definitions of its keys. To see this edit, run 'tsigil nameserver adopt' on the host.";
 
 /** The comment with the names of removed keys that have secrets no one knows. */
 const DISABLED = '# Disabled, because other lines name these keys: ';

@@ -122,7 +122,7 @@ describe.each(CASES)(
       expect((await cli('nameserver', 'show', 'ns1')).out).toContain('does not include');
       expect(await cli('status')).toMatchObject({
         status: 1,
-        out: expect.stringContaining('ns1 is prepared') as unknown,
+        out: expect.stringMatching(/ns1 is prepared[^]*tsigil nameserver adopt ns1/) as unknown,
       });
       const metrics = (await service.get('/metrics')).text;
       expect(metrics).toContain('tsigil_name_server_state{name_server="ns1",state="prepared"} 1');

@@ -196,7 +196,9 @@ async function nameServers(request: Request, problems: Problems): Promise<Status
           ? 'tsigil delivery resume'
           : state === 'paused'
             ? `tsigil nameserver set ${name} --paused false`
-            : `tsigil nameserver check ${name}`,
+            : state === 'prepared'
+              ? `tsigil nameserver adopt ${name}`
+              : `tsigil nameserver check ${name}`,
     });
   return {
     ...found,

@@ -309,7 +309,7 @@ async function settle(
             : plan.withheld > 0
               ? ['pending', null] // nothing differs any more: the next pass delivers the held keys
               : result.prepared !== null
-                ? ['prepared', preparedReason(result.prepared)]
+                ? ['prepared', preparedReason(result.prepared, server.name)]
                 : (stateOfLacking(lacking) ?? ['live', null]);
   const isFailed = error !== null || state === 'blocked';
   const keysLive = isPrepared
@@ -372,9 +372,8 @@ function unloadedRow(row: Delivery): Delivery {
 }
 
 /** Returns why no key of Tsigil's works yet, and what its operator does next. */
-function preparedReason(reason: string): Fault {
-  const next =
-    'In one edit, include it, and remove from other files the keys that it has too, then reload the name server';
+function preparedReason(reason: string, name: string): Fault {
+  const next = `Include it in one edit that removes other definitions of its keys. To see this edit, run on the host: tsigil nameserver adopt ${name}`;
   return { code: 'prepared', message: `${reason}, which is complete. ${next}` };
 }
 
