@@ -127,9 +127,13 @@ export interface KeyProblem extends Fault {
   readonly code: 'name_taken' | 'undeliverable_key';
 }
 
-/** Returns the problem of a key whose name another key on the server has. */
-export function nameTaken({ title }: Brand, { id, name }: DesiredKey): KeyProblem {
-  const message = `${title} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
+/** Returns the problem of a key whose name another key on the server has. `advice` is sentences. */
+export function nameTaken(
+  { title }: Brand,
+  { id, name }: DesiredKey,
+  advice = 'Rename one of the two keys.',
+): KeyProblem {
+  const message = `${title} already has a key '${name}' that is not Tsigil's. ${advice}`;
   return { id, code: 'name_taken', message };
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { knotc, knotDatabase } from '../harness/brands/knot.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
 import {
@@ -6,12 +6,14 @@ import {
   createZones,
   deliveries,
   delivering,
+  inZone,
   shownServer,
   startDeliveryServer,
   verdictOf,
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import { ZONES } from '../harness/driven-server.ts';
 import { SECRET } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { newKey } from '../nameservers/driver-contract.ts';
@@ -117,3 +119,76 @@ describe.each(CASES)('a server with keys and without a file: $brand.name', ({ br
     expect(audit.body.records).toMatchObject([{ resource_name: 'ns1', detail: { keys: 1 } }]);
   });
 });
+
+const LOSSES = [
+  {
+    entry: 'a zone that Tsigil does not have',
+    zone: 'b.test',
+    kinds: { 'TSIG-ALLOW-AXFR': [powerdns.foreign] },
+    message: "the right 'transfer' in the zone 'b.test'. Create this zone in Tsigil",
+  },
+  {
+    entry: 'an update network that no grant expresses',
+    zone: 'a.test',
+    kinds: {
+      'TSIG-ALLOW-DNSUPDATE': [powerdns.foreign],
+      'ALLOW-DNSUPDATE-FROM': ['10.0.0.0/8'],
+    },
+    message: "the right 'update' in the zone 'a.test'. Give it this right in Tsigil",
+  },
+];
+
+test.runIf(powerdns.isInstalled()).each(LOSSES)(
+  'PowerDNS: a key with $entry stays the own key of the operator, with all its entries, until the entry is gone',
+  async ({ zone, kinds, message }) => {
+    const server = await startDeliveryServer(powerdns);
+    const service = await startTestService(delivering(server));
+    onTestFinished(async () => {
+      await service.close();
+      await server.remove();
+    });
+    const request = (method: string, path: string, body?: object) =>
+      call(server.folder, server.controlPort, method, path, body);
+    const set = async (metadata: (values: string[]) => string[]) => {
+      for (const [kind, values] of Object.entries(kinds))
+        if (kind === 'TSIG-ALLOW-AXFR')
+          await request('PUT', `/zones/${zone}.`, {
+            master_tsig_key_ids: metadata(values).map((name) => `${name}.`),
+          });
+        else
+          await request('PUT', `/zones/${zone}./metadata/${kind}`, { metadata: metadata(values) });
+    };
+    const all = () => Promise.all(ZONES.map((each) => request('GET', `/zones/${each}./metadata`)));
+    await request('PUT', '/zones/a.test.', { master_tsig_key_ids: [`${powerdns.foreign}.`] });
+    await set((values) => values);
+    const before = await all();
+    await createZones(service, ['a.test']);
+    const { resource_id: id } = (await inZone(service, 'a.test')) as { resource_id: string };
+    const key = await createKey(service, powerdns.foreign, {
+      secret: SECRET,
+      grants: [{ rights: ['transfer'], zones: [id] }],
+    });
+    expect(await deliveries(service, key.id)).toMatchObject({
+      state: 'undeliverable',
+      servers: [{ error: { code: 'name_taken', message: expect.stringContaining(message) } }],
+    });
+    expect(await all()).toEqual(before);
+    // Deleting it in Tsigil takes nothing from the server.
+    await service.delete(`/v2/tsigkeys/${key.id}`);
+    const again = await createKey(service, powerdns.foreign, {
+      secret: SECRET,
+      grants: [{ rights: ['transfer'], zones: [id] }],
+    });
+    expect((await deliveries(service, again.id)).state).toBe('undeliverable');
+    expect(await all()).toEqual(before);
+    expect(await verdictOf(server, again)).toBe('good');
+
+    await set(() => []);
+    const { id: nameServer } = await shownServer(service);
+    await service.post(`/v2/nameservers/${nameServer}/reconcile`, {});
+    await expect
+      .poll(async () => (await deliveries(service, again.id)).state, { timeout: 20_000 })
+      .toBe('delivered');
+    expect(await verdictOf(server, again)).toBe('good');
+  },
+);

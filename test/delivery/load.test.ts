@@ -188,6 +188,8 @@ test('the PowerDNS driver compares the keys of a zone in time proportional to th
       ours: names,
       keys,
       taken: [],
+      adopted: [],
+      advice: new Map(),
       wanted: wantedGrants(state, keys),
     };
   };

@@ -19,8 +19,8 @@ export interface Grants {
 }
 
 /** The kinds of metadata with the keys for transfers and updates, and the networks for updates. */
-const TRANSFER_KEYS = 'TSIG-ALLOW-AXFR';
-const UPDATE_KEYS = 'TSIG-ALLOW-DNSUPDATE';
+export const TRANSFER_KEYS = 'TSIG-ALLOW-AXFR';
+export const UPDATE_KEYS = 'TSIG-ALLOW-DNSUPDATE';
 const UPDATE_NETWORKS = 'ALLOW-DNSUPDATE-FROM';
 export const REQUEST_KEYS = 'AXFR-MASTER-TSIG';
 const FORMER_NETWORKS = 'X-TSIGIL-DNSUPDATE-FROM';

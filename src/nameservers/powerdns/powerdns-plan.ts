@@ -6,7 +6,14 @@ import {
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
 import type { Difference, KeyReferences } from '../driver.ts';
-import { isEqual, REQUEST_KEYS, withUpdateKeys, type Grants } from './powerdns-grants.ts';
+import {
+  isEqual,
+  REQUEST_KEYS,
+  TRANSFER_KEYS,
+  UPDATE_KEYS,
+  withUpdateKeys,
+  type Grants,
+} from './powerdns-grants.ts';
 import { isSameKey, type ServerKey } from './powerdns-keys.ts';
 
 /** The keys and grants of a server, as last read or written. */
@@ -21,6 +28,10 @@ export interface Plan {
   readonly present: ReadonlySet<string>;
   readonly keys: readonly DesiredKey[];
   readonly taken: readonly DesiredKey[];
+  /** The names of the keys that another program created, and that become Tsigil's as they are. */
+  readonly adopted: readonly string[];
+  /** What to do about an equal key that is taken because it would lose a right, by its name. */
+  readonly advice: ReadonlyMap<string, string>;
   /** The names of keys that Tsigil may change and remove. */
   readonly ours: ReadonlySet<string>;
   /** Returns the names of Tsigil's keys that a zone must accept, by right. */
@@ -76,6 +87,36 @@ export function grown(grants: Grants, wanted: Wanted): Grants {
   return withUpdateKeys({ ...grants, transfer: add('transfer') }, add('update'), needsNetworks);
 }
 
+/**
+ * Returns what to do about each of the keys `names` that would lose a right if it became Tsigil's.
+ * Who only knows its secret could otherwise take the key away from the zones of others.
+ */
+export function adviceOn(
+  names: ReadonlySet<string>,
+  grants: Known['grants'],
+  managed: readonly string[],
+  wanted: Plan['wanted'],
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const known = new Set(managed);
+  for (const [zone, present] of [...grants].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    const left = shrunk(present, names, wanted(zone));
+    for (const right of RIGHTS) {
+      const stays = new Set(left[right]);
+      for (const name of present[right]) {
+        if (stays.has(name) || found.has(name)) continue;
+        const loss = `As one of Tsigil's, it would lose the right '${right}' in the zone '${zone}'.`;
+        const list = right === 'transfer' ? TRANSFER_KEYS : UPDATE_KEYS;
+        const remedy = known.has(zone)
+          ? 'Give it this right in Tsigil'
+          : 'Create this zone in Tsigil and give it the right there';
+        found.set(name, `${loss} ${remedy}, or remove it from ${list} of the zone.`);
+      }
+    }
+  }
+  return found;
+}
+
 /** Returns the keys that zones sign their own requests with, each with the first of its zones. */
 export function requestersIn(grants: Known['grants']): KeyReferences {
   const places = [...grants].flatMap(([zone, { requester }]) =>
@@ -86,12 +127,15 @@ export function requestersIn(grants: Known['grants']): KeyReferences {
 
 /** Returns the differences. The grants of the zones in `same` do not differ. */
 export function differencesOf(
-  { known, zones, keys, present, ours, wanted }: Plan,
+  { known, zones, keys, adopted, present, ours, wanted }: Plan,
   same: ReadonlySet<string> = new Set(),
 ): readonly Difference[] {
   const desired = new Set(keys.map(({ name }) => name));
   const found = new Map<string, Difference>();
-  const others: Difference[] = [];
+  const others: Difference[] = adopted.map((name) => ({
+    kind: 'other',
+    message: `The key '${name}' of PowerDNS is not Tsigil's yet.`,
+  }));
   const note = (kind: 'missing' | 'changed' | 'extra', key: string, message: string) => {
     if (!found.has(key)) found.set(key, { kind, key, message });
   };

@@ -35,6 +35,7 @@ import {
   type ServerKey,
 } from './powerdns-keys.ts';
 import {
+  adviceOn,
   differencesOf,
   firstOf,
   grown,
@@ -107,9 +108,16 @@ export const powerdns = defineDriver({
       return former ?? { keys: new Map(), grants: new Map(), stamp: undefined };
     };
 
+    /** Reads the grants of zones into `known`. */
+    const readAllGrants = (api: PowerdnsApi, zones: readonly string[], known: Known['grants']) =>
+      mapConcurrently(zones, requests, async (zone) => {
+        const read = await readGrants(api, zone);
+        if (read !== undefined) known.set(zone, read.grants);
+      });
+
     /**
      * Reads the names of all zones and keys, and the keys of `state` that `former` lacks. Does not
-     * read the grants.
+     * remember the grants.
      */
     const plan = async (
       api: PowerdnsApi,
@@ -133,27 +141,28 @@ export const powerdns = defineDriver({
         const key = await api.key(name);
         if (key !== undefined) known.keys.set(name, key);
       });
-      const isTaken = (key: DesiredKey) => {
-        if (isStamp(key.name)) return true;
-        const found = known.keys.get(key.name);
-        if (found === undefined || owned.has(key.name)) return false;
-        return !isSameKey(key, found) && !isDisabledKey(found);
-      };
       const wanted = withKept({ ...state, kept }, known.keys);
+      const others = wanted.filter(({ name }) => {
+        const found = known.keys.get(name);
+        return found !== undefined && !owned.has(name) && !isDisabledKey(found);
+      });
+      const equal = others.filter((key) => isSameKey(key, known.keys.get(key.name)));
+      const grantsNow: Known['grants'] = new Map();
+      if (equal.length > 0) await readAllGrants(api, zones, grantsNow);
+      const equalNames = new Set(equal.map(({ name }) => name));
+      const advice = adviceOn(equalNames, grantsNow, state.zones, wantedGrants(state, wanted));
+      const adopted = [...equalNames].filter((name) => !advice.has(name));
+      const foreign = new Set(others.map(({ name }) => name));
+      for (const name of adopted) foreign.delete(name);
+      const isTaken = ({ name }: DesiredKey) => isStamp(name) || foreign.has(name);
       const keys = wanted.filter((key) => !isTaken(key));
       const taken = wanted.filter(isTaken);
       const ours = new Set([...owned, ...keys.map(({ name }) => name)]);
       for (const { name } of taken) ours.delete(name);
       const grants = wantedGrants(state, keys);
-      return { known, zones, present: names, keys, taken, ours, wanted: grants };
+      const named = { present: names, keys, taken, adopted, advice, ours };
+      return { known, zones, ...named, wanted: grants };
     };
-
-    /** Reads the grants of zones into `known`. */
-    const readAllGrants = (api: PowerdnsApi, zones: readonly string[], known: Known['grants']) =>
-      mapConcurrently(zones, requests, async (zone) => {
-        const read = await readGrants(api, zone);
-        if (read !== undefined) known.set(zone, read.grants);
-      });
 
     const apply: Driver['apply'] = async (state, owned, signal, intend) => {
       const api = await open(signal);
@@ -260,7 +269,8 @@ export const powerdns = defineDriver({
         known.keys.set(name, { algorithm, secret });
       last = { ...known, stamp };
       requesters = requestersIn(known.grants);
-      return { changed: changes > 0, problems: taken.map((key) => nameTaken(brand, key)) };
+      const problems = taken.map((key) => nameTaken(brand, key, planned.advice.get(key.name)));
+      return { changed: changes > 0, problems };
     };
 
     return {
