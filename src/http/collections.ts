@@ -18,7 +18,7 @@ import {
 } from '../domain/model/resource.ts';
 import { isLive } from '../domain/operations/live-status.ts';
 import type { Settings } from '../domain/model/settings.ts';
-import { mayReveal } from '../domain/resources/policy.ts';
+import { mayForce, mayReveal } from '../domain/resources/policy.ts';
 import { connectionSignal } from './admission/admission.ts';
 import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE } from './request/errors.ts';
@@ -72,9 +72,11 @@ export function addCollection(
   const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
     pendingMembers(type, operation, settings),
   );
+  const isForced = (request: FastifyRequest) =>
+    isSet(request, FORCE) && mayForce(request.settings.dependencies.policy, signedIn(request));
   /** Returns the context of a change. Only callers who may see secrets get warnings. */
   const contextOf = (request: FastifyRequest, writer: ResourceWriter): ChangeContext => {
-    const context = { ...changeContext(request), force: isSet(request, FORCE) };
+    const context = { ...changeContext(request), force: isForced(request) };
     const warns = type.warnings !== undefined && writer === whole;
     return warns ? { ...context, warnings: [] } : context;
   };
@@ -190,7 +192,7 @@ export function addCollection(
       const resource = await deleteResource(
         request.settings.dependencies,
         type,
-        { ...changeContext(request), force: isSet(request, FORCE) },
+        { ...changeContext(request), force: isForced(request) },
         idOf(request),
         expectedRevisions(request),
       );

@@ -142,6 +142,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     // Only the file can have given the server a key that no other file defines.
     const isProven = isLoaded && [...ours.keys()].some((name) => !definitions.has(name));
     if (isProven) return includesOwn ? { definitions } : undefined;
+    if (!includesOwn && !isOfServer(definitions, loaded)) return undefined;
     if (!includesOwn)
       return {
         reason: `the configuration '${main}' of ${program} does not include '${options.file}'`,
@@ -155,6 +156,19 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       return { reason, definitions };
     }
     return { definitions };
+  };
+
+  /** Whether the server has shown that it reads the configuration. */
+  let isRead = false;
+
+  /**
+   * Returns whether the server reads the configuration: BIND itself says which file it reads, and the
+   * others have loaded a key that the configuration defines. An operator may take this key away later.
+   */
+  const isOfServer = (definitions: Definitions, loaded: Loaded): boolean => {
+    const names = loaded.names();
+    isRead ||= names === undefined || [...definitions.keys()].some((name) => names.has(name));
+    return isRead;
   };
 
   /** The names that the server refused, because its configuration has other keys with them. */

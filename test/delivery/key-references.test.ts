@@ -28,6 +28,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { ZONES } from '../harness/driven-server.ts';
+import { tokenWith } from '../harness/limited-tokens.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { clientFor } from '../harness/zones.ts';
 import { tsigil } from '../cli/run.ts';
@@ -94,6 +95,12 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
     expect(refused.status).toBe(409);
     expect(refused.body).toMatchObject({ type: 'key_is_referenced' });
     expect(refused.text).toContain(`'ns1' names it (${place})`);
+    // A token with limits learns nothing of the name server, and cannot use force.
+    const limited = await tokenWith(service, { keys: [key.id] });
+    const hidden = await limited.delete(`/v2/tsigkeys/${key.id}`, { 'tsigil-force': 'true' });
+    expect(hidden.status).toBe(409);
+    expect(hidden.text).not.toContain('ns1');
+    expect(hidden.text).not.toContain(main);
     expect(await verdictOf(server, key)).toBe('good');
     expect((await service.delete(`/v2/tsigkeys/${other.id}`)).status).toBe(204);
 

@@ -10,8 +10,31 @@ interface Change {
   readonly edits: readonly Edit[];
 }
 
-/** Returns the edits of a file as a unified diff. */
-export function unifiedDiff(path: string, text: string, edits: readonly Edit[]): string {
+/** A secret of a configuration: also with blanks, behind a comment, or on a further line. */
+const SECRET = /(\bsecret\b(?:[\s:]|\/\*[^]*?\*\/|\/\/.*|#.*)*)("[^"]*"|'[^']*'|[^\s;"']+)/gi;
+
+/** Stands for a character of a secret, so that lines and offsets stay. */
+const HIDDEN = '\u0000';
+
+/** Returns the text of a configuration without its secrets. */
+export function withoutSecrets(text: string): string {
+  return shown(hidden(text));
+}
+
+function hidden(text: string): string {
+  return text.replaceAll(
+    SECRET,
+    (_, start: string, value: string) => start + value.replaceAll(/[^"'\n]/g, HIDDEN),
+  );
+}
+
+function shown(text: string): string {
+  return text.replaceAll(/\0+/g, '...');
+}
+
+/** Returns the edits of a file as a unified diff, without the secrets of the file. */
+export function unifiedDiff(path: string, content: string, edits: readonly Edit[]): string {
+  const text = hidden(content);
   const starts = lineStarts(text);
   const lineAt = (offset: number) => {
     let [low, high] = [0, starts.length];
@@ -75,7 +98,7 @@ export function unifiedDiff(path: string, text: string, edits: readonly Edit[]):
     lines.push(`@@ -${from + 1},${removed} +${from + 1 + shift},${added} @@`, ...body);
     shift += added - removed;
   }
-  return `${lines.join('\n')}\n`;
+  return shown(`${lines.join('\n')}\n`);
 }
 
 function lineStarts(text: string): number[] {

@@ -328,7 +328,7 @@ export const ERRORS = {
   }),
   key_is_referenced: entry({
     status: 409,
-    when: 'The change would take a key from a name server whose configuration names the key, so the server would not load it any more, or not work as before. Send `Tsigil-Force: true` to make the change nevertheless: except on PowerDNS, the name server then keeps a key with this name, whose secret no one knows.',
+    when: 'The change would take a key from a name server whose configuration names the key, so the server would not load it any more, or not work as before. A caller that may list the name servers, without limits of its token, can send `Tsigil-Force: true` to make the change nevertheless: except on PowerDNS, the name server then keeps a key with this name, whose secret no one knows.',
     message: ({ what, named, line }: KeyReferenced) =>
       line === undefined
         ? `${what}: the configuration of a name server names ${named}. Ask the operator of the name servers to remove it there first`

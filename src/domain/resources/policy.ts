@@ -187,6 +187,14 @@ export function withReach(policy: Policy, caller: Caller, right: string): Caller
   return allProjects ? { ...caller, allProjects } : caller;
 }
 
+/**
+ * Returns whether `caller` may take a key by force from a name server whose configuration names it:
+ * only if it may see which line that is.
+ */
+export function mayForce(policy: Policy, caller: Caller): boolean {
+  return caller.limits === undefined && may(policy, caller, 'nameservers:list');
+}
+
 /** Returns whether `caller` may see the secrets of a type. True for a type without secrets. */
 export function mayReveal(policy: Policy, caller: Caller, type: ResourceType): boolean {
   const right = revealRight(type);

@@ -12,7 +12,14 @@ import { comparisonForm } from '../text/dns-name.ts';
  * last pass found them. An unreadable configuration forbids nothing.
  */
 
+/** The most name servers of a pool whose lines count. */
 const MAX_SERVERS = 1000;
+
+/** A line of a name server's configuration, with its place there. */
+interface Line {
+  readonly nameServer: string;
+  readonly place: string;
+}
 
 /**
  * Checks that a change does not take a key from a name server whose configuration names it: its
@@ -21,6 +28,7 @@ const MAX_SERVERS = 1000;
 export async function assertKeyUnreferenced(
   change: Change<(typeof tsigkey)['fields']>,
   transaction: Reader,
+  admission: Viewer,
 ): Promise<void> {
   if (change.operation === 'create') return;
   const isDeletion = change.operation === 'delete';
@@ -35,30 +43,43 @@ export async function assertKeyUnreferenced(
   const verb = isDeletion ? 'deleted' : isRenamed ? 'renamed' : 'moved';
   if (line !== undefined)
     throw new ServiceError('key_is_referenced', {
-      ...{ what: `The key '${key.name}' cannot be ${verb}`, named: 'it', line },
+      what: `The key '${key.name}' cannot be ${verb}`,
+      named: 'it',
+      line: await visible(line, admission),
     });
+}
+
+type Viewer = Pick<Admission, 'visibleNames' | 'caller'>;
+
+/** Returns a line only for a caller that may see what the name server names. */
+async function visible(line: Line, { caller, visibleNames }: Viewer): Promise<Line | undefined> {
+  if (caller.limits !== undefined) return undefined;
+  const [server] = await visibleNames(nameServer, [
+    { field: 'name', test: '=', value: line.nameServer },
+  ]);
+  return server === undefined ? undefined : line;
 }
 
 /**
  * Checks that the deletion of a zone does not take a key of the zone from a name server whose
  * configuration names it. Throws `key_is_referenced`, which names the key and the line only to
- * callers that may list both.
+ * callers that may see both.
  */
 export async function assertZoneUnreferenced(
   { id, name, pool_id: pool }: Pick<Zone, 'id' | 'name' | 'pool_id'>,
   transaction: Reader,
-  { visibleNames }: Pick<Admission, 'visibleNames'>,
+  admission: Viewer,
 ): Promise<void> {
   const lines = await linesIn(pool ?? undefined, transaction);
   if (lines.size === 0) return;
   for (const key of await transaction.find(tsigkey, 'name', [...lines.keys()])) {
     if (key.scope !== 'ZONE' || key.resource_id !== id) continue;
-    const line = lines.get(comparisonForm(key.name));
-    const [shown] = await visibleNames(tsigkey, [{ field: 'id', test: '=', value: key.id }]);
-    const [server] = await visibleNames(nameServer, [
-      { field: 'name', test: '=', value: line?.nameServer ?? '' },
+    const found = lines.get(comparisonForm(key.name));
+    const line = found && (await visible(found, admission));
+    const [shown] = await admission.visibleNames(tsigkey, [
+      { field: 'id', test: '=', value: key.id },
     ]);
-    const isVisible = shown !== undefined && server !== undefined;
+    const isVisible = shown !== undefined && line !== undefined;
     throw new ServiceError('key_is_referenced', {
       what: `The zone '${name}' cannot be deleted`,
       ...(isVisible ? { named: `its key '${shown}'`, line } : { named: 'one of its keys' }),
@@ -90,7 +111,7 @@ async function poolOf({ scope, resource_id: id }: Target, transaction: Reader) {
 
 /** Returns the first line for each key that the configurations of a pool's name servers name. */
 async function linesIn(pool: string | undefined, transaction: Reader) {
-  const lines = new Map<string, { readonly nameServer: string; readonly place: string }>();
+  const lines = new Map<string, Line>();
   if (pool === undefined) return lines;
   const servers = await transaction.list(nameServer, {
     ...({ limit: MAX_SERVERS, sortField: 'name', descending: false } as const),

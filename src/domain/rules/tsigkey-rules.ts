@@ -35,10 +35,11 @@ export function tsigkeyLocks(
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,
   transaction: Reader,
-  { caller, settings, randomBytes, force }: Admission,
+  admission: Admission,
 ): Promise<Admitted<TsigkeyFields>> {
+  const { caller, settings, randomBytes, force } = admission;
   const { resource } = change;
-  if (!force) await assertKeyUnreferenced(change, transaction);
+  if (!force) await assertKeyUnreferenced(change, transaction, admission);
   const grants = change.operation === 'create' ? givenGrants(resource) : undefined;
   if (change.operation === 'update' && resource.granted !== null && refersAnew(change))
     await assertGrantsInScope(resource, transaction);

@@ -41,17 +41,17 @@ export async function applyUnlessRefused(
     return { ...result, changed: false };
   }
   refusals.delete(driver);
-  const remember = async (result: Refusal['result']) => {
-    const files = await driver.configuration?.();
+  // Read before, because the operator may edit the files meanwhile.
+  const files = await driver.configuration?.();
+  const remember = (result: Refusal['result']) => {
     refusals.set(driver, { result, hash: hashOf(state), files, at: performance.now() });
   };
   try {
     const applied = await apply();
-    if (applied.prepared !== undefined) await remember(applied);
+    if (applied.prepared !== undefined) remember(applied);
     return applied;
   } catch (error) {
-    if (error instanceof DriverError && CONFIGURATION_FAULTS.includes(error.code))
-      await remember(error);
+    if (error instanceof DriverError && CONFIGURATION_FAULTS.includes(error.code)) remember(error);
     throw error;
   }
 }

@@ -29,7 +29,7 @@ import { poolZones } from '../../imports/key-import.ts';
 import { readRunningServer } from '../../imports/running-server.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { declareDestructive, type ConfirmationFlags } from '../../output/confirmation.ts';
-import { unifiedDiff } from '../../output/diff.ts';
+import { unifiedDiff, withoutSecrets } from '../../output/diff.ts';
 import { plainLines } from '../../output/plain-text.ts';
 import type { Terminal } from '../../output/terminal.ts';
 import { call, callFor, type Connection } from '../../service/client.ts';
@@ -420,9 +420,7 @@ async function propose(
 /** Returns a function that replaces secrets in the text of a configuration. */
 function maskOf(secrets: readonly string[]): (text: string) => string {
   return (text) =>
-    secrets
-      .reduce((masked, secret) => masked.replaceAll(secret, '...'), text)
-      .replaceAll(/(\bsecret:?[ \t]+"?)[^"\s;]+/gi, '$1...');
+    withoutSecrets(secrets.reduce((masked, secret) => masked.replaceAll(secret, '...'), text));
 }
 
 /** Applies edits, and loads them. Puts the former files back if a step fails. */
