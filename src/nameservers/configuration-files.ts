@@ -4,7 +4,7 @@ import type { ReadIncluded } from '../domain/key-formats/reader.ts';
 import { codeOf } from '../net/faults.ts';
 
 /** A statement that includes another file, in the syntax of BIND, Knot DNS and NSD. */
-const INCLUDE = /^\s*include:?\s+"?([^"\s;]+)/gm;
+export const INCLUDE = /^[ \t]*include:?\s+"?([^"\s;]+)"?[ \t]*;?/gm;
 
 /** More files than this are not worth reading every few seconds. */
 const MAX_FILES = 1000;
@@ -15,8 +15,8 @@ export interface ConfigurationFiles {
   /** Changes whenever one of the files changes. */
   readonly state: string;
   readonly text: string;
-  /** Whether one of the files includes Tsigil's own. */
-  readonly includesOwn: boolean;
+  /** The paths by which the files include Tsigil's own: its path, and those of links to it. */
+  readonly ownPaths: ReadonlySet<string>;
   /** Returns the files of an include statement. Throws if they were not read. */
   readonly include: ReadIncluded;
   /** The files that were read, by path. */
@@ -44,12 +44,12 @@ export async function readConfiguration(
   const files = new Map<string, ReadFile>();
   const included = new Map<string, readonly string[]>();
   const ownPath = await realPath(own);
-  let includesOwn = false;
+  const ownPaths = new Set<string>();
   let bytes = 0;
   const visit = async (file: string): Promise<void> => {
     if (times.has(file)) return;
     if (file === own || (await realPath(file)) === ownPath) {
-      includesOwn = true;
+      ownPaths.add(file);
       texts.set(file, '');
       return;
     }
@@ -93,7 +93,7 @@ export async function readConfiguration(
   return {
     state: [...times].map(([file, time]) => `${file} ${time}`).join('\n'),
     text: texts.get(main) ?? '',
-    includesOwn,
+    ownPaths,
     files,
     include({ file, pattern }) {
       const files = included.get(`${file?.path ?? main}\n${pattern}`);

@@ -99,7 +99,7 @@ export interface ServerFiles {
   /** Returns the keys and lists of Tsigil's file, without what makes it Tsigil's. */
   plain(content: string): string;
   /** Makes the server read its configuration again. Throws `DriverError`. */
-  load(signal: AbortSignal): Promise<void>;
+  load(): Promise<void>;
 }
 
 /**

@@ -1,22 +1,19 @@
 import { link, mkdtemp, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { applyEdits, type Edit, type Source } from '../domain/access/rewrite.ts';
+import { dirname, join, resolve } from 'node:path';
+import { applyEdits, RewriteError, type Edit, type Source } from '../domain/access/rewrite.ts';
 import type { IncludedFile } from '../domain/key-formats/reader.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
-import { readConfiguration } from './configuration-files.ts';
+import { INCLUDE, readConfiguration } from './configuration-files.ts';
 import { DriverError, type ServerFiles } from './driver.ts';
 import { problemBy } from './programs.ts';
 
-/** How long a program may take to check a configuration, and a server to load it. */
-const [CHECK_MS, LOAD_MS] = [60_000, 30_000];
+/** How long a program may take to check a configuration. */
+const CHECK_MS = 60_000;
 
 /** What the former content of an edited file is kept as. */
 const FORMER = '.before-tsigil';
-
-/** A statement that includes another file, with its line. */
-const INCLUDE = /^[ \t]*include:?[ \t]+"?([^"\s;]+)"?[ \t]*;?/gm;
 
 /**
  * Opens the files of a server to edit them: its configuration, and Tsigil's file, which it may
@@ -24,22 +21,19 @@ const INCLUDE = /^[ \t]*include:?[ \t]+"?([^"\s;]+)"?[ \t]*;?/gm;
  */
 export async function openFiles({ format, own, main, checker, plain, load }: ServerFiles) {
   const configuration = await readConfiguration(main, own);
-  if (configuration === undefined)
-    throw new DriverError(
-      'not_permitted',
-      `'${main}', or a file that it includes, cannot be read.`,
-      'Run the command on the host of the name server, as a user who can read and write these files.',
-    );
-  const { text, include, includesOwn } = configuration;
+  if (configuration === undefined) throw notRead(`'${main}', or a file that it includes,`);
+  const { text, include, files, ownPaths } = configuration;
+  const texts = new Map([...files].map(([path, file]) => [path, file.text]));
   const content = await readFile(own, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return '';
-    throw notWritten(own, error);
+    throw notRead(`'${own}'`, error);
   });
   const ownFile = { path: own, text: content };
   const source: Source = {
     path: main,
     text,
-    include: (statement) => include(statement).map((file) => (file.path === own ? ownFile : file)),
+    include: (statement) =>
+      include(statement).map((file) => (ownPaths.has(file.path) ? ownFile : file)),
   };
   /** The edited files, in order. */
   const edited: string[] = [];
@@ -55,8 +49,28 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
     format,
     own: ownFile,
     plain: plain(content),
-    includesOwn,
+    includesOwn: ownPaths.size > 0,
     source,
+    texts,
+    /**
+     * Returns the edits that include another file instead of one, or none if no file includes it.
+     * Throws `RewriteError` if only a pattern or a folder includes it.
+     */
+    includeEdits(from: string, to: string): readonly Edit[] {
+      const edits = [...texts].flatMap(([file, content]) =>
+        [...content.matchAll(INCLUDE)].flatMap((found): Edit[] => {
+          const [statement, path = ''] = found;
+          const absolute = resolve(dirname(file), path);
+          if ((ownPaths.has(absolute) ? own : absolute) !== from) return [];
+          const start = found.index + statement.lastIndexOf(path);
+          return [{ file, start, end: start + path.length, text: to }];
+        }),
+      );
+      const isIncluded = from === own ? ownPaths.size > 0 : texts.has(from);
+      if (isIncluded && edits.length === 0)
+        throw new RewriteError(main, `only a pattern or a folder includes '${from}', not its path`);
+      return edits;
+    },
     /** Returns what the server's own program finds in an edited configuration, or undefined. */
     async check(edit: Source): Promise<string | undefined> {
       const folder = await mkdtemp(join(tmpdir(), 'tsigil-check-'));
@@ -73,16 +87,16 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
      * Replaces each file that has edits, and keeps the former one beside it. Changes nothing if a
      * file cannot be replaced, or has changed since it was read.
      */
-    async write(edits: readonly Edit[], textOf: (file: string) => string): Promise<void> {
-      const files = [...new Set(edits.map(({ file }) => file))];
+    async write(edits: readonly Edit[]): Promise<void> {
+      const paths = [...new Set(edits.map(({ file }) => file))];
       // The file that includes Tsigil's comes last: until then, the service does not load it.
       const isLast = (file: string) =>
         edits.some((edit) => edit.file === file && edit.text.includes(own));
-      const ordered = [...files.filter((file) => !isLast(file)), ...files.filter(isLast)];
+      const ordered = [...paths.filter((path) => !isLast(path)), ...paths.filter(isLast)];
       try {
         for (const path of ordered) {
           const file = await realpath(path);
-          const former = textOf(path);
+          const former = texts.get(path) ?? '';
           if ((await readFile(file, 'utf8')) !== former)
             throw new Error('it has just been changed');
           await rm(`${file}${FORMER}`, { force: true });
@@ -113,8 +127,19 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
         throw notWritten(path, error);
       }
     },
-    load: () => load(AbortSignal.timeout(LOAD_MS)),
+    load,
   };
+}
+
+/** `what` is the file, in quotes. */
+function notRead(what: string, cause?: unknown): DriverError {
+  const reason = cause === undefined ? '' : `: ${describeFault(cause)}`;
+  return new DriverError(
+    'not_permitted',
+    `${what} cannot be read${reason}.`,
+    'Run the command on the host of the name server, as a user who can read and write these files.',
+    cause,
+  );
 }
 
 function notWritten(file: string, cause: unknown): DriverError {

@@ -131,7 +131,8 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     if (isLoaded && loaded.certain) return undefined;
     const files = await filesOf(signalWithin(INSPECT_MS, signal));
     if (files === undefined || main === undefined) return (defined = undefined);
-    const { state, text, include, includesOwn } = files;
+    const { state, text, include, ownPaths } = files;
+    const includesOwn = ownPaths.size > 0;
     if (defined?.state !== state)
       try {
         defined = { state, definitions: definitionsIn(server.readKeys(text, include)) };
@@ -478,7 +479,8 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     printed: (signal, zones) => server.printed(signal, zones),
     async files(signal) {
       main ??= await server.configurationFile(signal);
-      const { format, checker, load } = server;
+      const { format, checker } = server;
+      const load = () => server.load(AbortSignal.timeout(LOAD_MS));
       const plain = (content: string) => withoutHeader(content).replace(stampForm.pattern, '');
       if (main !== undefined) return { format, own: options.file, main, checker, plain, load };
       throw new DriverError(

@@ -35,10 +35,17 @@ export interface EditableFiles {
   /** The text of Tsigil's file without what makes it Tsigil's. */
   readonly plain: string;
   readonly includesOwn: boolean;
+  /** The texts of the main file and of those that it includes, by path, except Tsigil's file. */
+  readonly texts: ReadonlyMap<string, string>;
+  /**
+   * Returns the edits that include another file instead of one, or none if no file includes it.
+   * Throws `RewriteError` if only a pattern or a folder includes it.
+   */
+  includeEdits(from: string, to: string): readonly Edit[];
   /** Returns what the server's own program finds in a configuration, or undefined. */
   check(source: Source): Promise<string | undefined>;
-  /** Replaces each file with edits, and keeps the former one. `textOf` returns their former texts. */
-  write(edits: readonly Edit[], textOf: (file: string) => string): Promise<void>;
+  /** Replaces each file with edits, and keeps the former one. */
+  write(edits: readonly Edit[]): Promise<void>;
   /** Puts the former files back. */
   undo(): Promise<void>;
   /** Writes Tsigil's file as one of the operator, which `undo` removes. */

@@ -150,11 +150,9 @@ async function start(
 
 /** What is written to the configuration of a name server. */
 interface Change {
-  readonly source: Source;
   readonly edits: readonly Edit[];
   /** The file of keys and lists that the configuration includes afterwards. */
   readonly included: IncludedFile;
-  readonly texts: ReadonlyMap<string, string>;
 }
 
 async function adoptFiles(
@@ -164,16 +162,15 @@ async function adoptFiles(
   confirmed: () => Promise<void>,
 ): Promise<void> {
   const { connection, server, terminal } = run;
-  const { format, own } = files;
+  const { format, own, source } = files;
   if (files.includesOwn)
     throw new CommandError(
       EXIT.refused,
       `The configuration of '${server.name}' already includes '${own.path}'`,
-      `Run: tsigil nameserver show ${server.name}`,
+      `To move a further key to it, delete the key from your files without a reload, and run: tsigil nameserver reconcile ${server.name}`,
     );
-  const { source, texts } = recorded(files.source);
   const { keys, configuration } = parsed(format, source);
-  const adoption = await planAdoption(connection, server, { keys, configuration, unread: [] });
+  const adoption = await planAdoption(connection, server, { keys, configuration });
   assertEqual(adoption, server);
   if (server.state !== 'prepared')
     throw new CommandError(
@@ -194,10 +191,11 @@ async function adoptFiles(
     rows: adoption.rows,
     file: own.path,
   };
-  const edits = texts.has(released)
-    ? includeEdits(texts, released, own.path)
-    : parsing(() => REWRITERS[format]?.(source, move) ?? []);
-  const change = { source, edits, included: own, texts };
+  const edits = parsing(() => {
+    const back = files.includeEdits(released, own.path);
+    return back.length > 0 ? back : (REWRITERS[format]?.(source, move) ?? []);
+  });
+  const change = { edits, included: own };
   print(`${keysText(adoption.keys.length)} would move to '${own.path}'.`, terminal);
   printLeft(adoption, terminal);
   await propose(files, change, adoption, terminal);
@@ -247,9 +245,9 @@ function addedZones(
 /** The driver takes over the keys that are the same with the first delivery, where they are. */
 async function adoptDatabase(run: Run): Promise<void> {
   const { connection, server, terminal } = run;
-  const { keys, unread, configuration } = await run.running();
+  const { keys, configuration } = await run.running();
   if (configuration === undefined) throw new TypeError('The driver shows no access lists');
-  const adoption = await planAdoption(connection, server, { keys, unread, configuration });
+  const adoption = await planAdoption(connection, server, { keys, configuration });
   assertEqual(adoption, server);
   printLeft(adoption, terminal);
   await untilLive(run, LIVE_MS);
@@ -266,25 +264,18 @@ async function releaseServer(
 ): Promise<void> {
   const { connection, path, server, files, terminal } = run;
   if (files !== undefined) {
-    const { format, own } = files;
-    const { source, texts } = recorded(files.source);
+    const { format, own, source } = files;
     const { keys, configuration } = parsed(format, source);
     const included = { path: releasedPath(own), text: files.plain };
-    if (files.includesOwn) {
-      const edits = includeEdits(texts, own.path, included.path);
-      const owned = new Set(
-        IMPORT_FORMATS[format]
-          ?.read(own.text)
-          .flatMap((found) => ('key' in found ? [comparisonForm(found.key.name)] : [])),
-      );
+    const edits = parsing(() => files.includeEdits(own.path, included.path));
+    if (edits.length > 0) {
       const moved = keys.flatMap(({ found }) =>
-        'key' in found && owned.has(comparisonForm(found.key.name))
-          ? [canonicalKey(found.key)]
-          : [],
+        'key' in found && found.file?.path === own.path ? [canonicalKey(found.key)] : [],
       );
-      const rows = matrixOf(configuration).rows.filter(({ key }) => owned.has(key));
+      const names = new Set(moved.map((key) => key.name));
+      const rows = matrixOf(configuration).rows.filter(({ key }) => names.has(key));
       const observed = { keys: moved, rows, zones: configuration.zones.map((zone) => zone.name) };
-      const change = { source, edits, included, texts };
+      const change = { edits, included };
       await propose(files, change, observed, terminal);
       print(
         `'${included.path}' gets ${keysText(moved.length)}, which Tsigil no longer changes.`,
@@ -298,7 +289,7 @@ async function releaseServer(
       await confirmed();
       await files.create(included);
       await perform(run, files, change, () => assertSame(run, observed, before));
-    } else if (!texts.has(included.path))
+    } else if (parsing(() => files.includeEdits(included.path, own.path)).length === 0)
       throw new CommandError(
         EXIT.refused,
         `The configuration of '${server.name}' does not include '${own.path}', so there is nothing to release`,
@@ -337,38 +328,9 @@ function parsing<T>(work: () => T): T {
   }
 }
 
-/** Returns a source that adds the text of each of its files to `texts` when they are read. */
-function recorded(source: Source): {
-  readonly source: Source;
-  readonly texts: Map<string, string>;
-} {
-  const texts = new Map([[source.path, source.text]]);
-  const include: Source['include'] = (statement) => {
-    const found = source.include(statement);
-    for (const file of found) texts.set(file.path, file.text);
-    return found;
-  };
-  return { source: { ...source, include }, texts };
-}
-
 /** The file of the operator to which the keys of Tsigil's file go back. */
 function releasedPath({ path }: IncludedFile): string {
   return `${path}.released`;
-}
-
-/** Returns the edits that include another file instead of one. */
-function includeEdits(
-  texts: ReadonlyMap<string, string>,
-  from: string,
-  to: string,
-): readonly Edit[] {
-  return [...texts].flatMap(([file, text]) =>
-    [...text.matchAll(/^([ \t]*include:?[ \t]+"?)([^"\s;]+)/gm)].flatMap((found): Edit[] => {
-      const [, before = '', path = ''] = found;
-      const start = found.index + before.length;
-      return path === from ? [{ file, start, end: start + path.length, text: to }] : [];
-    }),
-  );
 }
 
 function assertEqual({ problems }: Adoption, { name: wanted }: Server): void {
@@ -391,10 +353,11 @@ function printLeft({ left }: Adoption, terminal: Terminal): void {
 /** Proves the edits, and prints them without secrets. Throws `CommandError` if they change a right. */
 async function propose(
   files: EditableFiles,
-  { source, edits, included, texts }: Change,
+  { edits, included }: Change,
   { keys }: Pick<Observed, 'keys'>,
   terminal: Terminal,
 ): Promise<void> {
+  const { source, texts } = files;
   const differences = parsing(() => differencesAfter(files.format, source, edits, included));
   if (differences.length > 0)
     throw new CommandError(
@@ -427,10 +390,10 @@ function maskOf(secrets: readonly string[]): (text: string) => string {
 async function perform(
   { server }: Run,
   files: EditableFiles,
-  { edits, texts }: Change,
+  { edits }: Change,
   verified: () => Promise<void>,
 ): Promise<void> {
-  await files.write(edits, (path) => texts.get(path) ?? '');
+  await files.write(edits);
   try {
     await files.load();
     await verified();
