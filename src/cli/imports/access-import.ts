@@ -31,6 +31,8 @@ export interface AccessPlan extends ImportedGrants {
   readonly scope: string;
   readonly configuration: ServerConfiguration;
   readonly matrix: Matrix;
+  /** The ids of the zones in which the keys can have rights, by name in comparison form. */
+  readonly zoneIds: ReadonlyMap<string, string>;
   /** What stays in the configuration of the server. */
   readonly kept: readonly KeptRow[];
   /** The zones in which keys have rights, but that the scope of the import does not have. */
@@ -84,6 +86,7 @@ export async function planAccess(
     scope: wanted.scope,
     configuration,
     matrix,
+    zoneIds: ids,
     kept: matrix.kept.filter((row) => !isWidened(row)),
     missing: createZones ? [] : missing,
     zoneSteps: [...planned].map((name) => zoneStep(connection, name, configuration, wanted, ids)),

@@ -1,4 +1,4 @@
-import type { Matrix, Row, ServerConfiguration } from '../../domain/access/access.ts';
+import type { Row, ServerConfiguration } from '../../domain/access/access.ts';
 import { zonesText } from '../../domain/access/warnings.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import type { Check } from '../../domain/dns/key-check.ts';
@@ -11,7 +11,7 @@ import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { NetError } from '../../net/faults.ts';
 import { findOpenRights, probeKey } from '../../net/probe.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
-import { call, callFor, type Connection } from '../service/client.ts';
+import { callFor, type Connection } from '../service/client.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
 import { planAccess } from './access-import.ts';
@@ -19,7 +19,6 @@ import type { KeySource } from './key-file.ts';
 
 /** A name server, and the pool whose keys it gets. */
 export interface AdoptedServer {
-  readonly name: string;
   readonly pool_id: string;
   readonly rights: readonly Right[];
 }
@@ -28,7 +27,6 @@ export interface AdoptedServer {
 export interface Adoption {
   readonly keys: readonly Key[];
   readonly rows: readonly Row[];
-  readonly matrix: Matrix;
   /** Why nothing may move yet, as sentences: what differs between the server and the service. */
   readonly problems: readonly string[];
   /** What stays in the configuration of the server, with its place and the reason. */
@@ -43,7 +41,7 @@ export interface Adoption {
 export async function planAdoption(
   connection: Connection,
   server: AdoptedServer,
-  source: KeySource & { readonly configuration: ServerConfiguration },
+  source: Pick<KeySource, 'keys'> & { readonly configuration: ServerConfiguration },
 ): Promise<Adoption> {
   const { configuration } = source;
   const items = await listItems(connection, tsigkey, []);
@@ -55,6 +53,15 @@ export async function planAdoption(
     { widen: [], createZones: false },
   );
   const known = new Set(configuration.zones.map(({ name }) => name));
+  const zoneNames = new Map([...access.zoneIds].map(([name, id]) => [id, name]));
+  /**
+   * Returns the name of the only zone of a key, an empty text for a key of the pool, and undefined
+   * for a key of another pool.
+   */
+  const scopeOf = ({ scope, resource_id: id }: Item): string | undefined => {
+    if (scope === 'ZONE') return zoneNames.get(String(id));
+    return id === server.pool_id ? '' : undefined;
+  };
   const [problems, left]: [string[], string[]] = [[], []];
   const keys = new Map<string, Key>();
   for (const { place, found } of source.keys) {
@@ -65,7 +72,7 @@ export async function planAdoption(
     const key = canonicalKey(found.key);
     const { name } = key;
     const item = byName.get(name);
-    const zone = item && (await scopeOf(connection, server, item));
+    const zone = item && scopeOf(item);
     if (item === undefined || zone === undefined) {
       const twin = items.find((each) => each.secret === key.secret);
       const also = twin === undefined ? '' : `, but its secret is that of '${String(twin.name)}'`;
@@ -112,25 +119,11 @@ export async function planAdoption(
     left.push(`${place}: ${right} of ${zonesText(zones)} by '${key}': ${reason}`);
   for (const { key, role, place } of configuration.references)
     if (keys.has(key)) left.push(`${place}: a line that names the key '${key}' (${role})`);
-  return { keys: [...keys.values()], rows, matrix: access.matrix, problems, left };
+  return { keys: [...keys.values()], rows, problems, left };
 }
 
 function differs(key: string, right: Right, zones: readonly string[], where: string): string {
   return `The key '${key}' has the right to ${right} ${zonesText(zones)} ${where}.`;
-}
-
-/**
- * Returns the name of the only zone of a key, an empty text for a key of the pool, and undefined for
- * a key of another pool.
- */
-async function scopeOf(
-  connection: Connection,
-  { pool_id: poolId }: AdoptedServer,
-  { scope, resource_id: id }: Item,
-): Promise<string | undefined> {
-  if (scope !== 'ZONE') return id === poolId ? '' : undefined;
-  const zone = await call(connection, 'GET', `/v2/zones/${String(id)}`);
-  return zone.pool_id === poolId ? comparisonForm(String(zone.name)) : undefined;
 }
 
 /** A request to a name server, whose response must be the same before and after an edit. */

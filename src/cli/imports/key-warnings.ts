@@ -69,11 +69,16 @@ async function sharedKeys(
     return pools.get(id);
   };
   const groups = new Map<string, { readonly names: Set<string>; readonly reached: string[] }>();
+  const byName = new Map(existing.map((item) => [comparisonForm(String(item.name)), item]));
+  const bySecret = new Map<unknown, Item[]>();
+  for (const item of existing) {
+    const same = bySecret.get(item.secret) ?? [];
+    same.push(item);
+    bySecret.set(item.secret, same);
+  }
   for (const { key } of keys) {
-    const own = existing.find(
-      ({ name }) => comparisonForm(String(name)) === comparisonForm(key.name),
-    );
-    const same = existing.filter(({ secret }) => secret === key.secret);
+    const own = byName.get(comparisonForm(key.name));
+    const same = bySecret.get(key.secret) ?? [];
     const all = [own ?? { scope, resource_id: resourceId }, ...same];
     const ids = new Set(await Promise.all(all.map(poolOf)));
     const reached = servers

@@ -5,7 +5,14 @@ import { quoted } from '../key-formats/writer.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { decidedZonesIn, type DecidedZone } from './bind.ts';
 import { blockOf, treeOf, wordsOf, type Statement } from './bind-lists.ts';
-import { movedBy, removalOf, RewriteError, type Edit, type Rewriter } from './rewrite.ts';
+import {
+  indentationAt,
+  movedBy,
+  removalOf,
+  RewriteError,
+  type Edit,
+  type Rewriter,
+} from './rewrite.ts';
 
 type IsKey = (key: string) => boolean;
 
@@ -71,7 +78,7 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
       replace(close, close.start, close.start, `${statement} `);
       return;
     }
-    const [, indent] = /(?:^|\n)([ \t]*)$/.exec(textOf(first).slice(0, first.start)) ?? [];
+    const indent = indentationAt(textOf(first), first.start);
     const [rest] = /^[ \t]*(?:(?:#|\/\/).*)?\r?\n/.exec(textOf(last).slice(last.end)) ?? [];
     const position = last.end + (rest?.length ?? 0);
     if (indent === undefined || rest === undefined)
@@ -96,8 +103,8 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
   if (place === undefined) edits.push({ file: path, start: 0, end: 0, text: `${included}\n` });
   else {
     const [first, last] = place;
-    const startsLine = /(?:^|\n)[ \t]*$/.test(textOf(first).slice(0, first.start));
-    replace(first, first.start, last.end, startsLine ? included : `\n${included}`);
+    const isFirst = indentationAt(textOf(first), first.start) !== undefined;
+    replace(first, first.start, last.end, isFirst ? included : `\n${included}`);
   }
   for (const clause of clauses) if (clause.tokens[0] !== place?.[0]) remove(clause);
 

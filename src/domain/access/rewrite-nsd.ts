@@ -10,6 +10,7 @@ import { comparisonForm } from '../text/dns-name.ts';
 import type { Row } from './access.ts';
 import { keyIndex, keyOf, valueOf } from './nsd.ts';
 import {
+  indentationAt,
   movedBy,
   removalOf,
   RewriteError,
@@ -142,7 +143,7 @@ function wholeOf(path: string, first: NsdSpan, others: readonly NsdSpan[]) {
 /** Returns where the comment after a statement that begins its line ends. */
 function withComment(text: string, start: number, end: number): number {
   const [comment = ''] = /^[ \t]*#.*/.exec(lineAt(text, end)) ?? [];
-  return isFirst(text, start) ? end + comment.length : end;
+  return indentationAt(text, start) === undefined ? end : end + comment.length;
 }
 
 /** Returns the lines to insert behind a statement: after its line if nothing else follows on it. */
@@ -155,8 +156,7 @@ function linesBehind(
   const rest = lineAt(text, end);
   if (!/^\s*(?:#.*)?$/.test(rest)) return [end, end, lines.map((line) => ` ${line}`).join('')];
   const position = end + rest.length;
-  const from = text.lastIndexOf('\n', start - 1) + 1;
-  const indentation = isFirst(text, start) ? text.slice(from, start) : '    ';
+  const indentation = indentationAt(text, start) ?? '    ';
   return [position, position, lines.map((line) => `\n${indentation}${line}`).join('')];
 }
 
@@ -168,14 +168,10 @@ function includeOf(entries: readonly NsdEntry[], text: string, file: string) {
   const first = entries.find(({ section }) => ['key:', 'pattern:', 'zone:'].includes(section));
   const top = /^(?:\s*#.*)*\s*/.exec(text)?.[0].length ?? 0;
   const use = first !== undefined && first.file === undefined ? first.start : top;
-  const isNext = isFirst(text, use);
-  const start = isNext ? text.lastIndexOf('\n', use - 1) + 1 : use;
-  return { start, end: start, text: `${isNext ? '' : '\n'}include: ${quoted(file)}\n` };
-}
-
-/** Returns whether nothing is before a position on its line. */
-function isFirst(text: string, position: number): boolean {
-  return text.slice(text.lastIndexOf('\n', position - 1) + 1, position).trim() === '';
+  const indentation = indentationAt(text, use);
+  const start = use - (indentation?.length ?? 0);
+  const newline = indentation === undefined ? '\n' : '';
+  return { start, end: start, text: `${newline}include: ${quoted(file)}\n` };
 }
 
 /** Returns the rest of the line after a position. */

@@ -77,6 +77,12 @@ export function removalOf(text: string, start: number, end: number): [start: num
   return newline === '' ? [start, end + behind.length] : [first, end];
 }
 
+/** Returns what is before a position on its line if it is blank, or undefined. */
+export function indentationAt(text: string, position: number): string | undefined {
+  const before = text.slice(text.lastIndexOf('\n', position - 1) + 1, position);
+  return before.trim() === '' ? before : undefined;
+}
+
 /** Returns the text of a file with its edits. Throws `TypeError` if they overlap. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   const parts: string[] = [];
