@@ -37,8 +37,11 @@ export async function main(): Promise<void> {
       out: process.stdout,
       err: process.stderr,
       onInterrupt(stop) {
-        process.once('SIGINT', stop);
-        return () => process.off('SIGINT', stop);
+        const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+        for (const signal of signals) process.once(signal, stop);
+        return () => {
+          for (const signal of signals) process.off(signal, stop);
+        };
       },
     },
   );

@@ -81,11 +81,12 @@ export const openFiles: OpenFiles = async (configPath, name) => {
     return files && open(files);
   });
   if (opened === undefined) return undefined;
-  const { check, write, create, load } = opened;
+  const { check, write, undo, create, load } = opened;
   return {
     ...opened,
     check: (...given) => explained(() => check(...given)),
     write: (...given) => explained(() => write(...given)),
+    undo: () => explained(undo),
     create: (...given) => explained(() => create(...given)),
     load: () => explained(load),
   };

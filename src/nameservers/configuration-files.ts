@@ -2,6 +2,7 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { ReadIncluded } from '../domain/key-formats/reader.ts';
 import { codeOf } from '../net/faults.ts';
+import { isPattern, nameMatcher } from '../net/glob.ts';
 
 /** A statement that includes another file, in the syntax of BIND, Knot DNS and NSD. */
 export const INCLUDE = /^[ \t]*include:?\s+"?([^"\s;]+)"?[ \t]*;?/gm;
@@ -116,17 +117,16 @@ async function realPath(file: string): Promise<string> {
 
 /** Returns the files of an included path: a file, a folder, or a pattern for files of a folder. */
 async function filesOf(path: string): Promise<string[]> {
-  const isPattern = /[*?[]/.test(basename(path));
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,
   );
-  if (!isPattern && !isFolder) return [path];
+  if (!isPattern(basename(path)) && !isFolder) return [path];
   const folder = isFolder ? path : dirname(path);
   const entries = await readdir(folder, { withFileTypes: true });
-  // A file that the pattern does not match causes one needless attempt when it changes.
+  const matches = isFolder ? () => true : nameMatcher(basename(path));
   return entries
     .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && !entry.name.startsWith('.'))
-    .map(({ name }) => join(folder, name))
+    .flatMap(({ name }) => (matches(name) ? [join(folder, name)] : []))
     .toSorted();
 }

@@ -1,8 +1,8 @@
 import { link, mkdtemp, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { applyEdits, RewriteError, type Edit, type Source } from '../domain/access/rewrite.ts';
-import type { IncludedFile } from '../domain/key-formats/reader.ts';
+import { KeyFileError, type IncludedFile } from '../domain/key-formats/reader.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
 import { INCLUDE, readConfiguration } from './configuration-files.ts';
@@ -12,8 +12,22 @@ import { problemBy } from './programs.ts';
 /** How long a program may take to check a configuration. */
 const CHECK_MS = 60_000;
 
-/** What the former content of an edited file is kept as. */
-const FORMER = '.before-tsigil';
+/**
+ * Keeps a file under another name, and returns its path. Patterns that include files of a folder
+ * match no name that begins with a dot, and the copy of a run that was killed stays.
+ */
+async function keep(file: string): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const end = number === 1 ? '' : `-${number}`;
+    const kept = join(dirname(file), `.${basename(file)}.before-tsigil${end}`);
+    try {
+      await link(file, kept);
+      return kept;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+  }
+}
 
 /**
  * Opens the files of a server to edit them: its configuration, and Tsigil's file, which it may
@@ -32,17 +46,36 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
   const source: Source = {
     path: main,
     text,
-    include: (statement) =>
-      include(statement).map((file) => (ownPaths.has(file.path) ? ownFile : file)),
+    include(statement) {
+      try {
+        return include(statement).map((file) => (ownPaths.has(file.path) ? ownFile : file));
+      } catch {
+        const problem = `'${statement.pattern}' was not read; begin a line with this include statement, and check that the file exists`;
+        throw new KeyFileError(statement, problem);
+      }
+    },
   };
-  /** The edited files, in order. */
-  const edited: string[] = [];
+  /** The edited files, in order, and where the former ones are kept. */
+  const edited: (readonly [file: string, kept: string])[] = [];
 
   const created: string[] = [];
   const remove = (path: string) => rm(path, { force: true });
 
   const undo = async () => {
-    for (const file of edited.splice(0).toReversed()) await rename(`${file}${FORMER}`, file);
+    const problems: string[] = [];
+    for (const [file, kept] of edited.splice(0).toReversed())
+      try {
+        await rename(kept, file);
+        await remove(kept); // which stays if both are still the same file
+      } catch (error) {
+        problems.push(`'${kept}' cannot be renamed to '${file}': ${describeFault(error)}`);
+      }
+    if (problems.length > 0)
+      throw new DriverError(
+        'not_writable',
+        `${problems.join('; ')}.`,
+        'Rename the file, and make the name server load its configuration.',
+      );
     for (const file of created.splice(0)) await remove(file);
   };
   return {
@@ -57,8 +90,8 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
      * Throws `RewriteError` if only a pattern or a folder includes it.
      */
     includeEdits(from: string, to: string): readonly Edit[] {
-      const edits = [...texts].flatMap(([file, content]) =>
-        [...content.matchAll(INCLUDE)].flatMap((found): Edit[] => {
+      const edits = [...texts].flatMap(([file, former]) =>
+        [...former.matchAll(INCLUDE)].flatMap((found): Edit[] => {
           const [statement, path = ''] = found;
           const absolute = resolve(dirname(file), path);
           if ((ownPaths.has(absolute) ? own : absolute) !== from) return [];
@@ -93,27 +126,28 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
       const isLast = (file: string) =>
         edits.some((edit) => edit.file === file && edit.text.includes(own));
       const ordered = [...paths.filter((path) => !isLast(path)), ...paths.filter(isLast)];
+      let current = main;
       try {
         for (const path of ordered) {
+          current = path;
           const file = await realpath(path);
           const former = texts.get(path) ?? '';
           if ((await readFile(file, 'utf8')) !== former)
             throw new Error('it has just been changed');
-          await rm(`${file}${FORMER}`, { force: true });
-          await link(file, `${file}${FORMER}`);
+          const access = await stat(file);
+          edited.push([file, await keep(file)]);
           writeSyncedFile(
             file,
             applyEdits(
               former,
               edits.filter((edit) => edit.file === path),
             ),
-            await stat(file),
+            access,
           );
-          edited.push(file);
         }
       } catch (error) {
         await undo();
-        throw notWritten(ordered[edited.length] ?? main, error);
+        throw notWritten(current, error);
       }
     },
     undo,

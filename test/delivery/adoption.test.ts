@@ -1,12 +1,24 @@
-import { readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { mapConcurrently } from '../../src/domain/scheduling/concurrency.ts';
 import { findOpenRights, probeKey } from '../../src/net/probe.ts';
 import { tsigil } from '../cli/run.ts';
 import { knotc, knotDatabase } from '../harness/brands/knot.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
+import { serve } from '../harness/connections.ts';
 import {
   createKey,
   createZones,
@@ -21,7 +33,13 @@ import {
 } from '../harness/delivery.ts';
 import { HAND_KEYS, HAND_MADE, HAND_ZONES } from '../harness/hand-made.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
-import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
 
 describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
   '$name',
@@ -142,7 +160,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect(await shownServer(service)).toMatchObject({ state: 'live', keys_live: 30 });
       const after = files();
       expect(Object.values(after).join('')).not.toContain('secret');
-      expect(readFileSync(join(server.folder, `${brand.main}.before-tsigil`), 'utf8')).toBe(
+      expect(readFileSync(join(server.folder, `.${brand.main}.before-tsigil`), 'utf8')).toBe(
         before[brand.main],
       );
       expect(await permissions()).toEqual(wanted);
@@ -161,10 +179,72 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       const back = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
       expect([back.status, back.err]).toEqual([0, '']);
       expect(files()).toEqual(after);
+      expect(readFileSync(join(server.folder, `.${brand.main}.before-tsigil`), 'utf8')).toBe(
+        before[brand.main],
+      );
       expect(await permissions()).toEqual(wanted);
       await clients.end();
       await untilLive(service);
     });
+
+    test('release refuses an include by a pattern, and replaces one by a link', async () => {
+      await importKeys();
+      const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+      expect([adopted.status, adopted.err]).toEqual([0, '']);
+      const own = join(server.folder, 'keys', 'tsigil.conf');
+      const link = join(server.folder, 'link.to-own');
+      symlinkSync(own, link);
+      const include = (from: string, to: string) => {
+        for (const [name, content] of Object.entries(files()))
+          writeFileSync(join(server.folder, name), content.replaceAll(from, to));
+      };
+      include(own, `${own}*`);
+      const refused = await run('nameserver', 'release', 'ns1', '--write', '--yes');
+      expect([refused.status, refused.err]).toEqual([1, expect.stringContaining('only a pattern')]);
+      expect(existsSync(`${own}.released`)).toBe(false);
+
+      include(`${own}*`, link);
+      const released = await run('nameserver', 'release', 'ns1', '--write', '--yes');
+      expect([released.status, released.err]).toEqual([0, '']);
+      expect(released.out).toContain('gets 30 keys');
+      const texts = Object.values(files()).join('');
+      expect(texts).toContain(`${own}.released`);
+      expect(texts).not.toContain(link);
+    });
+
+    test.runIf(brand.driver === 'bind')(
+      'adopt puts the files back if it is stopped before it has verified the keys',
+      async () => {
+        await importKeys();
+        const before = files();
+        const started: ChildProcess[] = [];
+        // A proxy that forwards requests, and stops the command at the first after the edit.
+        const url = await serve((request, outgoing) => {
+          if (!isDeepStrictEqual(files(), before)) started[0]?.kill('SIGTERM');
+          const headers = { 'x-auth-token': service.token };
+          void fetch(service.url + String(request.url), { headers }).then(async (response) => {
+            outgoing.writeHead(response.status).end(await response.text());
+          });
+        });
+        const child = spawn(
+          process.execPath,
+          [PROGRAM, 'nameserver', 'adopt', 'ns1', '--write', '--yes'],
+          {
+            env: cleanEnvironment({
+              ...{ TSIGIL_URL: url, TSIGIL_TOKEN: service.token },
+              ...delivering(server),
+            }),
+            stdio: ['ignore', 'ignore', 'pipe'],
+          },
+        );
+        started.push(child);
+        const exited = once(child, 'exit') as Promise<[number | null]>;
+        const [err, [status]] = await Promise.all([text(child.stderr), exited]);
+        expect([status, err]).toEqual([130, expect.stringContaining('are back, and loaded')]);
+        expect(files()).toEqual(before);
+        expect(existsSync(join(server.folder, `.${brand.main}.before-tsigil`))).toBe(false);
+      },
+    );
 
     test.runIf(brand.driver === 'bind')(
       'adopt stops for a key with another secret or right in the service, and changes nothing',

@@ -40,10 +40,11 @@ describe('the state of configuration files', () => {
     expect(await readConfiguration(main, '/own')).toBeUndefined();
   });
 
-  test('leaves out the named pipes of a folder', async () => {
+  test('leaves out the named pipes and files that a pattern does not match', async () => {
     const { folder, main } = including('more/*.conf');
     mkdirSync(join(folder, 'more'));
     writeFileSync(join(folder, 'more/a.conf'), '# a\n');
+    writeFileSync(join(folder, 'more/a.conf.old'), '# former\n');
     execFileSync('mkfifo', [join(folder, 'more/log')]);
     const lines = (await readConfiguration(main, '/own'))?.state.split('\n') ?? [];
     expect(lines.map((line) => line.split(' ')[0])).toEqual([main, join(folder, 'more/a.conf')]);

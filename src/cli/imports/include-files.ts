@@ -9,7 +9,7 @@ import type {
 import { faultOf } from '../../net/faults.ts';
 import { CommandError } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
-import { expandBraces, isPattern, matchingPaths } from './glob.ts';
+import { expandBraces, isPattern, matchingPaths } from '../../net/glob.ts';
 
 /**
  * The maximum number of included files. Without this limit, a chain of files that each include the

@@ -31,7 +31,7 @@ import { CommandError, EXIT } from '../../output/command-error.ts';
 import { declareDestructive, type ConfirmationFlags } from '../../output/confirmation.ts';
 import { unifiedDiff, withoutSecrets } from '../../output/diff.ts';
 import { plainLines } from '../../output/plain-text.ts';
-import type { Terminal } from '../../output/terminal.ts';
+import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 import { call, callFor, type Connection } from '../../service/client.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
 import { findPath, withHints } from '../../service/resource-requests.ts';
@@ -213,8 +213,8 @@ async function adoptFiles(
     await assertSame(run, observed, before);
   } else {
     await confirmed();
-    await perform(run, files, change, async () => {
-      await untilLive(run, LIVE_MS);
+    await perform(run, files, change, async (signal) => {
+      await untilLive(run, LIVE_MS, signal);
       await assertSame(run, observed, before);
     });
     await files.remove(released);
@@ -299,7 +299,15 @@ async function releaseServer(
     print('Nothing was changed. Run the command again with --write: the keys stay.', terminal);
     return;
   }
-  await call(connection, 'POST', `${path}/release`, {});
+  await call(connection, 'POST', `${path}/release`, {}).catch((cause: unknown) => {
+    if (!(cause instanceof CommandError) || files === undefined) throw cause;
+    throw new CommandError(
+      cause.exitCode,
+      `The files of '${server.name}' are changed, but the service did not release it: ${cause.message}`,
+      'Run the command again.',
+      cause,
+    );
+  });
   print(`Released: Tsigil no longer changes the keys of '${server.name}'.`, terminal);
 }
 
@@ -363,10 +371,16 @@ async function propose(
     throw new CommandError(
       EXIT.refused,
       'The edits would change what the configuration permits, so nothing was changed',
-      firstOf(differences, SHOWN, String).join('\n'),
+      [
+        ...firstOf(differences, SHOWN, String),
+        "A key that only Tsigil has may have no rights until the server is adopted: run 'tsigil tsigkey grants NAME --none'.",
+      ].join('\n'),
     );
   const mask = maskOf(keys.map(({ secret }) => secret));
-  const problem = await files.check(editedSource(source, edits, included));
+  // The check has a file with secrets, which it removes.
+  const { signal, release } = catchInterrupt(terminal);
+  const problem = await files.check(editedSource(source, edits, included)).finally(release);
+  assertNotStopped(signal);
   if (problem !== undefined)
     throw new CommandError(
       EXIT.refused,
@@ -388,37 +402,56 @@ function maskOf(secrets: readonly string[]): (text: string) => string {
 
 /** Applies edits, and loads them. Puts the former files back if a step fails. */
 async function perform(
-  { server }: Run,
+  { server, terminal }: Run,
   files: EditableFiles,
   { edits }: Change,
-  verified: () => Promise<void>,
+  verified: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  await files.write(edits);
+  const { signal, release } = catchInterrupt(terminal);
   try {
-    await files.load();
-    await verified();
-  } catch (cause) {
-    await files.undo();
-    const outcome = await files.load().then(
-      () => 'and loaded',
-      (error: unknown) => `but it does not load them (${faultOf(error).message})`,
-    );
-    if (!(cause instanceof CommandError)) throw cause;
-    throw new CommandError(
-      cause.exitCode,
-      `The former files of '${server.name}' are back, ${outcome}: ${cause.message}`,
-      cause.hint,
-      cause,
-    );
+    await files.write(edits);
+    try {
+      await files.load();
+      await verified(signal);
+      assertNotStopped(signal);
+    } catch (cause) {
+      const undone = await files.undo().then(
+        () => `The former files of '${server.name}' are back`,
+        (error: unknown) =>
+          `Not all former files of '${server.name}' are back (${faultOf(error).message})`,
+      );
+      const outcome = await files.load().then(
+        () => 'and loaded',
+        (error: unknown) => `but it does not load them (${faultOf(error).message})`,
+      );
+      if (!(cause instanceof CommandError)) throw cause;
+      throw new CommandError(
+        cause.exitCode,
+        `${undone}, ${outcome}: ${cause.message}`,
+        cause.hint,
+        cause,
+      );
+    }
+  } finally {
+    release();
   }
 }
 
+function assertNotStopped(signal?: AbortSignal): void {
+  if (signal?.aborted === true) throw new CommandError(EXIT.interrupted, 'Stopped');
+}
+
 /** Waits until a name server is live. Throws `CommandError` after `limitMs`. */
-async function untilLive({ connection, path, terminal }: Run, limitMs: number): Promise<void> {
+async function untilLive(
+  { connection, path, terminal }: Run,
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<void> {
   const until = terminal.now() + limitMs;
   for (;;) {
     const { name: own, state: now, error: reason } = await callFor(SERVER, connection, 'GET', path);
     if (now === 'live') return;
+    assertNotStopped(signal);
     if (terminal.now() > until)
       throw new CommandError(
         EXIT.refused,

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../../net/faults.ts';
+import { codeOf } from './faults.ts';
 
 export function isPattern(path: string): boolean {
   return /[*?[]/.test(path);
@@ -27,6 +27,12 @@ export function expandBraces(pattern: string): string[] {
   if (whole === undefined) return [pattern];
   const rest = expandBraces(after);
   return inside.split(',').flatMap((word) => rest.map((end) => before + word + end));
+}
+
+/** Returns a function that returns whether a name matches a pattern of names, also with `{a,b}`. */
+export function nameMatcher(pattern: string): (name: string) => boolean {
+  const expressions = [pattern, ...expandBraces(pattern)].map(expressionOf);
+  return (name) => expressions.some((expression) => expression.test(name));
 }
 
 function matchesIn(folder: string, word: string): string[] {
