@@ -29,7 +29,7 @@ const { values } = parseArgs({
     'pool-keys': { type: 'string' },
     grants: { type: 'string' },
     profile: { type: 'string' },
-    servers: { type: 'string', default: 'BIND,BIND,Knot,Knot,NSD,NSD,PowerDNS,PowerDNS' },
+    servers: { type: 'string', default: 'BIND,BIND,BIND,BIND,Knot,Knot,NSD,NSD' },
     settle: { type: 'string', default: '40' },
     seconds: { type: 'string', default: '360' },
   },
@@ -209,10 +209,19 @@ async function measureCreates() {
  * process and its children counts, so that other programs hardly change the result.
  */
 async function measureIdle({ zones: count, keys, percent }) {
-  const brands = values.servers
-    .split(',')
+  const names = values.servers === '' ? [] : values.servers.split(',');
+  const known = BRANDS.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`Unknown name server '${unknown}' in --servers. Use: ${known.join(', ')}.`);
+  const missing = BRANDS.filter(({ name }) => names.includes(name)).filter(
+    (brand) => !brand.isInstalled(),
+  );
+  if (missing.length > 0)
+    print(`idle: not installed, so not measured: ${missing.map(({ name }) => name).join(', ')}`);
+  const brands = names
     .map((name) => BRANDS.find((brand) => brand.name === name))
-    .filter((brand) => brand?.isInstalled());
+    .filter((brand) => !missing.includes(brand));
   const zones = zoneNames(count);
   const poolKeys = Number(values['pool-keys'] ?? keys);
   const database = await filledDatabase(zones, zones, keys, poolKeys);
