@@ -26,8 +26,8 @@ export interface Terminal {
   /** Returns the service that is configured on this machine, or undefined if there is none. */
   readonly findService?: () => Promise<ServiceDefaults | undefined>;
   /**
-   * Calls `stop` at the next Ctrl-C, or other signal that ends a program, instead of ending the program. Returns a function that removes
-   * this handler.
+   * Calls `stop` at the next Ctrl-C, or another signal that ends programs, instead of ending this
+   * one. Returns a function that removes this handler.
    */
   readonly onInterrupt: (stop: () => void) => () => void;
 }
