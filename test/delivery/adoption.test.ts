@@ -218,9 +218,9 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         await importKeys();
         const before = files();
         const started: ChildProcess[] = [];
-        // A proxy that forwards requests, and stops the command at the first after the edit.
+        // A proxy that forwards requests, and stops the command at the first after the edit. A second signal would end it at once.
         const url = await serve((request, outgoing) => {
-          if (!isDeepStrictEqual(files(), before)) started[0]?.kill('SIGTERM');
+          if (!isDeepStrictEqual(files(), before)) started.pop()?.kill('SIGTERM');
           const headers = { 'x-auth-token': service.token };
           void fetch(service.url + String(request.url), { headers }).then(async (response) => {
             outgoing.writeHead(response.status).end(await response.text());
