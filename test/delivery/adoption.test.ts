@@ -271,6 +271,26 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       },
     );
 
+    test('adopt names the keys that only the service has, what they would open, and the command that helps', async () => {
+      await importKeys();
+      const before = files();
+      await createKey(service, 'later');
+      await createKey(service, 'idle', { grants: [] });
+      const run1 = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+      expect(run1.status).toBe(1);
+      expect(run1.err).toMatch(
+        /The key 'later' is only in the service, .* gain the right to transfer a\.test, b\.test, c\.test, d\.test/,
+      );
+      expect(run1.err).not.toMatch(/'idle'|--update/);
+      const [, remedy = ''] = /run: tsigil (.* later .*)/.exec(run1.err) ?? [];
+      const remedied = await run(...remedy.trim().split(' '), '--wait');
+      expect(remedied.out + remedied.err).toContain('nothing');
+      expect(files()).toEqual(before);
+      await expect
+        .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 30_000 })
+        .toBe(0);
+    });
+
     test.runIf(brand.driver === 'bind')(
       'adopt puts the files back if the server refuses them',
       async () => {

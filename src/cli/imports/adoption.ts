@@ -29,6 +29,8 @@ export interface Adoption {
   readonly rows: readonly Row[];
   /** Why nothing may move yet, as sentences: what differs between the server and the service. */
   readonly problems: readonly string[];
+  /** The keys that only the service has, and what they would open, as sentences. */
+  readonly gained: readonly string[];
   /** What stays in the configuration of the server, with its place and the reason. */
   readonly left: readonly string[];
 }
@@ -62,8 +64,21 @@ export async function planAdoption(
     if (scope === 'ZONE') return zoneNames.get(String(id));
     return id === server.pool_id ? '' : undefined;
   };
-  const [problems, left]: [string[], string[]] = [[], []];
+  const [problems, left, gained]: [string[], string[], string[]] = [[], [], []];
   const keys = new Map<string, Key>();
+  /** Returns what a key of the service may do in zones of the server, and might before. */
+  const changesOf = async (name: string, item: Item, zone: string) => {
+    const path = `/v2/tsigkeys/${String(item.id)}/grants`;
+    const { grants } = await callFor(KEY_GRANTS, connection, 'GET', path);
+    return access
+      .changesOf(name, grants && grantsIn(grants))
+      .filter(({ right }) => server.rights.includes(right))
+      .map(({ right, before, after }) => ({
+        right,
+        before: before.filter((each) => !access.missing.includes(each)),
+        after: after.filter((each) => known.has(each) && (zone === '' || each === zone)),
+      }));
+  };
   for (const { place, found } of source.keys) {
     if (!('key' in found)) {
       left.push(`${place}: ${'leftOut' in found ? found.leftOut : found.problem}`);
@@ -88,21 +103,24 @@ export async function planAdoption(
     }
     if (keys.has(name)) continue;
     keys.set(name, key);
-    const path = `/v2/tsigkeys/${String(item.id)}/grants`;
-    const { grants } = await callFor(KEY_GRANTS, connection, 'GET', path);
-    for (const change of access.changesOf(name, grants && grantsIn(grants))) {
-      const { right } = change;
-      if (!server.rights.includes(right)) continue;
-      const isWanted = (each: string) => zone === '' || each === zone;
-      const before = change.before.filter((each) => !access.missing.includes(each));
-      const after = change.after.filter((each) => known.has(each) && isWanted(each));
-      const gained = after.filter((each) => !before.includes(each));
-      const lost = before.filter((each) => !after.includes(each));
-      if (gained.length > 0)
-        problems.push(differs(name, right, gained, 'in the service, but not on the name server'));
-      if (lost.length > 0)
-        problems.push(differs(name, right, lost, 'on the name server, but not in the service'));
+    for (const { right, before, after } of await changesOf(name, item, zone)) {
+      const more = after.filter((each) => !before.includes(each));
+      const less = before.filter((each) => !after.includes(each));
+      if (more.length > 0)
+        problems.push(differs(name, right, more, 'in the service, but not on the name server'));
+      if (less.length > 0)
+        problems.push(differs(name, right, less, 'on the name server, but not in the service'));
     }
+  }
+  const present = new Set(configuration.keys.map(({ key }) => comparisonForm(key.name)));
+  for (const [name, item] of byName) {
+    const zone = scopeOf(item);
+    if (present.has(name) || zone === undefined) continue;
+    for (const { right, after } of await changesOf(name, item, zone))
+      if (after.length > 0)
+        gained.push(
+          `The key '${name}' is only in the service, and would gain the right to ${right} ${zonesText(after)}. To let it open nothing until the server is adopted, run: tsigil tsigkey grants ${name} --none`,
+        );
   }
   const rows = access.matrix.rows.flatMap((row): Row[] => {
     const zones = row.zones.filter((zone) => !access.missing.includes(zone));
@@ -119,7 +137,7 @@ export async function planAdoption(
     left.push(`${place}: ${right} of ${zonesText(zones)} by '${key}': ${reason}`);
   for (const { key, role, place } of configuration.references)
     if (keys.has(key)) left.push(`${place}: a line that names the key '${key}' (${role})`);
-  return { keys: [...keys.values()], rows, problems, left };
+  return { keys: [...keys.values()], rows, problems, gained, left };
 }
 
 function differs(key: string, right: Right, zones: readonly string[], where: string): string {
