@@ -233,6 +233,8 @@ export interface Outcome {
 const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
 const RESET_PAUSE_MS = 100;
 const CONCURRENCY = 8;
+/** BIND sends ten transfers at a time, and refuses those of other clients beyond. */
+const TRANSFERS = 3;
 
 /** How long a server has to accept or refuse its keys before a waiting change interrupts retries. */
 const UNINTERRUPTED_MS = 300;
@@ -263,7 +265,10 @@ export async function verifyExpectations(
   serials = new Map<string, number>(),
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
-  const waiting = expectations.entries();
+  const entries = [...expectations.entries()];
+  const isTransfer = ([, { check }]: (typeof entries)[number]) => check === 'transfer';
+  const transfers = entries.filter(isTransfer).values();
+  const others = entries.filter((entry) => !isTransfer(entry)).values();
   /** The number of responses so far, and the results without a response. */
   let responses = 0;
   const silent: CheckResult[] = [];
@@ -302,10 +307,10 @@ export async function verifyExpectations(
       await pause(ms, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   };
-  const work = async () => {
+  const work = async (waiting: typeof transfers) => {
     for (const [index, expectation] of waiting) {
       // Otherwise a server that is down would take a second for each of a thousand keys.
-      const [result] = responses === 0 && silent.length >= CONCURRENCY ? silent : [];
+      const [result] = responses === 0 && silent.length >= TRANSFERS ? silent : [];
       const outcome =
         result === undefined ? await verifyOne(expectation) : { expectation, met: false, result };
       outcomes[index] = outcome;
@@ -314,7 +319,9 @@ export async function verifyExpectations(
       else responses += 1;
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  await Promise.all(
+    Array.from({ length: CONCURRENCY }, (_, at) => work(at < TRANSFERS ? transfers : others)),
+  );
   end();
   signal.removeEventListener('abort', end);
   await watching;

@@ -16,14 +16,18 @@ const ZONE = ZONES[0];
 const RIGHTS = ['transfer', 'update'] as const;
 
 /**
- * Forwards queries over UDP and connections over TCP to a name server, and counts both. `alter`
- * changes the responses over UDP.
+ * Forwards queries over UDP and connections over TCP to a name server, and counts both, and the
+ * most connections that waited for a response at once. `alter` changes the responses over UDP.
  */
 async function startCounter(target: number, alter: (response: Buffer) => void = () => undefined) {
-  const count = { udp: 0, tcp: 0 };
+  const count = { udp: 0, tcp: 0, most: 0 };
+  let waiting = 0;
   const tcp = createServer((near) => {
     count.tcp += 1;
+    waiting += 1;
+    count.most = Math.max(count.most, waiting);
     const far = connect(target, '127.0.0.1');
+    far.once('data', () => (waiting -= 1));
     near.pipe(far).pipe(near);
     for (const [one, other] of [
       [near, far],
@@ -82,6 +86,25 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     server = await startDrivenServer(bind);
   });
   afterAll(() => server.remove());
+
+  test('leaves most of the ten transfers that BIND sends at a time to others', async () => {
+    const keys = Array.from({ length: 40 }, () => newKey({ rights: ['transfer'] }));
+    const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
+    const signal = AbortSignal.timeout(30_000);
+    await driver?.apply({ zones: ZONES, keys }, new Set(), signal);
+    const counter = await startCounter(server.address.port);
+    const address = { host: '127.0.0.1', port: counter.port };
+    const outcomes = await verifyExpectations(
+      address,
+      keys.map((key) => ({ key, check: 'transfer', zone: ZONE, accepted: true })),
+      Date.now,
+      signal,
+    );
+    counter.close();
+    expect(outcomes.filter(({ met }) => met).length).toBe(keys.length);
+    expect(counter.count.most).toBeGreaterThan(1);
+    expect(counter.count.most).toBeLessThanOrEqual(3);
+  });
 
   test('sends one request for each right, and at most eight queries for the serial number', async () => {
     const keys = Array.from({ length: 40 }, () => newKey({ rights: RIGHTS }));
