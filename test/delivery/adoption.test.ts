@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { mapConcurrently } from '../../src/domain/scheduling/concurrency.ts';
 import { findOpenRights, probeKey } from '../../src/net/probe.ts';
 import { tsigil } from '../cli/run.ts';
+import { editFile } from '../harness/brands/brand.ts';
 import { knotc, knotDatabase } from '../harness/brands/knot.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
 import { serve } from '../harness/connections.ts';
@@ -31,6 +32,7 @@ import {
   verdictOf,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import { zoneText } from '../harness/driven-server.ts';
 import { HAND_KEYS, HAND_MADE, HAND_ZONES } from '../harness/hand-made.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import {
@@ -40,6 +42,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
+import { run as runProgram } from '../harness/tools.ts';
 
 describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
   '$name',
@@ -290,6 +293,52 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 30_000 })
         .toBe(0);
     });
+
+    test.runIf(brand.driver === 'bind')(
+      'adopt refuses zones that were added at run time, until they are in a file as its hint says',
+      async () => {
+        const { folder, controlPort } = server;
+        const control = ['-k', join(folder, 'rndc.key'), '-s', '127.0.0.1'];
+        const rndc = (...command: string[]) =>
+          runProgram(folder, 'rndc', ...control, '-p', String(controlPort), ...command);
+        const main = join(folder, brand.main);
+        await editFile(main, (content) =>
+          content.replace('options {', 'options {\n  allow-new-zones yes;'),
+        );
+        rndc('reconfig');
+        writeFileSync(join(folder, 'added.test.zone'), zoneText('added.test'));
+        const zone = `{ type primary; file "${folder}/added.test.zone"; allow-transfer { key "k1"; }; };`;
+        rndc('addzone', 'added.test', zone);
+        await createZones(service, ['added.test']);
+        await importKeys();
+        const before = files();
+        const refused = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+        expect(refused.status).toBe(1);
+        expect(refused.err).toContain('added at run time name keys: added.test');
+        expect(refused.err).toMatch(/rndc showzone added\.test[^]*rndc delzone added\.test/);
+        expect(files()).toEqual(before);
+
+        const shown = rndc('showzone', 'added.test');
+        await editFile(join(folder, 'zones.conf'), (content) => content + shown);
+        rndc('delzone', 'added.test');
+        rndc('reconfig');
+        const grants = await run(
+          ...['tsigkey', 'grants', 'k1', '--zone', 'a.test.', '--zone', 'added.test.'],
+          ...['--right', 'transfer', '--wait'],
+        );
+        expect(grants.out).toContain('added.test');
+        await expect
+          .poll(async () => (await run('nameserver', 'adopt', 'ns1', '--write', '--yes')).err, {
+            timeout: 30_000,
+          })
+          .toBe('');
+        const [key] = HAND_KEYS;
+        const target = { server: server.address, zone: 'added.test' };
+        expect(key && (await probeKey(key, 'transfer', target, Date.now, PATIENT)).verdict).toBe(
+          'good',
+        );
+      },
+    );
 
     test.runIf(brand.driver === 'bind')(
       'adopt puts the files back if the server refuses them',

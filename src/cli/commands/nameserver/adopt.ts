@@ -183,7 +183,10 @@ async function adoptFiles(
     throw new CommandError(
       EXIT.refused,
       `Zones that were added at run time name keys: ${zonesText(added)}`,
-      'No file has these zones, so no edit can change them. Move them to the configuration file, and run the command again.',
+      [
+        'No file has these zones, so no edit can change them. Move each to the configuration file, and run the command again:',
+        ...firstOf(added, SHOWN, ADDED_ZONE[format] ?? String),
+      ].join('\n'),
     );
   const released = releasedPath(own);
   const move = {
@@ -224,6 +227,14 @@ async function adoptFiles(
     terminal,
   );
 }
+
+/** How a zone that was added at run time moves to the configuration file, by import format. */
+const ADDED_ZONE: Readonly<Record<string, (zone: string) => string>> = {
+  bind: (zone) =>
+    `  Append the output of 'rndc showzone ${zone}' to it, and run: rndc delzone ${zone} && rndc reconfig`,
+  nsd: (zone) =>
+    `  Write the zone ${zone} with its pattern to it, and run: nsd-control delzone ${zone} && nsd-control reconfig`,
+};
 
 /** Returns the zones that only the running server has, if they name keys that would move. */
 function addedZones(
