@@ -49,11 +49,8 @@ export async function preparePass(
   // Read the outbox before the state. A change that commits in between is then in the state, and
   // its row remains.
   const outbox = await store.outbox(server.id);
-  const {
-    desired,
-    hash: wholeHash,
-    former: stored,
-  } = await readDesired(...([store, claim, outbox, last, now] as const));
+  const read = await readDesired(store, claim, outbox, last, now);
+  const { desired, hash: wholeHash, former: stored } = read;
   await nextIfOver(slicer);
   const unwanted = goneOf(desired, stored);
   const blocked = blockedBy(claim, unwanted, stored.filter(isOnServer).length);
@@ -141,7 +138,9 @@ export async function preparePass(
       restricted: restrictedOf(
         [...fresh, ...sample.filter(isWide)],
         sample.filter((key) => !isWide(key)),
-        ...([server.rights, zones, random] as const),
+        server.rights,
+        zones,
+        random,
       ),
       refused: gone.map(({ keyId: id, keyName: name }) => ({ id, name })),
       taken: former.flatMap(({ keyId: id, error }) =>

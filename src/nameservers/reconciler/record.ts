@@ -222,6 +222,7 @@ async function settle(
   const { clock, random } = dependencies;
   const { server, plan, former } = pass;
   const now = clock();
+  const isPrepared = result.prepared !== null;
   const rows = new Map(former.map((row) => [row.keyId, row]));
   const left = new Set(result.problems.map(({ id }) => id));
   const verdicts = new Map(result.verdicts.map(({ id, error }) => [id, error]));
@@ -261,7 +262,7 @@ async function settle(
     const row = rows.get(id);
     const error = verdicts.get(id);
     if (row === undefined) continue; // an earlier copy of this answer was recorded
-    const wasOnlyPrepared = result.prepared !== null && row.deliveredVersion === 0;
+    const wasOnlyPrepared = isPrepared && row.deliveredVersion === 0;
     if (error === undefined || wasOnlyPrepared) {
       removed.push(row);
       if (hasVersion(row, row.deliveredVersion))
@@ -284,7 +285,7 @@ async function settle(
   }
   const dropped = new Set([...removed.map(({ keyId }) => keyId), ...plan.left]);
   // The name server had these keys before its operator took the file out of its configuration.
-  if (result.prepared !== null) {
+  if (isPrepared) {
     const handled = new Set([...plan.gone, ...changed.map(({ keyId }) => keyId)]);
     for (const row of former)
       if ((row.state === 'delivered' || row.state === 'failed') && !handled.has(row.keyId))
@@ -293,7 +294,6 @@ async function settle(
   for (const row of [...changed, ...plan.undeliverable]) rows.set(row.keyId, row);
   const lacking = [...rows.values()].filter((row) => !isOnServer(row) && !dropped.has(row.keyId));
   const [failure = null] = failures;
-  const isPrepared = result.prepared !== null;
   const error = isPrepared ? null : (result.open ?? failure);
   const interval = isPrepared ? PREPARED_CHECK_MS : checkInterval(server, now, random);
   const held = server.held === null ? null : heldOf(result.differences);
