@@ -9,7 +9,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../domain/delivery/desired-state.ts';
-import { canonicalKey, isSameKey, type Key } from '../domain/key-formats/key.ts';
+import { canonicalKey, isSameKey, isSameMaterial, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError, type Entry, type Origin } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
@@ -512,7 +512,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     ];
     if (present === undefined) return difference('missing', `'${options.file}' lacks the key.`);
     if (!isLoaded) return difference('missing', `${program} has not loaded the key.`);
-    if (present.algorithm !== key.algorithm || present.secret !== key.secret)
+    if (!isSameMaterial(key, present))
       return difference(
         'changed',
         `'${options.file}' has the key with another algorithm or secret.`,

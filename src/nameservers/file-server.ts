@@ -1,6 +1,6 @@
 import type { Brand, Right } from '../domain/brands/brand.ts';
 import type { AccessLists } from '../domain/delivery/desired-state.ts';
-import type { Key } from '../domain/key-formats/key.ts';
+import { isSameMaterial, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError, type Entry, type ReadIncluded } from '../domain/key-formats/reader.ts';
 import { eachInSlices, type Slicer } from '../domain/scheduling/slicer.ts';
 import { digestOf } from './digest.ts';
@@ -138,8 +138,5 @@ function* partsOf(content: string, start: string): Iterable<string> {
 
 /** Returns whether a server has all keys of its file, with the same values. */
 function hasKeys(loaded: ReadonlyMap<string, Key>, keys: ReadonlyMap<string, Key>): boolean {
-  return [...keys].every(([name, { algorithm, secret }]) => {
-    const found = loaded.get(name);
-    return found?.algorithm === algorithm && found.secret === secret;
-  });
+  return [...keys].every(([name, key]) => isSameMaterial(key, loaded.get(name)));
 }

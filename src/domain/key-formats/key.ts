@@ -58,13 +58,16 @@ export function canonicalKey({ name, algorithm, secret }: Key): Key {
   return { name: comparisonForm(name), algorithm, secret };
 }
 
+/** A key without its name. */
+export type KeyMaterial = Pick<Key, 'algorithm' | 'secret'>;
+
+export function isSameMaterial(one: KeyMaterial, other: KeyMaterial | undefined): boolean {
+  return other?.algorithm === one.algorithm && other.secret === one.secret;
+}
+
 /** Returns whether every program treats the two keys as the same key. */
 export function isSameKey(one: Key, other: Key): boolean {
-  return (
-    comparisonForm(one.name) === comparisonForm(other.name) &&
-    one.algorithm === other.algorithm &&
-    one.secret === other.secret
-  );
+  return comparisonForm(one.name) === comparisonForm(other.name) && isSameMaterial(one, other);
 }
 
 /**

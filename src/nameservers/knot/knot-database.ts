@@ -10,7 +10,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
-import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
+import { isSameKey, isSameMaterial, type Key } from '../../domain/key-formats/key.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import {
   DriverError,
@@ -242,14 +242,14 @@ const MESSAGES = {
 } as const;
 
 function keyChange(
-  { name, algorithm, secret }: DesiredKey,
+  key: DesiredKey,
   found: Key | undefined,
 ): { readonly kind?: 'missing' | 'changed'; readonly commands: readonly KnotUnit[] } {
-  if (found?.algorithm === algorithm && found.secret === secret) return { commands: [] };
-  const set = { command: 'conf-set', section: 'key', id: `${name}.` };
+  if (isSameMaterial(key, found)) return { commands: [] };
+  const set = { command: 'conf-set', section: 'key', id: `${key.name}.` };
   const values = [
-    { ...set, item: 'algorithm', data: algorithm },
-    { ...set, item: 'secret', data: secret },
+    { ...set, item: 'algorithm', data: key.algorithm },
+    { ...set, item: 'secret', data: key.secret },
   ];
   return found === undefined
     ? { kind: 'missing', commands: [set, ...values] }

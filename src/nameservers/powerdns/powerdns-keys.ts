@@ -1,14 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { powerdns } from '../../domain/brands/powerdns.ts';
+import type { Key, KeyMaterial } from '../../domain/key-formats/key.ts';
 import { DriverError } from '../driver.ts';
 import type { PowerdnsApi } from './powerdns-api.ts';
-
-export type ServerKey = Pick<DesiredKey, 'algorithm' | 'secret'>;
-
-export function isSameKey(key: ServerKey, found: ServerKey | undefined): boolean {
-  return found?.algorithm === key.algorithm && found.secret === key.secret;
-}
 
 /**
  * Creates a key, or changes the algorithm or secret of the key `found`, which the server has.
@@ -16,8 +10,8 @@ export function isSameKey(key: ServerKey, found: ServerKey | undefined): boolean
  */
 export async function writeKey(
   api: PowerdnsApi,
-  key: Pick<DesiredKey, 'name' | 'algorithm' | 'secret'>,
-  found: ServerKey | undefined,
+  key: Key,
+  found: KeyMaterial | undefined,
 ): Promise<void> {
   if (found?.algorithm === key.algorithm) return api.changeSecret(key.name, key.secret);
   // A request to change the algorithm would add a second key with the same name.
@@ -44,7 +38,7 @@ export function stampName(id: string): string {
 }
 
 /** Returns the stamp in the secret of the key `stampName`, which a server may lack. */
-export function stampIn(found: ServerKey | undefined): string | undefined {
+export function stampIn(found: KeyMaterial | undefined): string | undefined {
   return found && Buffer.from(found.secret, 'base64').subarray(STAMP_OCTETS).toString('hex');
 }
 
@@ -60,7 +54,7 @@ export function randomSecret(): string {
 }
 
 /** Returns whether a key has a secret from `randomSecret`. */
-export function isDisabledKey({ secret }: ServerKey): boolean {
+export function isDisabledKey({ secret }: KeyMaterial): boolean {
   return secret.startsWith(MARK);
 }
 

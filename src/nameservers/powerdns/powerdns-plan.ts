@@ -5,6 +5,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
+import { isSameMaterial, type KeyMaterial } from '../../domain/key-formats/key.ts';
 import type { Difference, KeyReferences } from '../driver.ts';
 import {
   isEqual,
@@ -14,11 +15,10 @@ import {
   withUpdateKeys,
   type Grants,
 } from './powerdns-grants.ts';
-import { isSameKey, type ServerKey } from './powerdns-keys.ts';
 
 /** The keys and grants of a server, as last read or written. */
 export interface Known {
-  readonly keys: Map<string, ServerKey>;
+  readonly keys: Map<string, KeyMaterial>;
   readonly grants: Map<string, Grants>;
 }
 
@@ -143,7 +143,7 @@ export function differencesOf(
     const { name } = key;
     const present = known.keys.get(name);
     if (present === undefined) note('missing', name, 'PowerDNS lacks the key.');
-    else if (!isSameKey(key, present))
+    else if (!isSameMaterial(key, present))
       note('changed', name, 'PowerDNS has the key with another algorithm or secret.');
   }
   for (const name of present)

@@ -5,6 +5,7 @@ import {
   type DesiredKey,
   type DesiredState,
 } from '../../domain/delivery/desired-state.ts';
+import { isSameMaterial, type KeyMaterial } from '../../domain/key-formats/key.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, withDefault } from '../../domain/model/object.ts';
 import { mapConcurrently } from '../../domain/scheduling/concurrency.ts';
@@ -26,13 +27,11 @@ import { readGrants, writeGrants, type Grants, type ReadGrants } from './powerdn
 import {
   disableKey,
   isDisabledKey,
-  isSameKey,
   randomSecret,
   stampIn,
   stampKey,
   stampName,
   writeKey,
-  type ServerKey,
 } from './powerdns-keys.ts';
 import {
   adviceOn,
@@ -102,7 +101,7 @@ export const powerdns = defineDriver({
     let requesters: KeyReferences | undefined;
 
     /** Returns what the last call read or wrote, unless another process has delivered since. */
-    const recall = (carried: ServerKey | undefined): Memory => {
+    const recall = (carried: KeyMaterial | undefined): Memory => {
       const former = last?.stamp === stampIn(carried) ? last : undefined;
       last = undefined;
       return former ?? { keys: new Map(), grants: new Map(), stamp: undefined };
@@ -130,7 +129,7 @@ export const powerdns = defineDriver({
       const present = all.filter((name) => !isStamp(name));
       const names = new Set(present);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
-      const same = state.keys.filter((key) => isSameKey(key, former.get(key.name)));
+      const same = state.keys.filter((key) => isSameMaterial(key, former.get(key.name)));
       const remembered = new Set([...same, ...kept].map(({ name }) => name));
       for (const [name, found] of former)
         if (remembered.has(name) && names.has(name)) known.keys.set(name, found);
@@ -146,7 +145,7 @@ export const powerdns = defineDriver({
         const found = known.keys.get(name);
         return found !== undefined && !owned.has(name) && !isDisabledKey(found);
       });
-      const equal = others.filter((key) => isSameKey(key, known.keys.get(key.name)));
+      const equal = others.filter((key) => isSameMaterial(key, known.keys.get(key.name)));
       const grantsNow: Known['grants'] = new Map();
       if (equal.length > 0) await readAllGrants(api, zones, grantsNow);
       const equalNames = new Set(equal.map(({ name }) => name));
@@ -182,7 +181,7 @@ export const powerdns = defineDriver({
       const removed = [...present].filter((name) => ours.has(name) && !desired.has(name));
       const fresh = keys.filter(({ name }) => !present.has(name));
       const changed = keys.filter(
-        (key) => present.has(key.name) && !isSameKey(key, known.keys.get(key.name)),
+        (key) => present.has(key.name) && !isSameMaterial(key, known.keys.get(key.name)),
       );
       let changes = fresh.length + changed.length + removed.length;
       const changeZone = limiter(zoneChanges);
