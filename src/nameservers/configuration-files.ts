@@ -3,6 +3,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { ReadIncluded } from '../domain/key-formats/reader.ts';
 import { codeOf } from '../net/faults.ts';
 import { isPattern, nameMatcher } from '../net/glob.ts';
+import { versionOf } from './digest.ts';
 
 /** A statement that includes another file, in the syntax of BIND, Knot DNS and NSD. */
 export const INCLUDE = /^[ \t]*include:?\s+"?([^"\s;]+)"?[ \t]*;?/gm;
@@ -25,8 +26,8 @@ export interface ConfigurationFiles {
 }
 
 interface ReadFile {
-  /** Changes whenever the file changes. */
-  readonly state: string;
+  /** Undefined for a file that was not settled: see `versionOf`. */
+  readonly version: string | undefined;
   readonly text: string;
 }
 
@@ -40,7 +41,7 @@ export async function readConfiguration(
   own: string,
   former?: Pick<ConfigurationFiles, 'files'>,
 ): Promise<ConfigurationFiles | undefined> {
-  const times = new Map<string, string>();
+  const versions = new Map<string, string>();
   const texts = new Map([[own, '']]);
   const files = new Map<string, ReadFile>();
   const included = new Map<string, readonly string[]>();
@@ -48,42 +49,43 @@ export async function readConfiguration(
   const ownPaths = new Set<string>();
   let bytes = 0;
   const visit = async (file: string): Promise<void> => {
-    if (times.has(file)) return;
+    if (versions.has(file)) return;
     if (file === own || (await realPath(file)) === ownPath) {
       ownPaths.add(file);
       texts.set(file, '');
       return;
     }
-    if (times.size >= MAX_FILES) throw new Error('too many files');
-    let state = '';
+    if (versions.size >= MAX_FILES) throw new Error('too many files');
+    let version: string | undefined;
     try {
-      const found = await stat(file);
-      // The time of the last change of its content, its mode or its name.
-      state = `${found.ctimeMs} ${found.ino} ${found.size}`;
-      times.set(file, state);
-      bytes += found.size;
+      const found = await stat(file, { bigint: true });
+      const of = versionOf(found);
+      versions.set(file, of.version);
+      if (of.isSettled) version = of.version;
+      bytes += Number(found.size);
       // To read a device or a named pipe can take for ever, and one in /proc has no size.
       if (!found.isFile() || bytes > MAX_BYTES) throw new Error('not readable');
-      if (found.size === 0) {
+      if (found.size === 0n) {
         texts.set(file, '');
         return;
       }
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || file === main) throw error;
-      times.set(file, 'missing'); // which may be the fault
+      versions.set(file, 'missing'); // which may be the fault
       return;
     }
     const same = former?.files.get(file);
-    const text = same?.state === state ? same.text : await readFile(file, 'utf8');
+    const isSame = same?.version !== undefined && same.version === version;
+    const text = isSame ? same.text : await readFile(file, 'utf8');
     texts.set(file, text);
-    files.set(file, { state, text });
+    files.set(file, { version, text });
     for (const [, path = ''] of text.matchAll(INCLUDE)) {
       const absolute = resolve(dirname(file), path);
       const files = await filesOf(absolute);
       included.set(`${file}\n${path}`, files);
       for (const each of files) await visit(each);
       // BIND and NSD resolve a relative path against another folder.
-      if (!isAbsolute(path) && times.get(absolute) === 'missing') throw new Error('not found');
+      if (!isAbsolute(path) && versions.get(absolute) === 'missing') throw new Error('not found');
     }
   };
   try {
@@ -92,7 +94,7 @@ export async function readConfiguration(
     return undefined;
   }
   return {
-    state: [...times].map(([file, time]) => `${file} ${time}`).join('\n'),
+    state: [...versions].map((each) => each.join(' ')).join('\n'),
     text: texts.get(main) ?? '',
     ownPaths,
     files,

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { enumeration, text } from '../domain/model/field.ts';
 import { described, optional, withDefault } from '../domain/model/object.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
+import { versionOf } from './digest.ts';
 import { DriverError, unmet, type Requirement } from './driver.ts';
 
 export const FILE_MEMBERS = {
@@ -101,15 +102,15 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
   };
 
   /** The content as read last. A check of a file with 2,000 keys need not read it twice a minute. */
-  let last: { readonly state: string; readonly content: string } | undefined;
+  let last: { readonly version: string; readonly content: string } | undefined;
 
   const read = async () => {
     let content: string;
-    let state: string | undefined;
+    let found: ReturnType<typeof versionOf>;
     await assertOwnFolder();
     try {
-      state = await stateOf(file);
-      if (last !== undefined && last.state === state) return last.content;
+      found = versionOf(await stat(file, { bigint: true }));
+      if (last?.version === found.version) return last.content;
       content = await readFile(file, 'utf8');
     } catch (cause) {
       if (codeOf(cause) === 'ENOENT') return undefined;
@@ -129,7 +130,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
         `The file '${file}' has keys that Tsigil did not write for this name server.`,
         'Set another file for this name server, or move the keys of this file to another file.',
       );
-    last = state === undefined ? undefined : { state, content };
+    last = found.isSettled ? { version: found.version, content } : undefined;
     return content;
   };
 
@@ -161,19 +162,6 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       }
     },
   };
-}
-
-/** File systems tell changes apart that are some milliseconds apart, or 1 to 2 s on old ones. */
-const SETTLED_MS = 5000;
-
-/**
- * Returns a text that changes whenever a file does. Returns undefined for a file that has changed in
- * the last 5 s, and could change again without a difference.
- */
-async function stateOf(file: string): Promise<string | undefined> {
-  const { dev, ino, size, ctimeMs, ctimeNs } = await stat(file, { bigint: true });
-  const isSettled = Date.now() - Number(ctimeMs) > SETTLED_MS;
-  return isSettled ? [dev, ino, size, ctimeNs].join(' ') : undefined;
 }
 
 /** Returns the content of a file without the line that makes it Tsigil's. */
