@@ -75,7 +75,7 @@ export interface Loaded {
   /**
    * Returns the names of all keys in comparison form, or undefined if the server does not list them.
    */
-  names(): ReadonlySet<string> | undefined;
+  names(): Pick<ReadonlySet<string>, 'has'> | undefined;
   /**
    * Returns whether the server has loaded this content. `certain` is false if the server shows only
    * that it has the keys.
@@ -94,7 +94,7 @@ export function loadedKeys(answer: string | Buffer, read: () => ReadonlyMap<stri
   let found: ReadonlyMap<string, Key> | undefined;
   const loaded = () => (found ??= read());
   return {
-    names: () => new Set(loaded().keys()),
+    names: loaded,
     certain: false,
     has: (_content, keys) => hasKeys(loaded(), keys),
     digest: digestOf(answer),
