@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Option } from 'commander';
-import { DELIVERIES, REMOVING, type DeliveryState } from '../../domain/delivery/responses.ts';
+import {
+  DELIVERIES,
+  isPending,
+  REMOVING,
+  type DeliveryState,
+} from '../../domain/delivery/responses.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
@@ -58,9 +63,7 @@ export async function readDeliveries(
   return {
     rows,
     isDelivered: state === 'delivered' || state === 'none',
-    isPending: rows.some(
-      ({ state: each, error }) => (each === 'pending' && error === null) || each === 'removing',
-    ),
+    isPending: isPending({ servers }),
     isWithoutAgent,
     failure: new CommandError(
       EXIT.refused,

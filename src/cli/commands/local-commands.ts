@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import type { Terminal } from '../output/terminal.ts';
-import type { OpenFiles, ReadRunningServer } from '../service/running-server.ts';
+import type { LocalServers } from '../service/running-server.ts';
 
 /** Asks the operator for confirmation. Throws if the reply is not yes. */
 export type Ask = (question: string) => Promise<void>;
@@ -11,16 +11,12 @@ export type Ask = (question: string) => Promise<void>;
  * The commands that run on this machine instead of sending HTTP requests. The main program
  * implements them.
  */
-export interface LocalCommands {
+export interface LocalCommands extends LocalServers {
   /** If `again`, also serves a database that was copied to another. */
   serve(config: string | undefined, again: boolean): Promise<void>;
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
   /** Runs the agent of a name server. If `isCheck`, only checks the requirements of the agent. */
   agent(config: string, isCheck: boolean): Promise<void>;
-  /** Reads the configuration of a running name server, which contains secrets. */
-  readNameServer: ReadRunningServer;
-  /** Opens the files of a name server, to edit them. */
-  openFiles: OpenFiles;
   backUp(config: string | undefined, target: string): Promise<void>;
   /**
    * Replaces the database with a backup, after `ask` confirms. With `revive`, tokens and keys that

@@ -4,6 +4,7 @@ import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from '../delivery/agent-protoc
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
+  isPending,
   LISTED_STATES,
   NAME_SERVER_CHECK,
   REMOVING,
@@ -404,12 +405,6 @@ async function ofDeleted(
     throw new ServiceError('resource_not_found', tsigkey);
   const versions = places.map(({ delivery: row }) => row?.deliveredVersion ?? 1);
   return deliveriesOf({ id, version: Math.max(1, ...versions) }, places);
-}
-
-function isPending({ servers }: ShownDeliveries): boolean {
-  return servers.some(
-    ({ state, error }) => (state === 'pending' && error === null) || state === 'removing',
-  );
 }
 
 async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { DELIVERY_STATES } from '../delivery/responses.ts';
+import { KEY_DELIVERY_STATES } from '../delivery/responses.ts';
 import { EXAMPLE_ID } from '../model/error-entry.ts';
 import { anyText, enumeration, list, timestamp, uuid } from '../model/field.ts';
 import { described, list as objects, object, responseObject } from '../model/object.ts';
@@ -14,7 +14,7 @@ export const KEY_STATES = responseObject({
       responseObject({
         id: described(anyText(), 'The id of the key.'),
         state: described(
-          enumeration([...DELIVERY_STATES, 'none']),
+          enumeration(KEY_DELIVERY_STATES),
           'The worst state on any name server. `none` if the pool of the key has no name server.',
         ),
         weakness: described(

@@ -1,5 +1,5 @@
 import { withStatus } from '../delivery/status.ts';
-import { DELIVERY_STATES } from '../delivery/responses.ts';
+import { KEY_DELIVERY_STATES } from '../delivery/responses.ts';
 import { allPages } from '../model/pages.ts';
 import type { Caller } from '../model/caller.ts';
 import {
@@ -78,9 +78,10 @@ const STATUS = responseObject({
         total,
         states: described(
           responseObject(
-            Object.fromEntries(
-              [...DELIVERY_STATES, 'none'].map((state) => [state, COUNT]),
-            ) as Record<(typeof DELIVERY_STATES)[number] | 'none', typeof COUNT>,
+            Object.fromEntries(KEY_DELIVERY_STATES.map((state) => [state, COUNT])) as Record<
+              (typeof KEY_DELIVERY_STATES)[number],
+              typeof COUNT
+            >,
           ),
           'The number of keys in each state of delivery.',
         ),
@@ -211,7 +212,7 @@ async function nameServers(request: Request, problems: Problems): Promise<Status
 
 async function keys(request: Request, problems: Problems): Promise<Status['tsigkeys']> {
   const { dependencies } = request;
-  const states = Object.fromEntries([...DELIVERY_STATES, 'none'].map((state) => [state, 0]));
+  const states = Object.fromEntries(KEY_DELIVERY_STATES.map((state) => [state, 0]));
   const broken: string[] = [];
   const weak: string[] = [];
   const unusable: string[] = [];

@@ -21,6 +21,9 @@ export const DELIVERY_STATES = [
 ] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
+/** The states of a key. */
+export const KEY_DELIVERY_STATES = [...DELIVERY_STATES, 'none'] as const;
+
 const FAILURE = responseObject({
   code: described(anyText(), 'The reason, such as `unreachable`.'),
   message: described(anyText(), 'The reason in a sentence, without secrets.'),
@@ -31,7 +34,7 @@ const STAMP = nullable(timestamp());
 export const DELIVERIES = responseObject({
   key_id: described(anyText(), 'The id of the key.'),
   state: described(
-    enumeration([...DELIVERY_STATES, 'none']),
+    enumeration(KEY_DELIVERY_STATES),
     'The worst state on any name server. `none` if the pool of the key has no name server.',
   ),
   version: described(integer(1), 'The version of the key. Each change increments the version.'),
@@ -59,6 +62,13 @@ export const DELIVERIES = responseObject({
 });
 
 export type ShownDeliveries = ValueOf<typeof DELIVERIES>;
+
+/** Returns whether a name server may soon have the key, or no longer have it. */
+export function isPending({ servers }: Pick<ShownDeliveries, 'servers'>): boolean {
+  return servers.some(
+    ({ state, error }) => (state === 'pending' && error === null) || state === 'removing',
+  );
+}
 
 /** The key states that can be listed for all name servers. */
 export const LISTED_STATES = enumeration(['removing']);
