@@ -4,7 +4,6 @@ import { startFileProblems } from './config/checks.ts';
 import { ConfigError, readConfig } from './config/config.ts';
 import { settingVariables, type Environment } from './config/environment.ts';
 import type { Config } from './config/options.ts';
-import { DEFAULT_POOL_ID } from './domain/resources/pool.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { describeFault, faultOf } from './net/faults.ts';
 import { readWholeFile } from './net/files.ts';
@@ -126,8 +125,6 @@ export interface LocalServer {
   readonly name: string;
   readonly driver: string;
   readonly local: unknown;
-  /** The name or id of its pool. Absent in the configuration of an agent, which has none. */
-  readonly pool?: string;
 }
 
 /**
@@ -148,7 +145,7 @@ export async function localServer(
     }
     const problems = ({ nameServers = [] }: Config) => localProblems(nameServers);
     const { nameServers = [] } = configFrom(configPath, problems);
-    return nameServers.map((server) => ({ ...server, pool: server.pool ?? DEFAULT_POOL_ID }));
+    return nameServers;
   });
   const found = servers.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
   if (found !== undefined) return found;

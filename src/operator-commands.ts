@@ -65,17 +65,17 @@ function welcome({ url, tokenFile, masterKeyFile }: Service): string {
 const PRINT_MS = 120_000;
 
 export const readNameServer: ReadRunningServer = async (configPath, name, zones) => {
-  const { driver, pool } = await localDriver(configPath, name);
+  const driver = await localDriver(configPath, name);
   const result = await explained(async () =>
     driver.printed?.(AbortSignal.timeout(PRINT_MS), zones),
   );
   if (result === undefined) throw new TypeError(`The driver of '${name}' prints nothing`);
-  return { pool, printed: result };
+  return result;
 };
 
 export const openFiles: OpenFiles = async (configPath, name) => {
   const { openFiles: open } = await import('./nameservers/edited-files.ts');
-  const { driver } = await localDriver(configPath, name);
+  const driver = await localDriver(configPath, name);
   const opened = await explained(async () => {
     const files = await driver.files?.(AbortSignal.timeout(PRINT_MS));
     return files && open(files);
@@ -94,10 +94,10 @@ export const openFiles: OpenFiles = async (configPath, name) => {
 
 async function localDriver(configPath: string | undefined, name: string) {
   const { DRIVERS } = await import('./nameservers/drivers.ts');
-  const { driver: brand, local, pool } = await localServer(configPath, name);
+  const { driver: brand, local } = await localServer(configPath, name);
   const driver = DRIVERS[brand]?.create(local, '');
   if (driver === undefined) throw new TypeError(`No driver is named '${brand}'`);
-  return { driver, pool };
+  return driver;
 }
 
 /** Runs `work`. Translates a `DriverError` to a `CommandError`. */

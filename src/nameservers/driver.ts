@@ -1,3 +1,4 @@
+import type { PrintedConfiguration } from '../domain/access/access.ts';
 import type { Brand } from '../domain/brands/brand.ts';
 import type { Fault } from '../domain/model/fault.ts';
 import type { Kind } from '../domain/model/field.ts';
@@ -77,14 +78,6 @@ export interface Driver {
 
 /** The places that name keys, by the names of the keys in comparison form. */
 export type KeyReferences = ReadonlyMap<string, string>;
-
-/**
- * The configuration of a running server: the text that `program` prints in an import format, or the
- * API that shows it. It contains secrets.
- */
-export type PrintedConfiguration =
-  | { readonly format: 'bind' | 'knot' | 'nsd'; readonly program: string; readonly text: string }
-  | { readonly format: 'powerdns'; readonly url: string; readonly apiKey: string };
 
 /** The files of a server whose configuration includes Tsigil's, and how to check and load them. */
 export interface ServerFiles {

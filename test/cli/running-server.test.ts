@@ -174,6 +174,7 @@ test.skipIf(!bind.isInstalled()).each([
       folder,
       { TSIGIL_URL: owner.url, TSIGIL_TOKEN: owner.token, ...delivering(server) },
       ...['tsigkey', 'import', '--dry-run', '--from-nameserver', 'ns1', '-f', 'json'],
+      ...['--pool', 'default'],
     );
     expect(status, err).toBe(0);
     expect(JSON.parse(out)).toMatchObject({

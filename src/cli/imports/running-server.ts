@@ -1,15 +1,13 @@
+import type { PrintedConfiguration } from '../../domain/access/access.ts';
 import { ACCESS_READERS } from '../../domain/access/readers.ts';
 import { KeyFileError } from '../../domain/key-formats/reader.ts';
 import { IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
-import type { RunningServer } from '../service/running-server.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { KeySource } from './key-file.ts';
 import { readPowerdns } from './powerdns.ts';
 
 /** Reads the keys of a running name server, and where it uses them. Throws `CommandError`. */
-export async function readRunningServer({
-  printed,
-}: Pick<RunningServer, 'printed'>): Promise<KeySource> {
+export async function readRunningServer(printed: PrintedConfiguration): Promise<KeySource> {
   if ('apiKey' in printed) return readPowerdns(printed.url, printed.apiKey);
   const { format, program, text } = printed;
   const none = () => [];

@@ -1,17 +1,6 @@
+import type { PrintedConfiguration } from '../../domain/access/access.ts';
 import type { Edit, Source } from '../../domain/access/rewrite.ts';
 import type { IncludedFile } from '../../domain/key-formats/reader.ts';
-
-/**
- * A running name server of this machine. `printed` is what it runs: a text that `program` prints in
- * an import format, or the API that shows it.
- */
-export interface RunningServer {
-  /** The name or id of its pool, or undefined if the configuration does not say it. */
-  readonly pool: string | undefined;
-  readonly printed:
-    | { readonly format: 'bind' | 'knot' | 'nsd'; readonly program: string; readonly text: string }
-    | { readonly format: 'powerdns'; readonly url: string; readonly apiKey: string };
-}
 
 /**
  * Reads the configuration of a running name server of this machine, which contains secrets.
@@ -23,7 +12,7 @@ export type ReadRunningServer = (
   config: string | undefined,
   name: string,
   zones: () => Promise<readonly string[]>,
-) => Promise<RunningServer>;
+) => Promise<PrintedConfiguration>;
 
 /** The files of a name server of this machine. They contain secrets. */
 export interface EditableFiles {

@@ -85,6 +85,14 @@ export interface AccessList {
   readonly inexpressible?: ReadonlyMap<string, string>;
 }
 
+/**
+ * The configuration of a running server: the text that `program` prints in an import format, or the
+ * API that shows it. It contains secrets.
+ */
+export type PrintedConfiguration =
+  | { readonly format: 'bind' | 'knot' | 'nsd'; readonly program: string; readonly text: string }
+  | { readonly format: 'powerdns'; readonly url: string; readonly apiKey: string };
+
 /** A notable fact about a configuration that needs a person. The text contains no secret. */
 export interface Finding {
   readonly kind: string;

@@ -1,10 +1,11 @@
+import type { PrintedConfiguration } from '../../domain/access/access.ts';
 import { knot as brand, knotKey, knotRule } from '../../domain/brands/knot.ts';
 import type { AccessLists } from '../../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { knotEntries, knotSections } from '../../domain/key-formats/read-knot.ts';
 import { quoted } from '../../domain/key-formats/writer.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
-import { DriverError, type PrintedConfiguration } from '../driver.ts';
+import { DriverError } from '../driver.ts';
 import { loadedKeys, type FileServer } from '../file-server.ts';
 import { MAX_REASON, outputOf } from '../programs.ts';
 import { knotControl, unitsIn, type KnotUnit } from './knot-control.ts';

@@ -134,11 +134,12 @@ export function addKeyImport(
       const connection = await connect(flags, terminal);
       const zones = async () =>
         (await zonesOf(connection)).map(({ name }) => comparisonForm(String(name)));
-      const server = await readServer(flags.config, flags.fromNameserver, zones);
-      const pool = server.pool ?? (await poolOf(connection, flags.fromNameserver));
-      const target = hasTarget(flags) ? flags : { ...flags, pool };
+      const printed = await readServer(flags.config, flags.fromNameserver, zones);
+      const target = hasTarget(flags)
+        ? flags
+        : { ...flags, pool: await poolOf(connection, flags.fromNameserver) };
       assertTarget(target);
-      await importKeys(await readRunningServer(server), target, { connection, terminal, confirm });
+      await importKeys(await readRunningServer(printed), target, { connection, terminal, confirm });
       return;
     }
     assertTarget(flags);
