@@ -76,9 +76,10 @@ interface Memory extends Known {
 
 /**
  * The number of keys that a comparison reads although the last call read or wrote them, beginning
- * with those that were not read for the longest time. PowerDNS needs one request for each key.
+ * with those that were not read for the longest time. PowerDNS needs one request for each key, and
+ * closes the connection after each request.
  */
-const READ_AGAIN = 200;
+const READ_AGAIN = 50;
 
 /** How long a removed key may sign NOTIFY messages, while the driver removes its grants. */
 const SIGNING_MS = 5000;
