@@ -11,7 +11,7 @@ import type { Slicer } from '../domain/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
 import { entityTag, expectedRevisions, knownTag, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE, LINES_TYPE, mediaTypeOf } from './request/errors.ts';
-import { changeContext } from './request/guard.ts';
+import { changeContext, isForced } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler, type Route } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
@@ -118,6 +118,7 @@ async function readRequest(
         : readActionBody(action.body, await readLongJsonBody(request, slicer)),
     knownTag: knownTag(request),
     expects: expected && ((state) => expected.includes(tagOf(state))),
+    isForced: isForced(request),
     slicer,
     async waitFor(work) {
       request.releaseConnection?.();

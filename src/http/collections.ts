@@ -18,14 +18,13 @@ import {
 } from '../domain/model/resource.ts';
 import { isLive } from '../domain/operations/live-status.ts';
 import type { Settings } from '../domain/model/settings.ts';
-import { mayForce, mayReveal } from '../domain/resources/policy.ts';
+import { mayReveal } from '../domain/resources/policy.ts';
 import { connectionSignal } from './admission/admission.ts';
 import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE } from './request/errors.ts';
-import { changeContext, signedIn } from './request/guard.ts';
+import { changeContext, isForced, signedIn } from './request/guard.ts';
 import {
   CALLER_ID_HEADER,
-  FORCE,
   HIDE_COUNTS,
   HIDE_SECRETS,
   headerText,
@@ -72,8 +71,6 @@ export function addCollection(
   const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
     pendingMembers(type, operation, settings),
   );
-  const isForced = (request: FastifyRequest) =>
-    isSet(request, FORCE) && mayForce(request.settings.dependencies.policy, signedIn(request));
   /** Returns the context of a change. Only callers who may see secrets get warnings. */
   const contextOf = (request: FastifyRequest, writer: ResourceWriter): ChangeContext => {
     const context = { ...changeContext(request), force: isForced(request) };

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -350,6 +351,57 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
     expect(await naming.has(server, 'gone')).toBe(false);
   });
 });
+
+test.runIf(powerdns.isInstalled())(
+  '409 for the removal of an unknown key that a zone of PowerDNS names, and by force it goes',
+  async () => {
+    const server = await startDeliveryServer(powerdns);
+    onTestFinished(() => server.remove());
+    const request = (method: string, path: string, body?: object) =>
+      call(server.folder, server.controlPort, method, path, body);
+    const names = [powerdns.foreign, 'requester', 'unused'];
+    for (const name of names.slice(1)) {
+      const key = randomBytes(32).toString('base64');
+      await request('POST', '/tsigkeys', { name: `${name}.`, algorithm: 'hmac-sha256', key });
+    }
+    await request('PUT', '/zones/a.test.', { master_tsig_key_ids: [`${powerdns.foreign}.`] });
+    await request('PUT', '/zones/b.test.', { slave_tsig_key_ids: ['requester.'] });
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    await createZones(service);
+    await untilLive(service);
+    const places = [
+      { key: powerdns.foreign, place: 'TSIG-ALLOW-AXFR of a.test' },
+      { key: 'requester', place: 'AXFR-MASTER-TSIG of b.test' },
+    ];
+    const { id } = await shownServer(service);
+    await service.post(`/v2/nameservers/${id}/reconcile`, {});
+    await expect
+      .poll(() => shownServer(service), { timeout: 20_000 })
+      .toMatchObject({ unknown_keys: names.toSorted(), key_references: places });
+    const remove = (name: string) => service.post(`/v2/nameservers/${id}/remove-key`, { name });
+    for (const { key, place } of places) {
+      const refused = await remove(key);
+      expect([refused.status, refused.body.type]).toEqual([409, 'key_is_referenced']);
+      expect(refused.text).toContain(`(${place})`);
+    }
+    // They are not keys of Tsigil, so they do not keep the name server in its pool.
+    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
+    const moved = await service.patch(`/v2/nameservers/${id}`, { pool_id: pool.id });
+    expect(moved.status, moved.text).toBe(200);
+    expect((await remove('unused')).status).toBe(200);
+    const argv = ['nameserver', 'remove-key', 'ns1', powerdns.foreign, '--force'];
+    const removed = await tsigil(temporaryFolder(), service.variables, ...argv);
+    expect([removed.status, removed.err]).toEqual([0, '']);
+    const left = async () =>
+      ((await request('GET', '/tsigkeys')) as { name: string }[]).map(({ name }) => name);
+    await expect
+      .poll(async () => (await left()).filter((name) => !name.includes('tsigil')), {
+        timeout: 20_000,
+      })
+      .toEqual(['requester']);
+  },
+);
 
 test('a member that deletes its zone learns neither the key nor the file from the refusal', async () => {
   const { service, createKey, desired, observe } = await startAgentRequests();

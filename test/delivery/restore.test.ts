@@ -163,9 +163,12 @@ async function expectRemovable(
   const { id } = await shownServer(service);
   const { body } = await service.get(`/v2/nameservers/${id}/check`);
   expect(JSON.stringify(body)).toContain(`The database lacks: ${foreign}, newer, newer-local.`);
-  const remove = (name: string) => service.post(`/v2/nameservers/${id}/remove-key`, { name });
+  const remove = (name: string, headers?: Record<string, string>) =>
+    service.call('POST', `/v2/nameservers/${id}/remove-key`, { name }, headers);
   expect((await remove('since')).status).toBe(400);
-  expect((await remove(key.name)).status).toBe(200);
+  const refused = await remove(key.name);
+  expect([refused.status, refused.body.type]).toEqual([409, 'key_is_referenced']);
+  expect((await remove(key.name, { 'tsigil-force': 'true' })).status).toBe(200);
   await vi.waitFor(async () => expect(await works(server, key)).toBe(false), WAIT);
   expect(await shownServer(service)).toMatchObject({ unknown_keys: [foreign, 'newer-local'] });
 }

@@ -19,6 +19,7 @@ import { call, callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { DELIVERY_COLUMNS, readDeliveries, waitForDelivery } from './deliveries.ts';
 import { findId, findPath, withHints } from '../service/resource-requests.ts';
+import { withForce } from './resource-commands.ts';
 
 type Flags = ConnectionFlags & OutputFlags;
 
@@ -110,9 +111,11 @@ export function addKeyRemoval(parent: Command, terminal: Terminal): void {
     .argument('<nameserver>', 'id or name of the nameserver');
   withBody(command, KEY_REMOVAL_BODY, {
     name: { flag: '<key>', description: 'name of the key' },
-  }).action(async (idOrName: string, name: string, flags: Flags) => {
+  });
+  command.option('--force', 'remove the key even if a zone of the nameserver names it');
+  command.action(async (idOrName: string, name: string, flags: Flags & { force?: true }) => {
     const body = readBody(KEY_REMOVAL_BODY, { name });
-    const connection = await connect(flags, terminal);
+    const connection = withForce(await connect(flags, terminal), flags.force === true);
     await withHints(nameServer, async () => {
       const path = await findPath(connection, nameServer, idOrName);
       await call(connection, 'POST', `${path}/remove-key`, body);

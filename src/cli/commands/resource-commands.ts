@@ -283,7 +283,7 @@ function forceOptions({ refusals }: ResourceType, operation: 'update' | 'delete'
     : [];
 }
 
-function withForce(connection: Connection, isForced: boolean): Connection {
+export function withForce(connection: Connection, isForced: boolean): Connection {
   return isForced
     ? { ...connection, headers: { ...connection.headers, 'tsigil-force': 'true' } }
     : connection;

@@ -99,6 +99,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
    * Only tagged actions use it.
    */
   readonly expects: ((state: object) => boolean) | undefined;
+  /** Whether the caller may, and wants to, take keys from a name server that needs them. */
+  readonly isForced: boolean;
   readonly slicer: Slicer;
   /** Waits for something other than the database, which other requests can use meanwhile. */
   waitFor<T>(work: () => Promise<T>): Promise<T>;

@@ -22,12 +22,13 @@ import { getResource, updateResource } from '../operations/collection.ts';
 import { existing } from '../operations/visibility.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
-import { nameServer } from '../resources/name-server.ts';
+import { nameServer, type NameServer } from '../resources/name-server.ts';
 import { CHECK_RIGHT, RESUME_RIGHT } from '../resources/policy.ts';
 import { hostName } from '../resources/shared-fields.ts';
 import { isGenuine, token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
+import { assertUnknownKeyUnreferenced } from '../rules/reference-rules.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { defineAction, type ActionDependencies } from './action.ts';
 import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from './delivery-requests.ts';
@@ -178,9 +179,9 @@ export const DELIVERY_ACTIONS = [
     right: `${nameServer.collection}:update`,
     operationId: 'remove_nameserver_key',
     summary: 'Remove an unknown key from a name server',
-    description: `Removes one of the keys in \`unknown_keys\` from a ${REPORTING_UNKNOWN_KEYS} server, with its rights in all zones. The database does not have this key.`,
+    description: `Removes one of the keys in \`unknown_keys\` from a ${REPORTING_UNKNOWN_KEYS} server, with its rights in all zones. The database does not have this key. Only by force does it remove a key that a zone names.`,
     type: nameServer,
-    errors: ['bad_request'],
+    errors: ['bad_request', 'key_is_referenced'],
     body: KEY_REMOVAL_BODY,
     response: {
       kind: responseObject({ requested: described(boolean(), 'Always true.') }),
@@ -188,9 +189,10 @@ export const DELIVERY_ACTIONS = [
       description: 'The next pass removes the key.',
       examples: { usual: { summary: 'The next pass removes it.', value: { requested: true } } },
     },
-    async run({ dependencies, context, id, body }) {
+    async run({ dependencies, context, id, body, isForced }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
       const name = comparisonForm(body.name);
+      if (!isForced) assertUnknownKeyUnreferenced(server as NameServer, name);
       const entry = auditEntry(context, {
         at: dependencies.clock(),
         action: `${nameServer.collection}:remove-key`,

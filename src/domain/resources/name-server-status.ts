@@ -89,7 +89,7 @@ export const statusFields = defineFields({
   key_references: serviceField(
     nullable(list(KEY_REFERENCE, 0, 1000)),
     null,
-    'The keys of Tsigil that its configuration names outside the part of Tsigil, so that the server would no longer load it or work as before without them, at most 1,000, each with the file and the line or another place. Only by force does a change take such a key from the server. Null if the service or the agent cannot read the configuration.',
+    'The keys of Tsigil that its configuration names outside the part of Tsigil, so that the server would no longer load it or work as before without them, at most 1,000, each with the file and the line or another place. On a PowerDNS server, the keys in `unknown_keys` that zones name follow. Only by force does a change take such a key from the server. Null if the service or the agent cannot read the configuration.',
     [{ key: 'transfer.example', place: '/etc/bind/named.conf:12' }],
   ),
   error_code: serviceField(

@@ -92,10 +92,11 @@ export async function assertZoneUnreferenced(
  * `key_is_referenced`.
  */
 export function assertServerUnreferenced(
-  { name, pool_id: pool, key_references: references }: NameServer,
+  server: NameServer,
   { pool_id: next }: Pick<NameServer, 'pool_id'>,
 ): void {
-  const [first] = references ?? [];
+  const { name, pool_id: pool } = server;
+  const [first] = ownReferences(server);
   if (pool === next || first === undefined) return;
   throw new ServiceError('key_is_referenced', {
     what: `The name server '${name}' cannot move to another pool`,
@@ -117,8 +118,31 @@ async function linesIn(pool: string | undefined, transaction: Reader) {
     ...({ limit: MAX_SERVERS, sortField: 'name', descending: false } as const),
     conditions: [{ field: 'pool_id', test: '=', value: pool } as const],
   });
-  for (const { name, key_references: references } of servers)
-    for (const { key, place } of references ?? [])
-      if (!lines.has(key)) lines.set(key, { nameServer: name, place });
+  for (const server of servers)
+    for (const { key, place } of ownReferences(server))
+      if (!lines.has(key)) lines.set(key, { nameServer: server.name, place });
   return lines;
+}
+
+/** Returns the lines that name keys of Tsigil. */
+function ownReferences({ key_references: references, unknown_keys: unknown }: NameServer) {
+  const others = new Set(unknown);
+  return (references ?? []).filter(({ key }) => !others.has(key));
+}
+
+/**
+ * Checks that no zone of a name server names a key of another program that is to be removed. Throws
+ * `key_is_referenced`.
+ */
+export function assertUnknownKeyUnreferenced(
+  { name, key_references: references }: NameServer,
+  key: string,
+): void {
+  const found = references?.find((each) => each.key === key);
+  if (found === undefined) return;
+  throw new ServiceError('key_is_referenced', {
+    what: `The key '${key}' cannot be removed`,
+    named: 'it',
+    line: { nameServer: name, place: found.place },
+  });
 }

@@ -15,7 +15,13 @@ import type {
   ResponseObject,
 } from './document.ts';
 import { thrownBy } from './examples.ts';
-import { commonParameters, idParameter, onlyIfUnchanged, unlessKnown } from './parameters.ts';
+import {
+  commonParameters,
+  forceParameters,
+  idParameter,
+  onlyIfUnchanged,
+  unlessKnown,
+} from './parameters.ts';
 import { LINES_TYPE, mediaTypeOf } from '../request/errors.ts';
 import {
   BODY_ERRORS,
@@ -61,6 +67,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
     tag: action.group?.name ?? type.collection,
     parameters: [
       ...describeParameters(parameters ?? {}),
+      ...forceParameters(errors),
       ...(isConditional ? [unlessKnown(ETAG)] : []),
       ...(isTagged(action) && body !== undefined ? [onlyIfUnchanged(ETAG)] : []),
     ],

@@ -147,7 +147,9 @@ function ofCollection(
 function parametersOf(type: ResourceType, operation: Operation): OrReference<ParameterObject>[] {
   if (operation === 'list') return listParameters(type);
   if (operation === 'get') return [...secretParameters(type), unlessKnown(ETAG)];
-  return operation === 'create' ? [] : [...forceParameters(type, operation), onlyIfUnchanged(ETAG)];
+  return operation === 'create'
+    ? []
+    : [...forceParameters(type.refusals?.[operation]), onlyIfUnchanged(ETAG)];
 }
 
 /** Returns the name of the header with the caller's id, if responses to `operation` have it. */

@@ -1,5 +1,6 @@
 import { timestamp } from '../../domain/model/field.ts';
-import { sortFields, type Operation, type ResourceType } from '../../domain/model/resource.ts';
+import type { ErrorCode } from '../../domain/model/errors.ts';
+import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { revealRight } from '../../domain/model/response.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
 import { CONTEXT_OPTIONS, FORCE, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
@@ -139,11 +140,8 @@ export function secretParameters(type: ResourceType): ParameterObject[] {
 }
 
 /** Returns the parameter of a change that may take a key from a name server that needs it. */
-export function forceParameters(
-  { refusals }: ResourceType,
-  operation: Operation,
-): ParameterObject[] {
-  if (refusals?.[operation]?.includes('key_is_referenced') !== true) return [];
+export function forceParameters(errors: readonly ErrorCode[] = []): ParameterObject[] {
+  if (!errors.includes('key_is_referenced')) return [];
   const description =
     'If true, makes the change even if it takes a key from a name server whose configuration names the key. Except on PowerDNS, the name server then keeps a key with this name, whose secret no one knows.';
   return [{ name: FORCE, in: 'header', description, schema: { type: 'string' } }];

@@ -3,11 +3,11 @@ import type { Caller } from '../../domain/model/caller.ts';
 import type { ActionDependencies } from '../../domain/actions/action.ts';
 import type { ChangeContext } from '../../domain/operations/change.ts';
 import { ServiceError, type ErrorCode } from '../../domain/model/errors.ts';
-import { requireRight } from '../../domain/resources/policy.ts';
+import { mayForce, requireRight } from '../../domain/resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
 import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
 import { allowOrigin } from './cors.ts';
-import { applyContext } from './context.ts';
+import { applyContext, FORCE, isSet } from './context.ts';
 import { lackingAt } from './designate-paths.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
@@ -132,6 +132,11 @@ export function changeContext(request: FastifyRequest): ChangeContext {
     globalRequestId: globalRequestId(request, request.server.requestIdHeader),
     source: request.address,
   };
+}
+
+/** Returns whether a caller may, and wants to, take keys from a name server that needs them. */
+export function isForced(request: FastifyRequest): boolean {
+  return isSet(request, FORCE) && mayForce(request.settings.dependencies.policy, signedIn(request));
 }
 
 const DENIALS: ReadonlySet<ErrorCode> = new Set(['access_denied', 'forbidden', 'outside_limits']);

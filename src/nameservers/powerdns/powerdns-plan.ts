@@ -117,11 +117,20 @@ export function adviceOn(
   return found;
 }
 
-/** Returns the keys that zones sign their own requests with, each with the first of its zones. */
-export function requestersIn(grants: Known['grants']): KeyReferences {
-  const places = [...grants].flatMap(([zone, { requester }]) =>
-    requester === undefined ? [] : [[requester, `${REQUEST_KEYS} of ${zone}`] as const],
-  );
+/**
+ * Returns the keys that zones name, each with a place in the first of its zones: those that they
+ * sign their own requests with, and those of other programs that have rights.
+ */
+export function referencesIn(grants: Known['grants'], ours: ReadonlySet<string>): KeyReferences {
+  const places = [...grants].flatMap(([zone, { transfer, update, requester }]) => {
+    const others = (names: readonly string[], list: string) =>
+      names.flatMap((name) => (ours.has(name) ? [] : [[name, `${list} of ${zone}`] as const]));
+    return [
+      ...(requester === undefined ? [] : [[requester, `${REQUEST_KEYS} of ${zone}`] as const]),
+      ...others(transfer, TRANSFER_KEYS),
+      ...others(update, UPDATE_KEYS),
+    ];
+  });
   return new Map(places.toSorted(([, one], [, other]) => (one < other ? 1 : -1)));
 }
 

@@ -38,7 +38,7 @@ import {
   differencesOf,
   firstOf,
   grown,
-  requestersIn,
+  referencesIn,
   shrunk,
   wantedGrants,
   type Known,
@@ -98,8 +98,8 @@ export const powerdns = defineDriver({
     /** What the last call read or wrote. Undefined after a failure. */
     let last: Memory | undefined;
 
-    /** The keys that zones request with, as the last call read them. */
-    let requesters: KeyReferences | undefined;
+    /** The keys that zones name, as the last call read them. */
+    let references: KeyReferences | undefined;
 
     /** Returns what the last call read or wrote, unless another process has delivered since. */
     const recall = (carried: KeyMaterial | undefined): Memory => {
@@ -268,7 +268,7 @@ export const powerdns = defineDriver({
       for (const { name, algorithm, secret } of written)
         known.keys.set(name, { algorithm, secret });
       last = { ...known, stamp };
-      requesters = requestersIn(known.grants);
+      references = referencesIn(known.grants, ours);
       const problems = taken.map((key) => nameTaken(brand, key, planned.advice.get(key.name)));
       return { changed: changes > 0, problems };
     };
@@ -297,7 +297,7 @@ export const powerdns = defineDriver({
           known.grants.set(zone, now.grants);
           if (now === before) same.add(zone);
         });
-        requesters = requestersIn(known.grants);
+        references = referencesIn(known.grants, ours);
         const carried = stampIn(found);
         const isStamped = next === carried || stamps.some((stamp) => stamp === carried);
         const message = 'PowerDNS lacks the stamp of the last delivery.';
@@ -318,7 +318,7 @@ export const powerdns = defineDriver({
       stamp: async (signal) => stampIn(await (await open(signal)).key(stampName(id))),
 
       // Each pass compares or applies, and thereby reads the metadata of all zones.
-      references: () => Promise.resolve(requesters),
+      references: () => Promise.resolve(references),
 
       async unknownKeys(owned, signal) {
         const names = await (await open(signal)).keys();

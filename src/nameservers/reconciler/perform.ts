@@ -125,16 +125,21 @@ async function attempt(
     return (await driver.unknownKeys(known, signal)).slice(0, MAX_UNKNOWN);
   };
   const taken = new Set(job.taken.map(({ id }) => id));
-  /** Returns the lines that name Tsigil's keys, without those that name keys of other programs. */
+  /**
+   * Returns the lines that name Tsigil's keys. Where other programs' keys look like them, those that
+   * name such keys follow, except for names that Tsigil's keys would have too.
+   */
   const keyReferences = async (left = taken, mayBeOld = false) => {
     const found = await driver.references?.(signal, mayBeOld);
     if (found === undefined) return null;
     if (found.size === 0) return [];
     const delivered = whole.keys.filter(({ id }) => !left.has(id));
     const ours = new Set([...job.owned, ...delivered.map(({ name }) => name)]);
-    return [...found]
-      .filter(([key]) => ours.has(key))
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    const names = new Set(whole.keys.map(({ name }) => name));
+    const sorted = [...found].toSorted(([one], [other]) => (one < other ? -1 : 1));
+    const isUnknown = (key: string) =>
+      driver.unknownKeys !== undefined && !ours.has(key) && !names.has(key);
+    return [...sorted.filter(([key]) => ours.has(key)), ...sorted.filter(([key]) => isUnknown(key))]
       .slice(0, MAX_UNKNOWN)
       .map(([key, place]) => ({ key, place: place.slice(0, MAX_PLACE) }));
   };
