@@ -115,6 +115,11 @@ export interface Applied {
   readonly prepared?: string;
 }
 
+/** Returns what the operator of a prepared server does next. `server` is its name or its id. */
+export function preparedHint(server: string): string {
+  return `The file is complete. Include it in one edit that removes other definitions of its keys. To see this edit, run on the host: tsigil nameserver adopt ${server}`;
+}
+
 export interface KeyProblem extends Fault {
   readonly id: string;
   readonly code: 'name_taken' | 'undeliverable_key';

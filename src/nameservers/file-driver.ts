@@ -19,6 +19,7 @@ import {
   DriverError,
   DuplicateKeyError,
   nameTaken,
+  preparedHint,
   requirements,
   unmet,
   type Difference,
@@ -146,14 +147,14 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     if (!includesOwn && !isOfServer(definitions, loaded)) return undefined;
     if (!includesOwn)
       return {
-        reason: `the configuration '${main}' of ${program} does not include '${options.file}'`,
+        reason: `The configuration '${main}' of ${program} does not include '${options.file}'.`,
         definitions,
       };
     for (const [name, key] of ours) {
       const { key: other, origin } = definitions.get(name) ?? {};
       if (other === undefined || origin === undefined || !isSameKey(key, other)) continue;
       const place = `${origin.file?.path ?? main}:${origin.line}`;
-      const reason = `'${place}' defines the key '${name}', which is also in '${options.file}'`;
+      const reason = `'${place}' defines the key '${name}', which is also in '${options.file}'.`;
       return { reason, definitions };
     }
     return { definitions };
@@ -453,8 +454,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
             message: `'${options.file}' differs from the content that Tsigil would write.`,
           },
         ];
-      if (planned.prepared !== undefined)
-        return [{ kind: 'other', message: `The file is not loaded: ${planned.prepared}.` }];
+      if (planned.prepared !== undefined) return [{ kind: 'other', message: planned.prepared }];
       // `digest` is not known after a restart. A pass that was interrupted applies without comparing.
       const isWhole = planned.taken.length + (state.kept?.length ?? 0) === 0 && !state.isHeld;
       const files = loaded.certain ? undefined : (await filesOf(signal))?.state;
@@ -533,10 +533,8 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     if (keys.size === 0) return [];
     const requirement = `${program} has loaded '${options.file}'.`;
     const { reason } = (await configured(content, keys, loaded, signal)) ?? {};
-    if (reason !== undefined) {
-      const message = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
-      return [unmet(requirement, { message, hint: READY_HINT })];
-    }
+    if (reason !== undefined)
+      return [unmet(requirement, { message: reason, hint: preparedHint(id) })];
     return [
       loaded.has(content, keys) ? { requirement, ok: true } : unmet(requirement, notIncluded()),
     ];
@@ -559,9 +557,6 @@ function definitionsIn(entries: readonly Entry[]): Definitions {
       .map((each) => [each.key.name, each]),
   );
 }
-
-const READY_HINT =
-  "The file is complete. Include it in one edit that removes other definitions of its keys. To see this edit, run 'tsigil nameserver adopt' on the host.";
 
 /** The comment with the names of removed keys that have secrets no one knows. */
 const DISABLED = '# Disabled, because other lines name these keys: ';

@@ -13,6 +13,7 @@ import type { FoundState } from '../../domain/resources/name-server-status.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { eachInSlices } from '../../domain/scheduling/slicer.ts';
+import { preparedHint } from '../driver.ts';
 import { newSlicer } from '../slices.ts';
 import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold } from './hold.ts';
@@ -309,7 +310,13 @@ async function settle(
             : plan.withheld > 0
               ? ['pending', null] // nothing differs any more: the next pass delivers the held keys
               : result.prepared !== null
-                ? ['prepared', preparedReason(result.prepared, server.name)]
+                ? [
+                    'prepared',
+                    {
+                      code: 'prepared',
+                      message: `${result.prepared} ${preparedHint(server.name)}`,
+                    },
+                  ]
                 : (stateOfLacking(lacking) ?? ['live', null]);
   const isFailed = error !== null || state === 'blocked';
   const keysLive = isPrepared
@@ -369,12 +376,6 @@ async function settle(
 /** Returns the row of a key that a name server no longer has from Tsigil's file. */
 function unloadedRow(row: Delivery): Delivery {
   return { ...row, state: 'pending', deliveredVersion: 0, appliedAt: null, error: null };
-}
-
-/** Returns why no key of Tsigil's works yet, and what its operator does next. */
-function preparedReason(reason: string, name: string): Fault {
-  const next = `Include it in one edit that removes other definitions of its keys. To see this edit, run on the host: tsigil nameserver adopt ${name}`;
-  return { code: 'prepared', message: `${reason}, which is complete. ${next}` };
 }
 
 /** Returns whether a name server had verified this version of a key before the pass. */
