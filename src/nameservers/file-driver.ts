@@ -10,10 +10,9 @@ import {
   type DesiredState,
 } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, isSameKey, isSameMaterial, type Key } from '../domain/key-formats/key.ts';
-import { KeyFileError, type Entry, type Origin } from '../domain/key-formats/reader.ts';
+import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { eachInSlices, nextIfOver, type Slicer } from '../domain/scheduling/slicer.ts';
 import { signalWithin } from '../net/deadline.ts';
-import { readConfiguration, type ConfigurationFiles } from './configuration-files.ts';
 import { digestOf } from './digest.ts';
 import {
   DriverError,
@@ -24,11 +23,11 @@ import {
   unmet,
   type Difference,
   type Driver,
-  type KeyReferences,
   type Requirement,
 } from './driver.ts';
 import { readKeysOf, type FileServer, type Loaded, type StampForm } from './file-server.ts';
 import { createIncludeFile, withoutHeader, type FileOptions } from './include-file.ts';
+import { createServerConfiguration } from './server-configuration.ts';
 import { newSlicer } from './slices.ts';
 
 /** The time limits for a server to show what it has loaded, and to load its configuration. */
@@ -54,9 +53,6 @@ interface Plan {
   /** Why the server is not ready to load the file. Undefined if it is, or if this is not known. */
   readonly prepared: string | undefined;
 }
-
-/** The keys that the configuration of a server defines outside the file, by name. */
-type Definitions = ReadonlyMap<string, { readonly key: Key; readonly origin: Origin }>;
 
 /**
  * Creates the driver of a name server that reads its keys from a file. The driver replaces the
@@ -85,93 +81,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       }
     | undefined;
 
-  /** The main configuration file of the server. */
-  let main: string | undefined;
-
-  /** The keys that other files define, and the state of these files. */
-  let defined: { readonly state: string; readonly definitions: Definitions } | undefined;
-
-  /** The lines that name keys, and the state of the files in which they were found. */
-  let found: { readonly state: string; readonly references: KeyReferences } | undefined;
-
-  /** The configuration as it was last read. A pass needs it several times. */
-  let configuration: ConfigurationFiles | undefined;
-
-  const filesOf = async (signal: AbortSignal) => {
-    main ??= await server.configurationFile(signal).catch(() => undefined);
-    configuration =
-      main === undefined ? undefined : await readConfiguration(main, options.file, configuration);
-    return configuration;
-  };
-
-  const references = async (signal: AbortSignal): Promise<KeyReferences | undefined> => {
-    const files = await filesOf(signalWithin(INSPECT_MS, signal));
-    if (files === undefined || main === undefined) return (found = undefined);
-    const { state, text, include } = files;
-    try {
-      if (found?.state !== state)
-        found = { state, references: server.references(text, include, main) };
-    } catch {
-      found = undefined;
-    }
-    return found?.references;
-  };
-
-  /**
-   * Returns which keys the other files of the server define, and why it is not ready to load the file
-   * with this content: no file includes it, or, in the middle of an edit, one still defines a key that
-   * it has too. Returns undefined if this is not known, or if the server has certainly loaded it.
-   */
-  const configured = async (
-    content: string,
-    ours: ReadonlyMap<string, Key>,
-    loaded: Loaded,
-    signal: AbortSignal,
-  ): Promise<{ readonly reason?: string; readonly definitions: Definitions } | undefined> => {
-    const isLoaded = loaded.has(content, ours);
-    if (isLoaded && loaded.certain) return undefined;
-    const files = await filesOf(signalWithin(INSPECT_MS, signal));
-    if (files === undefined || main === undefined) return (defined = undefined);
-    const { state, text, include, ownPaths } = files;
-    const includesOwn = ownPaths.size > 0;
-    if (defined?.state !== state)
-      try {
-        defined = { state, definitions: definitionsIn(server.readKeys(text, include)) };
-      } catch {
-        return (defined = undefined);
-      }
-    const { definitions } = defined;
-    // Only the file can have given the server a key that no other file defines.
-    const isProven = isLoaded && [...ours.keys()].some((name) => !definitions.has(name));
-    if (isProven) return includesOwn ? { definitions } : undefined;
-    if (!includesOwn && !isOfServer(definitions, loaded)) return undefined;
-    if (!includesOwn)
-      return {
-        reason: `The configuration '${main}' of ${program} does not include '${options.file}'.`,
-        definitions,
-      };
-    for (const [name, key] of ours) {
-      const { key: other, origin } = definitions.get(name) ?? {};
-      if (other === undefined || origin === undefined || !isSameKey(key, other)) continue;
-      const place = `${origin.file?.path ?? main}:${origin.line}`;
-      const reason = `'${place}' defines the key '${name}', which is also in '${options.file}'.`;
-      return { reason, definitions };
-    }
-    return { definitions };
-  };
-
-  /** Whether the server has shown that it reads the configuration. */
-  let isRead = false;
-
-  /**
-   * Returns whether the server reads the configuration: BIND itself says which file it reads, and the
-   * others have loaded a key that the configuration defines. An operator may take this key away later.
-   */
-  const isOfServer = (definitions: Definitions, loaded: Loaded): boolean => {
-    const names = loaded.names();
-    isRead ||= names === undefined || [...definitions.keys()].some((name) => names.has(name));
-    return isRead;
-  };
+  const configuration = createServerConfiguration(server, options.file);
 
   /** The names that the server refused, because its configuration has other keys with them. */
   let refused: ReadonlySet<string> = new Set();
@@ -214,8 +124,8 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const ours = await keysIn(former ?? '', slicer);
     await nextIfOver(slicer);
     const loadedNames = loaded.names();
-    const { reason: prepared, definitions } =
-      (await configured(former ?? '', ours, loaded, signal)) ?? {};
+    const { reason: prepared, keys: definitions } =
+      (await configuration.definitions(former ?? '', ours, loaded, signal)) ?? {};
     const wanted = withKept(state, ours);
     const isOthers = (key: DesiredKey) => {
       const { name } = key;
@@ -256,7 +166,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     signal: AbortSignal,
   ): Promise<readonly Key[]> => {
     const stays = ({ name }: Key) => isComparison && before.has(name);
-    const needed = gone.every(stays) ? undefined : await references(signal);
+    const needed = gone.every(stays) ? undefined : await configuration.references(signal);
     return gone
       .filter((key) => stays(key) || (needed?.has(key.name) ?? before.has(key.name)))
       .map((key) =>
@@ -380,7 +290,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     if (carried === undefined || !(stamps.length === 0 || stamps.includes(carried))) return false;
     if ((await file.read()) !== content) return false;
     const loaded = await server.inspect(signal);
-    if (!loaded.certain && (await filesOf(signal))?.state !== same.files) return false;
+    if (!loaded.certain && (await configuration.state(signal)) !== same.files) return false;
     if (loaded.digest !== undefined && loaded.digest === same.digest) return true;
     if (!loaded.has(content, await keysIn(content, newSlicer()))) return false;
     same = { ...same, digest: loaded.digest };
@@ -457,7 +367,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       if (planned.prepared !== undefined) return [{ kind: 'other', message: planned.prepared }];
       // `digest` is not known after a restart. A pass that was interrupted applies without comparing.
       const isWhole = planned.taken.length + (state.kept?.length ?? 0) === 0 && !state.isHeld;
-      const files = loaded.certain ? undefined : (await filesOf(signal))?.state;
+      const files = loaded.certain ? undefined : await configuration.state(signal);
       same = isWhole ? { content, state, files } : undefined;
       return loaded.has(content, present)
         ? []
@@ -468,17 +378,12 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
       return stampForm.pattern.exec((await file.read()) ?? '')?.[1];
     },
 
-    async configuration() {
-      return (await filesOf(AbortSignal.timeout(INSPECT_MS)))?.state;
-    },
-
-    async references(signal, mayBeOld) {
-      return mayBeOld && found !== undefined ? found.references : references(signal);
-    },
+    configuration: () => configuration.state(AbortSignal.timeout(INSPECT_MS)),
+    references: (signal, mayBeOld) => configuration.references(signal, mayBeOld),
 
     printed: (signal, zones) => server.printed(signal, zones),
     async files(signal) {
-      main ??= await server.configurationFile(signal);
+      const main = await configuration.main(signal);
       const { format, checker } = server;
       const load = () => server.load(AbortSignal.timeout(LOAD_MS));
       const plain = (content: string) => withoutHeader(content).replace(stampForm.pattern, '');
@@ -532,7 +437,7 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
     const keys = await keysIn(content, newSlicer());
     if (keys.size === 0) return [];
     const requirement = `${program} has loaded '${options.file}'.`;
-    const { reason } = (await configured(content, keys, loaded, signal)) ?? {};
+    const { reason } = (await configuration.definitions(content, keys, loaded, signal)) ?? {};
     if (reason !== undefined)
       return [unmet(requirement, { message: reason, hint: preparedHint(id) })];
     return [
@@ -545,17 +450,10 @@ export function createFileDriver(given: FileServer, options: FileOptions, id: st
 function withTimeLimits(server: FileServer): FileServer {
   return {
     ...server,
+    configurationFile: (signal) => server.configurationFile(signalWithin(INSPECT_MS, signal)),
     inspect: (signal) => server.inspect(signalWithin(INSPECT_MS, signal)),
     load: (signal) => server.load(signalWithin(LOAD_MS, signal)),
   };
-}
-
-function definitionsIn(entries: readonly Entry[]): Definitions {
-  return new Map(
-    entries
-      .flatMap((entry) => ('key' in entry ? [{ key: canonicalKey(entry.key), origin: entry }] : []))
-      .map((each) => [each.key.name, each]),
-  );
 }
 
 /** The comment with the names of removed keys that have secrets no one knows. */
