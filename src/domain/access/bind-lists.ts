@@ -60,6 +60,14 @@ export function blockOf({ parts }: Statement): readonly Statement[] {
   return parts.flatMap((part) => ('kind' in part ? [] : part));
 }
 
+/** Returns a place as text, with the path of the file. */
+export type PlaceOf = (origin: Origin) => string;
+
+/** Returns the statements with a name, in order. */
+export function named(statements: readonly Statement[], name: string): Statement[] {
+  return statements.filter((each) => wordsOf(each)[0]?.toLowerCase() === name);
+}
+
 /** Returns a statement on one line. */
 export function textOfStatement({ parts }: Statement): string {
   return parts

@@ -1,20 +1,12 @@
-import {
-  entryOf,
-  placeOf,
-  type Origin,
-  type Parts,
-  type ReadIncluded,
-} from '../key-formats/reader.ts';
+import { entryOf, placeOf, type Parts, type ReadIncluded } from '../key-formats/reader.ts';
 import { allTokens, controlUses, OF_SESSION, useOf } from '../key-formats/read-bind.ts';
 import type { Right } from '../brands/brand.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import type {
   AccessList,
   DefinedKey,
-  Finding,
   Reference,
   Requester,
-  Role,
   ServerConfiguration,
   ZoneAccess,
 } from './access.ts';
@@ -22,16 +14,17 @@ import {
   ANY,
   blockOf,
   matchListOf,
+  named,
   textOfStatement,
   treeOf,
   wordsOf,
   type FindList,
   type MatchList,
+  type PlaceOf,
   type Statement,
 } from './bind-lists.ts';
-import { openRulesOf, policyOf } from './bind-policy.ts';
-
-type PlaceOf = (origin: Origin) => string;
+import { policyOf } from './bind-policy.ts';
+import { openPolicies, otherZones, referencesIn, undefinedKeys } from './bind-references.ts';
 
 /**
  * Reads who may do what on BIND, from `named.conf` with its included files or from the output of
@@ -68,13 +61,12 @@ export function readBindAccess(
       return use === undefined ? [] : [{ key: comparisonForm(key.name), role, place, text: use }];
     }),
   ];
-  const findings = [...undefinedKeys(keys, zones, references), ...openPolicies(top, at)];
-  return { keys, zones, references, unread, findings: [...findings, ...otherZones(top, at)] };
-}
-
-/** Returns the statements with a name, in order. */
-function named(statements: readonly Statement[], name: string): Statement[] {
-  return statements.filter((each) => wordsOf(each)[0]?.toLowerCase() === name);
+  const findings = [
+    ...undefinedKeys(namesOf(keys), zones, references),
+    ...openPolicies(top, at),
+    ...otherZones(top, at),
+  ];
+  return { keys, zones, references, unread, findings };
 }
 
 function last(statements: readonly Statement[], name: string): Statement | undefined {
@@ -405,100 +397,4 @@ function policyList(
     inexpressible,
     permits: (requester) => isServed(scope, requester) && rules.permits(requester),
   };
-}
-
-/** The statements that use keys for something besides the rights of grants. */
-const ROLES: Readonly<Record<string, Role | undefined>> = {
-  ...Object.fromEntries(
-    ['', '-cache', '-cache-on', '-on'].map((end) => [`allow-query${end}`, 'query']),
-  ),
-  'allow-recursion': 'query',
-  'allow-recursion-on': 'query',
-  'allow-notify': 'notify',
-  'match-clients': 'view',
-  ...Object.fromEntries(
-    [
-      ...['also-notify', 'default-masters', 'default-primaries', 'masters', 'parental-agents'],
-      ...['primaries', 'remote-servers', 'server'],
-    ].map((name) => [name, 'requester']),
-  ),
-};
-
-function referencesIn(
-  statements: readonly Statement[],
-  find: FindList,
-  at: PlaceOf,
-  zone?: string,
-): Reference[] {
-  return statements.flatMap((statement): Reference[] => {
-    const [first = '', second = ''] = wordsOf(statement);
-    const name = first.toLowerCase();
-    const role = Object.hasOwn(ROLES, name) ? ROLES[name] : undefined;
-    if (role === undefined) {
-      const below = name === 'zone' ? comparisonForm(second) : zone;
-      return ['acl', 'key'].includes(name) ? [] : referencesIn(blockOf(statement), find, at, below);
-    }
-    const keys =
-      role === 'requester' ? signersIn(statement) : matchListOf(blockOf(statement), find).keys;
-    const common = { role, place: at(statement.origin), text: textOfStatement(statement) };
-    return keys.map((key) => ({ key, ...common, ...(zone === undefined ? {} : { zone }) }));
-  });
-}
-
-/** Returns the keys in `ADDRESS key NAME;` and in `keys NAME;` or `keys { NAME; };`. */
-function signersIn(statement: Statement): string[] {
-  return blockOf(statement).flatMap((each) => {
-    const words = wordsOf(each);
-    const inBlock = /^keys$/i.test(words[0] ?? '') ? blockOf(each).flatMap(wordsOf) : [];
-    const after = words.flatMap((word, index) => (/^keys?$/i.test(word) ? words[index + 1] : []));
-    const names = [...inBlock, ...after].flatMap((name) => name ?? []);
-    return [...names.map(comparisonForm), ...signersIn(each)];
-  });
-}
-
-/** BIND ignores a key in a list that it does not define. */
-function undefinedKeys(
-  keys: readonly DefinedKey[],
-  zones: readonly ZoneAccess[],
-  references: readonly Reference[],
-): Finding[] {
-  const defined = namesOf(keys);
-  const used = new Map<string, string>();
-  const lists = zones.flatMap(({ lists: { transfer, update } }) => [transfer, update]);
-  for (const list of new Set(lists))
-    for (const key of list?.keys ?? []) if (!used.has(key)) used.set(key, list?.place ?? '');
-  for (const { key, place } of references) if (!used.has(key)) used.set(key, place);
-  return [...used].flatMap(([key, place]) =>
-    defined.has(key)
-      ? []
-      : [{ kind: 'undefined_key', place, text: `The key '${key}' is used here, but not defined` }],
-  );
-}
-
-/** Returns every statement with a name, at any depth. */
-function everywhere(statements: readonly Statement[], name: string): Statement[] {
-  const below = statements.flatMap((each) => everywhere(blockOf(each), name));
-  return [...named(statements, name), ...below];
-}
-
-function openPolicies(top: readonly Statement[], at: PlaceOf): Finding[] {
-  return everywhere(top, 'update-policy').flatMap((policy) =>
-    openRulesOf(policy).map((rule) => ({
-      kind: 'every_key',
-      place: at(policy.origin),
-      text: `'${rule}' permits updates to every key with a matching name, also to keys added later`,
-    })),
-  );
-}
-
-/** Zones may exist that are not in the configuration. */
-function otherZones(top: readonly Statement[], at: PlaceOf): Finding[] {
-  const adding = everywhere(top, 'allow-new-zones').filter((each) =>
-    /^(?:1|true|yes)$/i.test(wordsOf(each)[1] ?? ''),
-  );
-  return [...adding, ...everywhere(top, 'catalog-zones')].map((statement) => ({
-    kind: 'other_zones',
-    place: at(statement.origin),
-    text: `'${wordsOf(statement)[0] ?? ''}' adds zones that are not in this file: those not listed here were not read, so no key gets rights there`,
-  }));
 }
