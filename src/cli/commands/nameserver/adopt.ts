@@ -37,13 +37,27 @@ import type { ConnectionFlags } from '../../service/connection.ts';
 import { findPath, withHints } from '../../service/resource-requests.ts';
 import type { EditableFiles, LocalServers } from '../../service/running-server.ts';
 
-const { name, address, rights, state, error, pool_id: pool } = nameServer.fields;
-const SERVER = responseObject({ name, address, rights, state, error, pool_id: pool });
+const {
+  name,
+  address,
+  rights,
+  state,
+  error,
+  pool_id: pool,
+  pending_since: since,
+} = nameServer.fields;
+const SERVER = responseObject({
+  ...{ name, address, rights, state, error },
+  ...{ pool_id: pool, pending_since: since },
+});
 
 type Server = ValueOf<typeof SERVER>;
 
 /** How often the state of a name server is read, and how long it may take to become live. */
 const [POLL_MS, LIVE_MS] = [300, 60_000];
+
+/** How long the service may take to prepare a name server after its start or a change of a key. */
+const PREPARED_MS = 10_000;
 
 /** The number of problems of one kind that are shown. */
 const SHOWN = 10;
@@ -80,7 +94,11 @@ export function addAdoption(
   ).option('--wait', 'wait until you have applied the edits and loaded them, and verify the keys');
   const confirm = declareDestructive(adopt, 'before --write edits the configuration');
   adopt.action(async (given: string, flags: Flags) => {
-    const run = await start(given, flags, local, terminal);
+    let run = await start(given, flags, local, terminal);
+    if (run.files?.includesOwn === false && !hasState(run.server, 'prepared')) {
+      await stateOf(run, 'prepared', PREPARED_MS);
+      run = await start(given, flags, local, terminal); // Tsigil's file may be complete only now
+    }
     const confirmed = () => confirm(`Apply the edits to '${run.server.name}'?`, flags, terminal);
     if (run.files === undefined) await adoptDatabase(run);
     else await adoptFiles(run, run.files, flags, confirmed);
@@ -456,24 +474,36 @@ function assertNotStopped(signal?: AbortSignal): void {
   if (signal?.aborted === true) throw new CommandError(EXIT.interrupted, 'Stopped');
 }
 
-/** Waits until a name server is live. Throws `CommandError` after `limitMs`. */
-async function untilLive(
+/** Returns whether a name server has a state with all changes of its keys. */
+function hasState(server: Server, wanted: Server['state']): boolean {
+  return server.state === wanted && server.pending_since === null;
+}
+
+/** Waits until a name server has a state, and returns it as it is then, or after `limitMs`. */
+async function stateOf(
   { connection, path, terminal }: Run,
+  wanted: Server['state'],
   limitMs: number,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<Server> {
   const until = terminal.now() + limitMs;
   for (;;) {
-    const { name: own, state: now, error: reason } = await callFor(SERVER, connection, 'GET', path);
-    if (now === 'live') return;
+    const server = await callFor(SERVER, connection, 'GET', path);
+    if (hasState(server, wanted)) return server;
     assertNotStopped(signal);
-    if (terminal.now() > until)
-      throw new CommandError(
-        EXIT.refused,
-        `'${own}' is not live, but '${now}'${reason === null ? '' : `: ${reason}`}`,
-      );
+    if (terminal.now() > until) return server;
     await pause(POLL_MS);
   }
+}
+
+/** Waits until a name server is live. Throws `CommandError` after `limitMs`. */
+async function untilLive(run: Run, limitMs: number, signal?: AbortSignal): Promise<void> {
+  const { name: own, state: now, error: reason } = await stateOf(run, 'live', limitMs, signal);
+  if (now === 'live') return;
+  throw new CommandError(
+    EXIT.refused,
+    `'${own}' is not live, but '${now}'${reason === null ? '' : `: ${reason}`}`,
+  );
 }
 
 /** Throws `CommandError` if a name server accepts or refuses other requests than before. */
