@@ -185,6 +185,19 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
     ]);
   });
 
+  test('--all sends a request for a zone that the grants of a key name', async () => {
+    const pool = (await registry.get('/v2/pools?name=two')).body as { pools: { id: string }[] };
+    const [{ id = '' } = {}] = pool.pools;
+    const zone = await post('/v2/zones', { name: 'z.test.', email: 'a@a.test', pool: 'two' });
+    const granted = await post('/v2/tsigkeys', {
+      ...{ ...allowed, name: 'granted', scope: 'POOL', resource_id: id },
+      grants: [{ rights: ['update'], zones: [zone] }],
+    });
+    const { out } = await run('granted', '-f', 'value', '-c', 'server', '-c', 'zone');
+    expect(out).toBe('ns2 z.test.\n');
+    await registry.delete(`/v2/tsigkeys/${granted}`);
+  });
+
   test('--all lists only the failures and ends with the number of good checks; --long lists all', async () => {
     const header = 'name\tserver\tcheck\tverdict\treason\n';
     const failed = 'missing\tns2\tquery\tunknown key\tthe server does not know the key (BADKEY)\n';

@@ -13,6 +13,7 @@ import {
 } from './resource-requests.ts';
 
 export interface ServiceKey extends Key {
+  readonly id: string;
   readonly scope: string;
   readonly resourceId: string;
 }
@@ -103,8 +104,9 @@ async function listKeys(
  */
 export function keyOf(item: Item): ServiceKey {
   assertSecrets(tsigkey, item);
-  const { name, algorithm, secret, scope, resource_id: resourceId } = item;
+  const { id, name, algorithm, secret, scope, resource_id: resourceId } = item;
   return {
+    id: String(id),
     name: String(name),
     algorithm: String(algorithm),
     secret: String(secret),

@@ -63,7 +63,7 @@ export function addKeyVerify(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--zone <zone>',
-        'send requests for this zone (default: the zone of the key, the probe zone of the server, or a zone of the pool)',
+        'send requests for this zone (default: the zone of the key, a zone of its grants, the probe zone of the server, or a zone of the pool)',
       ).argParser(readZone),
     )
     .addOption(

@@ -3,6 +3,7 @@ import { nameServer } from '../../../domain/resources/name-server.ts';
 import { pool as poolType } from '../../../domain/resources/pool.ts';
 import { zone as zoneType } from '../../../domain/resources/zone.ts';
 import type { Server } from '../../flags/name-servers.ts';
+import { grantsOf } from '../../imports/copied-grants.ts';
 import { CommandError } from '../../output/command-error.ts';
 import { call, type Connection } from '../../service/client.ts';
 import { mapConcurrently } from '../../../domain/scheduling/concurrency.ts';
@@ -22,8 +23,8 @@ export interface Target {
 /**
  * Returns which keys to verify against which name servers. Without `servers`, selects the name
  * servers of the pool to which the key or its zone belongs. Without `zone`, uses the zone of the
- * key. For a key of a pool, uses the name server's probe zone or a zone of the pool. Throws
- * `CommandError`.
+ * key, or one that its grants name, because Knot DNS denies to know a key in any other. For a key of
+ * a whole pool, uses the name server's probe zone or a zone of the pool. Throws `CommandError`.
  */
 export async function findTargets(
   connection: Connection,
@@ -37,8 +38,10 @@ export async function findTargets(
     servers === undefined ? await listItems(connection, nameServer, []) : undefined;
   const zones = createZones(connection);
   const targets = await mapConcurrently(keys, CONCURRENCY, async (key): Promise<Target[]> => {
-    const ofKey = key.scope === 'ZONE' ? await zones.withId(key.resourceId) : undefined;
-    const poolId = key.scope === 'ZONE' ? ofKey?.pool_id : key.resourceId;
+    const isOfZone = key.scope === 'ZONE';
+    const id = isOfZone ? key.resourceId : await grantedZone(connection, key, zone);
+    const ofKey = id === undefined ? undefined : await zones.withId(id);
+    const poolId = isOfZone ? ofKey?.pool_id : key.resourceId;
     const fallback = async () =>
       zone ??
       textOf(ofKey?.name) ??
@@ -52,11 +55,22 @@ export async function findTargets(
       key,
       server: serverOf(item),
       zone:
-        (key.scope === 'POOL' ? (zone ?? textOf(item.probe_zone)) : undefined) ??
-        (await fallback()),
+        (ofKey === undefined ? (zone ?? textOf(item.probe_zone)) : undefined) ?? (await fallback()),
     }));
   });
   return targets.flat();
+}
+
+/** Returns the id of a zone in which the key has rights, unless it has them in all, or `zone` is set. */
+async function grantedZone(
+  connection: Connection,
+  { id }: ServiceKey,
+  zone: string | undefined,
+): Promise<string | undefined> {
+  if (zone !== undefined) return undefined;
+  const grants = (await grantsOf(connection, [{ id }])).get(id) ?? [];
+  if (grants.some(({ zones }) => zones === 'all')) return undefined;
+  return grants.flatMap(({ zones }) => zones)[0];
 }
 
 function serverOf({ name, address }: Item): Server {
