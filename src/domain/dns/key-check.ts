@@ -43,10 +43,10 @@ const REQUESTS: Readonly<Record<Check, string>> = {
 };
 
 /**
- * Returns the unsigned request of a check. The update deletes the name `label` below the zone if
- * this name does not exist. The update therefore changes nothing (RFC 2136 sections 2.4.5 and
- * 2.5.3). Servers authorise this update like any other update. An empty update would not work,
- * because some servers accept it from every client.
+ * Returns the unsigned request of a check. The update deletes the TXT records of the name `label`
+ * below the zone if this name does not exist. The update therefore changes nothing (RFC 2136 sections
+ * 2.4.5 and 2.5.2). Servers authorise this update like any other update. With `update-policy`, BIND
+ * accepts an empty update, and one that deletes all records of such a name, from every key.
  */
 export function checkRequest(check: Check, zone: string, id: number, label: string): Buffer {
   const empty = { answers: [], authorities: [], additionals: [] };
@@ -73,7 +73,7 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
     questions: [{ name: zone, type: TYPES.soa, class: CLASSES.in }],
     ...empty,
     answers: [nothing],
-    authorities: [{ ...nothing, class: CLASSES.any }],
+    authorities: [{ ...nothing, type: TYPES.txt, class: CLASSES.any }],
   });
 }
 

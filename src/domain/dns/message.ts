@@ -34,7 +34,7 @@ export interface Message<R extends ResourceRecord = ResourceRecord> {
 /** Bits of `Message.flags`. */
 export const FLAGS = { response: 0x8000, authoritative: 0x0400, truncated: 0x0200 } as const;
 export const OPCODES = { query: 0, update: 5 } as const;
-export const TYPES = { soa: 6, tsig: 250, ixfr: 251, axfr: 252, any: 255 } as const;
+export const TYPES = { soa: 6, txt: 16, tsig: 250, ixfr: 251, axfr: 252, any: 255 } as const;
 export const CLASSES = { in: 1, none: 254, any: 255 } as const;
 
 /**
