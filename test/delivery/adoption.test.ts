@@ -10,11 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { mapConcurrently } from '../../src/domain/scheduling/concurrency.ts';
-import { findOpenRights, probeKey } from '../../src/net/probe.ts';
+import type { Key } from '../../src/domain/model/tsig-key.ts';
 import { tsigil } from '../cli/run.ts';
 import { editFile } from '../harness/brands/brand.ts';
 import { knotc, knotDatabase } from '../harness/brands/knot.ts';
@@ -34,6 +32,7 @@ import {
 } from '../harness/delivery.ts';
 import { zoneText } from '../harness/driven-server.ts';
 import { HAND_KEYS, HAND_MADE, HAND_ZONES } from '../harness/hand-made.ts';
+import { permissionsOn, transferring } from '../harness/hand-made-requests.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import {
   cleanEnvironment,
@@ -85,66 +84,8 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       );
     }
 
-    /** A busy machine responds late. */
-    const PATIENT = { tries: 4, seconds: 10 };
-
-    /** Returns what each key may do, and what needs none. */
-    async function permissions(): Promise<string[]> {
-      const target = (zone: string) => ({ server: server.address, zone });
-      const signed = HAND_ZONES.flatMap((zone) =>
-        server.rights.flatMap((right) => HAND_KEYS.map((key) => ({ zone, right, key }))),
-      );
-      const found = await mapConcurrently(signed, 4, async ({ zone, right, key }) => {
-        const { verdict } = await probeKey(key, right, target(zone), Date.now, PATIENT);
-        return verdict === 'good' ? [`${right} of ${zone} by ${key.name}`] : [];
-      });
-      const open = await mapConcurrently(HAND_ZONES, 4, async (zone) =>
-        (await findOpenRights(target(zone), PATIENT)).map(
-          (right) => `${right} of ${zone} by anyone`,
-        ),
-      );
-      return [...found, ...open].flat();
-    }
-
-    /** Transfers zones all the time until `end`, and returns every verdict that is not as expected. */
-    function transferring() {
-      const wrong: string[] = [];
-      let count = 0;
-      let isEnded = false;
-      const clients = [
-        ['k1', 'a.test', true],
-        ['k4', 'b.test', true],
-        ['k2', 'c.test', true],
-        ['k4', 'a.test', false],
-        ['k8', 'b.test', false],
-      ] as const;
-      const loops = clients.map(async ([name, zone, isPermitted]) => {
-        const key = HAND_KEYS.find((each) => each.name === name);
-        while (key !== undefined && !isEnded) {
-          const target = { server: server.address, zone };
-          const probed = () => probeKey(key, 'transfer', target, Date.now, PATIENT);
-          const first = await probed();
-          // NSD resets some connections while it replaces its processes, and clients try again.
-          const isReset = brand.driver === 'nsd' && first.verdict === 'no response';
-          const { verdict, reason } = isReset ? await probed() : first;
-          count += 1;
-          if ((verdict === 'good') !== isPermitted)
-            wrong.push(`${name} in ${zone}: ${verdict}, ${reason}`);
-          await pause(20);
-        }
-      });
-      return {
-        async end() {
-          isEnded = true;
-          await Promise.all(loops);
-          expect(count).toBeGreaterThan(clients.length);
-          expect(wrong).toEqual([]);
-        },
-      };
-    }
-
     test('adopt moves the keys without a failed transfer or another right, and release gives them back', async () => {
-      const wanted = await permissions();
+      const wanted = await permissionsOn(server);
       expect(wanted).toContain('transfer of a.test by k30');
       await importKeys();
       const before = files();
@@ -157,7 +98,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       for (const { secret } of HAND_KEYS) expect(shown.out).not.toContain(secret);
       expect(files()).toEqual(before);
 
-      const clients = transferring();
+      const clients = transferring(server);
       const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
       expect([adopted.status, adopted.err]).toEqual([0, '']);
       expect(await shownServer(service)).toMatchObject({ state: 'live', keys_live: 30 });
@@ -166,14 +107,14 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect(readFileSync(join(server.folder, `.${brand.main}.before-tsigil`), 'utf8')).toBe(
         before[brand.main],
       );
-      expect(await permissions()).toEqual(wanted);
+      expect(await permissionsOn(server)).toEqual(wanted);
       const again = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
       expect([again.status, again.err]).toEqual([1, expect.stringContaining('already includes')]);
 
       const released = await run('nameserver', 'release', 'ns1', '--write', '--yes');
       expect([released.status, released.err]).toEqual([0, '']);
       expect(Object.values(files()).join('')).toContain('tsigil.conf.released"');
-      expect(await permissions()).toEqual(wanted);
+      expect(await permissionsOn(server)).toEqual(wanted);
 
       await run('nameserver', 'set', 'ns1', '--paused', 'false');
       await expect
@@ -185,7 +126,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect(readFileSync(join(server.folder, `.${brand.main}.before-tsigil`), 'utf8')).toBe(
         before[brand.main],
       );
-      expect(await permissions()).toEqual(wanted);
+      expect(await permissionsOn(server)).toEqual(wanted);
       await clients.end();
       await untilLive(service);
     });
@@ -332,11 +273,8 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
             timeout: 30_000,
           })
           .toBe('');
-        const [key] = HAND_KEYS;
-        const target = { server: server.address, zone: 'added.test' };
-        expect(key && (await probeKey(key, 'transfer', target, Date.now, PATIENT)).verdict).toBe(
-          'good',
-        );
+        const key = { id: 'k1', ...(HAND_KEYS[0] as Key) };
+        expect(await verdictOf(server, key, { zone: 'added.test' })).toBe('good');
       },
     );
 
@@ -346,7 +284,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         await importKeys();
         const before = files();
         rmdirSync(join(server.folder, 'managed'));
-        const clients = transferring();
+        const clients = transferring(server);
         const { status, err } = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
         expect(status).toBe(1);
         expect(err).toContain("The former files of 'ns1' are back");

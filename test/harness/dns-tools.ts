@@ -20,14 +20,15 @@ export function hasDnsTools(): boolean {
 
 /**
  * Returns whether a name server grants a right in a zone to a request that `key` signs, or to an
- * unsigned request. dig and kdig transfer the zone, and nsupdate adds a record to it. Returns
- * undefined if dig and kdig disagree, because the server changed meanwhile.
+ * unsigned request. dig and kdig transfer the zone, from the address `from`, and nsupdate adds a record
+ * to it. Returns undefined if dig and kdig disagree, because the server changed meanwhile.
  */
 export async function isGranted(
   server: NameServer,
   zone: string,
   right: Right,
   key?: SigningKey,
+  from = '127.0.0.1',
 ): Promise<boolean | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-tools-'));
   const file = (name: string, text: string) => {
@@ -38,7 +39,7 @@ export async function isGranted(
     key === undefined ? [] : ['-k', file('key', text(key))];
   const bindKey = ({ name, algorithm, secret }: SigningKey) =>
     `key "${name}" { algorithm ${algorithm}; secret "${secret}"; };\n`;
-  const at = [`@${server.host}`, '-p', String(server.port), zone, 'AXFR'];
+  const at = [`@${server.host}`, '-p', String(server.port), zone, 'AXFR', '-b', from];
   try {
     if (right === 'update') {
       const script = `server ${server.host} ${server.port}\nzone ${zone}\nupdate add probe.${zone} 60 TXT "x"\nsend\n`;

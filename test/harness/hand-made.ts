@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import type { Key } from '../../src/domain/model/tsig-key.ts';
 import { bind } from './brands/bind.ts';
 import type { Brand } from './brands/brand.ts';
 import { knot } from './brands/knot.ts';
 import { nsd } from './brands/nsd.ts';
+import { powerdns } from './brands/powerdns.ts';
 import { recordSecret } from './evidence.ts';
 
 /** The zones of hand-made servers. */
@@ -20,7 +22,10 @@ export const HAND_KEYS = Array.from({ length: 30 }, (_, index): Key => {
 
 const MANY = HAND_KEYS.slice(4).map(({ name }) => name);
 
-/** A server whose operator has made its keys and lists, and has not included the file of Tsigil. */
+/**
+ * A server whose operator has made its keys and lists. If it has a file of Tsigil's, the
+ * configuration does not include it.
+ */
 export interface HandMade extends Brand {
   /** The main configuration file. */
   readonly main: string;
@@ -32,7 +37,7 @@ const LISTS: Readonly<Record<string, string>> = {
   'b.test': 'allow-transfer { key "k4"; 127.0.0.8; };',
   'c.test': '',
   'd.test': `update-policy { grant k5 zonesub ANY; };
-  allow-transfer { !{ !127.0.0.0/8; any; }; key k6; };`,
+  allow-transfer { !{ !127.0.0.16/28; any; }; key k6; };`,
 };
 
 const handMadeBind: HandMade = {
@@ -95,7 +100,7 @@ const handMadeKnot: HandMade = {
       '  - id: one\n    key: k4\n    action: transfer\n',
       '  - id: local\n    address: 127.0.0.8\n    action: transfer\n',
       '  - id: two\n    key: k2\n    action: transfer\n',
-      '  - id: near\n    key: k6\n    address: 127.0.0.0/8\n    action: transfer\n',
+      '  - id: near\n    key: k6\n    address: 127.0.0.16/28\n    action: transfer\n',
     ];
     const lists = ['[many, changes]', '[one, local]', 'two', 'near'];
     const zones = HAND_ZONES.map(
@@ -127,7 +132,7 @@ const handMadeNsd: HandMade = {
       ['k1', 'k2', ...MANY].map(permitting).join(''),
       `${permitting('k4')}    provide-xfr: 127.0.0.8 NOKEY\n`,
       '    include-pattern: "hand-made"\n',
-      '    provide-xfr: 127.0.0.0/8 k6\n',
+      '    provide-xfr: 127.0.0.16/28 k6\n',
     ];
     const zones = HAND_ZONES.map(
       (zone, index) =>
@@ -141,5 +146,36 @@ const handMadeNsd: HandMade = {
   },
 };
 
-/** Servers with the same keys and, as far as they have them, rights. */
+/** PowerDNS, whose operator has made the same keys, with their rights in the metadata of zones. */
+export const handMadePowerdns: HandMade = {
+  ...powerdns,
+  main: 'pdns.conf',
+  configure(folder, port, controlPort) {
+    powerdns.configure(folder, port, controlPort, HAND_ZONES);
+    const database = new DatabaseSync(join(folder, 'pdns.sqlite3'));
+    const addKey = database.prepare(
+      'INSERT INTO tsigkeys (name, algorithm, secret) VALUES (?, ?, ?)',
+    );
+    for (const { name, algorithm, secret } of HAND_KEYS) addKey.run(name, algorithm, secret);
+    const add = database.prepare(
+      'INSERT INTO domainmetadata (domain_id, kind, content) SELECT id, ?, ? FROM domains WHERE name = ?',
+    );
+    const everyone = ['0.0.0.0/0', '::/0'];
+    const metadata = [
+      ['a.test', 'TSIG-ALLOW-AXFR', ['k1', 'k2', ...MANY]],
+      ['a.test', 'TSIG-ALLOW-DNSUPDATE', ['k3']],
+      ['a.test', 'ALLOW-DNSUPDATE-FROM', everyone],
+      ['b.test', 'TSIG-ALLOW-AXFR', ['k4']],
+      ['b.test', 'ALLOW-AXFR-FROM', ['127.0.0.8']],
+      ['c.test', 'TSIG-ALLOW-AXFR', ['k2']],
+      ['d.test', 'TSIG-ALLOW-AXFR', ['k6', 'k5']],
+    ] as const;
+    for (const [zone, kind, values] of metadata)
+      for (const value of values) add.run(kind, value, zone);
+    database.close();
+  },
+  ready: () => Promise.resolve(),
+};
+
+/** Servers with files, and the same keys and, as far as they have them, rights. */
 export const HAND_MADE: readonly HandMade[] = [handMadeBind, handMadeKnot, handMadeNsd];

@@ -73,9 +73,15 @@ export const ALWAYS_EXECUTED = ['README.md', 'docs/signed-transfers.md'];
 export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
 
 /** Delivery suites whose results do not depend on the database. */
-export const ON_SQLITE_ONLY = ['brands', 'burst', 'faults', 'kill', 'load', 'many-agents'].map(
-  (name) => `test/delivery/${name}.test.ts`,
-);
+export const ON_SQLITE_ONLY = [
+  'adoption-walk',
+  'brands',
+  'burst',
+  'faults',
+  'kill',
+  'load',
+  'many-agents',
+].map((name) => `test/delivery/${name}.test.ts`);
 
 /**
  * Suites of the API and of delivery that a short run repeats on PostgreSQL. A long run repeats all
