@@ -186,11 +186,11 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
   });
 
   test('--all sends a request for a zone that the grants of a key name', async () => {
-    const pool = (await registry.get('/v2/pools?name=two')).body as { pools: { id: string }[] };
-    const [{ id = '' } = {}] = pool.pools;
+    const { body } = await registry.get('/v2/pools?name=two');
+    const [pool] = (body as { pools: { id: string }[] }).pools;
     const zone = await post('/v2/zones', { name: 'z.test.', email: 'a@a.test', pool: 'two' });
     const granted = await post('/v2/tsigkeys', {
-      ...{ ...allowed, name: 'granted', scope: 'POOL', resource_id: id },
+      ...{ ...allowed, name: 'granted', scope: 'POOL', resource_id: pool?.id },
       grants: [{ rights: ['update'], zones: [zone] }],
     });
     const { out } = await run('granted', '-f', 'value', '-c', 'server', '-c', 'zone');
