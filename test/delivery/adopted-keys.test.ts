@@ -192,3 +192,40 @@ test.runIf(powerdns.isInstalled()).each(LOSSES)(
     expect(await verdictOf(server, again)).toBe('good');
   },
 );
+
+test.runIf(powerdns.isInstalled())(
+  'PowerDNS: a key that may update only from the networks of a setting does not get to update from everywhere',
+  async () => {
+    const server = await startDeliveryServer(powerdns);
+    const service = await startTestService(delivering(server));
+    onTestFinished(async () => {
+      await service.close();
+      await server.remove();
+    });
+    const metadata = (method: string, kind: string, values?: readonly string[]) =>
+      call(
+        ...([server.folder, server.controlPort, method] as const),
+        `/zones/a.test./metadata/${kind}`,
+        values && { metadata: values },
+      );
+    const networks = async () =>
+      ((await metadata('GET', 'ALLOW-DNSUPDATE-FROM')) as { metadata: string[] }).metadata;
+    await metadata('PUT', 'TSIG-ALLOW-DNSUPDATE', [powerdns.foreign]);
+    await createZones(service, ['a.test']);
+    const key = await createKey(service, powerdns.foreign, { secret: SECRET });
+    const message = "it could update the zone 'a.test' from every address";
+    expect(await deliveries(service, key.id)).toMatchObject({
+      state: 'undeliverable',
+      servers: [{ error: { code: 'name_taken', message: expect.stringContaining(message) } }],
+    });
+    expect(await networks()).toEqual([]);
+
+    await metadata('PUT', 'ALLOW-DNSUPDATE-FROM', ['127.0.0.0/8']);
+    const { id } = await shownServer(service);
+    await service.post(`/v2/nameservers/${id}/reconcile`, {});
+    await expect
+      .poll(async () => (await deliveries(service, key.id)).state, { timeout: 20_000 })
+      .toBe('delivered');
+    expect(await networks()).toEqual(['127.0.0.0/8']);
+  },
+);

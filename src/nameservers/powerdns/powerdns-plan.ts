@@ -88,8 +88,8 @@ export function grown(grants: Grants, wanted: Wanted): Grants {
 }
 
 /**
- * Returns what to do about each of the keys `names` that would lose a right if it became Tsigil's.
- * Who only knows its secret could otherwise take the key away from the zones of others.
+ * Returns what to do about each of the keys `names` that would lose a right, or an address that
+ * limits it, if it became Tsigil's. Who only knows its secret could otherwise take the key away from the zones of others.
  */
 export function adviceOn(
   names: ReadonlySet<string>,
@@ -100,7 +100,16 @@ export function adviceOn(
   const found = new Map<string, string>();
   const known = new Set(managed);
   for (const [zone, present] of [...grants].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
-    const left = shrunk(present, names, wanted(zone));
+    const zoneWanted = wanted(zone);
+    const left = shrunk(present, names, zoneWanted);
+    // Where a setting limits the addresses of a key today, the driver would add all networks.
+    if (present.updateFrom.length === 0 && present.formerFrom.length === 0)
+      for (const name of left.update)
+        if (names.has(name) && !found.has(name))
+          found.set(
+            name,
+            `As one of Tsigil's, it could update the zone '${zone}' from every address. Set ALLOW-DNSUPDATE-FROM of the zone to the networks that may, or take this right from it in Tsigil and remove it from ${UPDATE_KEYS} of the zone.`,
+          );
     for (const right of RIGHTS) {
       const stays = new Set(left[right]);
       for (const name of present[right]) {
