@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { SqlRow } from '../sql/sql.ts';
 import type { Query } from './statements.ts';
 
@@ -54,8 +54,8 @@ function sendTogether(pool: pg.Pool, reads: readonly Read[], ended: () => void):
     client.on('error', broken);
     const { stream } = client.connection;
     stream.cork();
-    for (const { query, resolve, reject } of reads)
-      client.query<SqlRow>(query, (error: Error | null, result) => {
+    for (const { query, resolve, reject } of reads) {
+      const callback = (error: Error | null, result: pg.QueryResult<SqlRow>) => {
         if (error === null) resolve(result);
         else {
           fault ??= error;
@@ -66,7 +66,11 @@ function sendTogether(pool: pg.Pool, reads: readonly Read[], ended: () => void):
         client.removeListener('error', broken);
         release(fault);
         ended();
-      });
+      };
+      // From an object with these members, `pg` would first copy each property, in 1.3 µs.
+      const read = new pg.Query(query.text, query.values);
+      client.query(Object.assign(read, { name: query.name, callback }));
+    }
     stream.uncork();
   });
 }
