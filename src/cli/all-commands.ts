@@ -19,6 +19,7 @@ import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyExport } from './commands/tsigkey/tsigkey-export.ts';
 import { addKeyGrants } from './commands/key-grants.ts';
 import { addKeyImport } from './commands/tsigkey/tsigkey-import.ts';
+import { addKeyUses } from './commands/tsigkey/tsigkey-uses.ts';
 import { addKeyVerify } from './commands/tsigkey/tsigkey-verify.ts';
 import { addCompletion } from './completion.ts';
 import { acceptConnectionFlagsFirst } from './flags/flags.ts';
@@ -45,6 +46,7 @@ export function addAllCommands(
   for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
   addKeyGrants(key, terminal);
   addKeyStatus(key, terminal);
+  addKeyUses(key, terminal);
   addServerCheck(server, terminal);
   addReconcile(server, terminal);
   addKeyRemoval(server, terminal);

@@ -8,6 +8,16 @@ import { codeOf, describeFault } from '../net/faults.ts';
 import { versionOf } from './digest.ts';
 import { DriverError, unmet, type Requirement } from './driver.ts';
 
+/** The option of every driver for the log of its server. */
+export const LOG_MEMBER = {
+  log: optional(
+    described(
+      ownPath(),
+      'The log file of the name server, which shows who uses keys. It is only read.',
+    ),
+  ),
+};
+
 export const FILE_MEMBERS = {
   file: described(
     ownPath(),
@@ -19,6 +29,7 @@ export const FILE_MEMBERS = {
   ),
   owner: optional(described(line(), 'The user who owns the file, by name or number.')),
   group: optional(described(line(), 'The group of the file, by name or number.')),
+  ...LOG_MEMBER,
 };
 
 /** Returns the kind of a path, a name or an address: text without control characters. */

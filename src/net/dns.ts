@@ -46,7 +46,10 @@ export async function queryOverUdp(
       });
       socket.on('error', (cause) => reject(new NetError(faultOf(cause), cause)));
       // Only a connected socket reports ECONNREFUSED.
-      socket.on('connect', send);
+      socket.on('connect', () => {
+        noteSource(socket.address());
+        send();
+      });
       socket.connect(server.port, address);
     });
   } finally {
@@ -69,6 +72,9 @@ export async function* queryOverTcp(
     timeouts.seconds * 1000,
     () =>
       void socket.destroy(new NetError(`the server sent nothing for ${timeouts.seconds} seconds`)),
+  );
+  socket.on('connect', () =>
+    noteSource({ address: socket.localAddress ?? '', port: socket.localPort ?? 0 }),
   );
   const length = Buffer.alloc(2);
   length.writeUInt16BE(request.length);
@@ -97,4 +103,26 @@ async function resolveHost(host: string): Promise<string> {
   } catch (cause) {
     throw new NetError(faultOf(cause), cause);
   }
+}
+
+/** How long this process remembers from where it sent requests. */
+const SOURCES_MS = 60_000;
+
+/** When this process last sent a request, by the address and the port; the oldest first. */
+const sources = new Map<string, number>();
+
+function noteSource({ address, port }: { readonly address: string; readonly port: number }): void {
+  const now = Date.now();
+  for (const [source, at] of sources) {
+    if (at > now - SOURCES_MS) break;
+    sources.delete(source);
+  }
+  const source = `${address} ${port}`;
+  sources.delete(source);
+  sources.set(source, now);
+}
+
+/** Returns when this process last sent a DNS request from this address and port, in ms since 1970. */
+export function lastSent(address: string, port: number): number | undefined {
+  return sources.get(`${address} ${port}`);
 }

@@ -90,6 +90,7 @@ export function serverDependenciesOn(
       statuses: absent,
       ofKey: absent,
       ofKeys: absent,
+      uses: absent,
       removing: absent,
       request: absent,
       resume: absent,

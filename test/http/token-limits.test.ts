@@ -33,6 +33,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tsigkeys/{id}/export': 'w w w -',
   'GET /v2/tsigkeys/{id}/deliveries': 'w w w -',
   'GET /v2/tsigkeys/{id}/grants': 'w w w -',
+  'GET /v2/tsigkeys/{id}/uses': 'w w w -',
   'PUT /v2/tsigkeys/{id}/grants': 'w w - -',
   'POST /v2/tsigkeys/states': 'w w w -',
   'POST /v2/tsigkeys/import': '- - - -',

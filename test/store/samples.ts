@@ -69,6 +69,7 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
     },
     unknown_keys: ['b.example.'],
     key_references: [{ key: 'c.example', place: '/etc/bind/named.conf:1' }],
+    evidence: null,
     keys_wanted: 3,
     keys_live: 2,
     applied_at: NOW,

@@ -58,7 +58,8 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { reportGrants, reportOpeningKeys } from './key-grants.ts';
 import { addCreate } from './resource-create.ts';
-import { withStates } from '../service/key-states.ts';
+import { readPastTime } from '../flags/time.ts';
+import { unusedSince, withStates } from '../service/key-states.ts';
 import {
   addVerb,
   findVerb,
@@ -126,9 +127,10 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
     sortOption(resource),
     long,
     ...revealOptions(type),
+    ...unusedOptions(type),
   ];
   addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(
-    async (flags: Flags & { limit?: number; sort?: string; long?: boolean }) => {
+    async (flags: Flags & { limit?: number; sort?: string; long?: boolean; unused?: string }) => {
       checkColumns(flags, [...columnsOf(type), ...(resource.stateColumns ?? [])]);
       const wanted = [
         ...readFilters(resource, flags, terminal.now()),
@@ -137,7 +139,19 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       const connection = await connect(flags, terminal);
       const references = await readReferences(type, flags, connection);
       const parameters = [...Object.entries(references), ...wanted];
-      const items = await listItems(readingOf(connection, flags), type, parameters, flags.limit);
+      const { limit: most, unused } = type === tsigkey ? flags : { ...flags, unused: undefined };
+      const since = unused === undefined ? undefined : readPastTime(unused, terminal.now());
+      const reading = readingOf(connection, flags);
+      const all = await listItems(
+        reading,
+        type,
+        parameters,
+        since === undefined ? most : undefined,
+      );
+      const items =
+        since === undefined
+          ? all
+          : (await listUnused(connection, all, since, terminal)).slice(0, most);
       const hidden = items.map((item) => hideSecret(type, item, flags));
       const columns = flags.column ?? listColumns(resource, flags);
       const isStateShown = columns.some((name) => resource.stateColumns?.includes(name));
@@ -149,6 +163,29 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       printList(terminal, shown, columns, flags);
     },
   );
+}
+
+/** Returns the flag `--unused` of keys, which the logs of name servers answer. */
+function unusedOptions(type: ResourceType): Option[] {
+  if (type !== tsigkey) return [];
+  const description =
+    'list only keys that no log of their name servers shows since this time or for this long, such as 90d; a key is left out if the log of one of its name servers does not show every use';
+  return [new Option('--unused <time>', description)];
+}
+
+/** Returns the unused keys, and reports the name servers that leave the others open. */
+async function listUnused(
+  connection: Connection,
+  keys: readonly Item[],
+  since: string,
+  { err }: Pick<Terminal, 'err'>,
+): Promise<readonly Item[]> {
+  const { unused, unknownOn } = await unusedSince(connection, keys, since);
+  if (unknownOn.length > 0) {
+    const text = `The logs of these name servers do not show every use, so their keys are left out: ${unknownOn.join(', ')}. To see why, run: tsigil tsigkey uses KEY`;
+    err.write(`${plainText(text)}\n`);
+  }
+  return unused;
 }
 
 function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal): void {

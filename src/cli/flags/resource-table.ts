@@ -190,6 +190,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       list: [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",
         'tsigil tsigkey list --weak',
+        'tsigil tsigkey list --unused 90d',
         'tsigil tsigkey list --pool default',
         'tsigil tsigkey list --orphaned --sort name:desc --long',
       ],

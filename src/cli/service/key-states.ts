@@ -16,10 +16,7 @@ export async function withStates(
 ): Promise<Item[]> {
   const shown: Item[] = [];
   for (const some of parts(keys, MAX_LIMIT)) {
-    const body = { ids: some.map(({ id }) => id) };
-    const path = '/v2/tsigkeys/states';
-    const { states } = await callFor(KEY_STATES, connection, 'POST', path, body);
-    const byId = new Map(states.map((each) => [each.id, each]));
+    const byId = await statesOf(connection, some);
     for (const key of some) {
       const { state, weakness, secret_set_at: since } = byId.get(String(key.id)) ?? {};
       const age = since === undefined ? null : ageOf(now - millisecondsOf(since));
@@ -27,6 +24,35 @@ export async function withStates(
     }
   }
   return shown;
+}
+
+/**
+ * Returns the keys that the logs of all their name servers show no use of since `time`, and the name
+ * servers whose logs do not show every use of the other keys.
+ */
+export async function unusedSince(
+  connection: Connection,
+  keys: readonly Item[],
+  time: string,
+): Promise<{ readonly unused: Item[]; readonly unknownOn: readonly string[] }> {
+  const unused: Item[] = [];
+  const unknownOn = new Set<string>();
+  for (const some of parts(keys, MAX_LIMIT)) {
+    const byId = await statesOf(connection, some);
+    for (const key of some) {
+      const { unused_since: since, uses_unknown_on: names = [] } = byId.get(String(key.id)) ?? {};
+      if (since != null && millisecondsOf(since) <= Date.parse(time)) unused.push(key);
+      for (const name of names) unknownOn.add(name);
+    }
+  }
+  return { unused, unknownOn: [...unknownOn].toSorted() };
+}
+
+async function statesOf(connection: Connection, keys: readonly Item[]) {
+  const body = { ids: keys.map(({ id }) => id) };
+  const path = '/v2/tsigkeys/states';
+  const { states } = await callFor(KEY_STATES, connection, 'POST', path, body);
+  return new Map(states.map((each) => [each.id, each]));
 }
 
 const UNITS = [

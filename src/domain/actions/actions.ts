@@ -9,6 +9,7 @@ import { keyExport } from './key-export.ts';
 import { tldBulk } from './tld-bulk.ts';
 import { OPENING_KEYS_ACTIONS } from './opening-keys.ts';
 import { keyStatesAction } from './key-states.ts';
+import { keyUsesAction } from './key-uses.ts';
 import { status } from './status.ts';
 import { whoami } from './whoami.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
@@ -20,6 +21,7 @@ export const ACTIONS: readonly Action[] = [
   keyExport,
   ...GRANT_ACTIONS,
   keyStatesAction,
+  keyUsesAction,
   ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,

@@ -1,9 +1,9 @@
 import { KEY_DELIVERY_STATES } from '../delivery/responses.ts';
 import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { anyText, enumeration, list, timestamp, uuid } from '../model/field.ts';
+import { anyText, enumeration, list, nullable, timestamp, uuid } from '../model/field.ts';
 import { described, list as objects, object, responseObject } from '../model/object.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
-import { FLAWS, keyStates } from '../operations/key-states.ts';
+import { FLAWS, keyStates, keysUnused } from '../operations/key-states.ts';
 import { isVisible } from '../operations/visibility.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
@@ -22,6 +22,14 @@ export const KEY_STATES = responseObject({
           'What is wrong with the key: `md5` or `sha1` for its algorithm, `short` for a secret shorter than the output of the algorithm, `unusable` if no name server can use it.',
         ),
         secret_set_at: described(timestamp(), 'The time when the key got its present secret.'),
+        unused_since: described(
+          nullable(timestamp()),
+          'The time since when the logs of all its name servers show every use, and none of this key. Null if it may be in use.',
+        ),
+        uses_unknown_on: described(
+          objects(anyText()),
+          'The names of the name servers whose logs do not show every use.',
+        ),
       }),
     ),
     'The keys that the caller can see, in the order of the request.',
@@ -60,6 +68,8 @@ export const keyStatesAction = defineAction({
               state: 'delivered',
               weakness: ['short'],
               secret_set_at: '2030-01-31T12:00:00.000000',
+              unused_since: null,
+              uses_unknown_on: ['ns1'],
             },
           ],
         },
@@ -67,15 +77,21 @@ export const keyStatesAction = defineAction({
     },
   },
   async run({ dependencies, context: { caller }, body }) {
-    const { store } = dependencies;
+    const { store, delivery } = dependencies;
     const ids = [...new Set(body.ids)];
     const found = new Map<string, Tsigkey>();
     for (const key of await store.find(tsigkey, 'id', ids))
       if (await isVisible(store, tsigkey, caller, key)) found.set(key.id, key);
-    const states = await keyStates(
-      dependencies,
-      ids.flatMap((id) => found.get(id) ?? []),
-    );
-    return { states };
+    const keys = ids.flatMap((id) => found.get(id) ?? []);
+    const places = await delivery.ofKeys(keys);
+    const states = await keyStates(dependencies, keys, places);
+    const unused = await keysUnused(dependencies, keys, places);
+    return {
+      states: states.map((state, index) => ({
+        ...state,
+        unused_since: unused[index]?.since ?? null,
+        uses_unknown_on: unused[index]?.unknown ?? [],
+      })),
+    };
   },
 });

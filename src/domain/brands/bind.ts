@@ -2,6 +2,7 @@ import type { Key } from '../key-formats/key.ts';
 import { MARKER_START } from '../key-formats/read-bind.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
+import { ADDRESS, type KeyLog } from './key-log.ts';
 
 /**
  * Returns a key clause with one statement on each line, because lego and CoreDNS can parse only
@@ -28,6 +29,55 @@ function forEachKey(names: readonly string[], text: (quotedName: string) => stri
 }
 
 const FOLDER = '/etc/bind/tsigil';
+
+const CLIENT = String.raw`client (?:@\S+ )?${ADDRESS}#(?<port>\d+)`;
+
+/** The start of a line about a request whose signature BIND has verified. */
+const SIGNED = String.raw`${CLIENT}/key (?<key>[^ ]+?)(?: \([^ ]*\))?(?:: view [^ ]+)?: `;
+
+const log: KeyLog = {
+  lines: [
+    {
+      pattern: new RegExp(`${SIGNED}transfer of '[^']*': (?:\\S+ (?:IXFR )?started|IXFR poll)`),
+      operation: 'transfer',
+      outcome: 'accepted',
+    },
+    {
+      pattern: new RegExp(`${SIGNED}zone transfer '[^']*' denied`),
+      operation: 'transfer',
+      outcome: 'denied',
+    },
+    { pattern: new RegExp(`${SIGNED}query: `), operation: 'query', outcome: 'accepted' },
+    { pattern: new RegExp(`${SIGNED}signer "`), operation: 'update', outcome: 'accepted' },
+    {
+      pattern: new RegExp(`${SIGNED}update '[^']*' denied`),
+      operation: 'update',
+      outcome: 'denied',
+    },
+    {
+      pattern: new RegExp(`${SIGNED}received notify for zone `),
+      operation: 'notify',
+      outcome: 'accepted',
+    },
+    {
+      pattern: new RegExp(
+        String.raw`${CLIENT}(?: \([^ ]*\))?(?:: view [^ ]+)?: request has invalid signature: TSIG (?<key>[^ ]+?)(?: \([^)]*\))?: tsig verify failure`,
+      ),
+      operation: 'request',
+      outcome: 'refused',
+    },
+    {
+      pattern: /zone [^ ]+: transferred serial \d+: TSIG '(?<key>[^']+)'/,
+      operation: 'refresh',
+      outcome: 'accepted',
+    },
+  ],
+  // The query log also shows the requests for transfers, but without it, the queries for the SOA
+  // record of a zone that does not change are not in the log.
+  complete: { transfer: ['query'], update: ['update'] },
+  setup:
+    "Set 'querylog yes;' in the options, and log the categories of BIND at the level info to one file.",
+};
 
 export const bind = {
   title: 'BIND',
@@ -56,6 +106,7 @@ export const bind = {
       );
     },
   },
+  log,
   recipe: {
     group: 'bind',
     files: (zones) => keyFileCommands('bind', FOLDER, zones, RIGHTS, bindList),

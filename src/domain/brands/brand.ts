@@ -1,4 +1,5 @@
 import type { ExportFormat } from '../key-formats/writer.ts';
+import type { KeyLog } from './key-log.ts';
 
 /** The rights that keys can have on a name server: transfers and dynamic updates (RFC 2136). */
 export const RIGHTS = ['transfer', 'update'] as const;
@@ -28,6 +29,7 @@ export interface Brand {
   readonly ownKeys?: string;
   /** The form in which the program accepts keys from an operator. */
   readonly exports: ExportFormat;
+  readonly log: KeyLog;
   readonly recipe: Recipe;
 }
 

@@ -1,6 +1,7 @@
 import type { Key } from '../key-formats/key.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
+import { ADDRESS, type KeyLog } from './key-log.ts';
 
 /** Returns an entry of the section `key`. */
 export function knotKey({ name, algorithm, secret }: Key): string {
@@ -30,6 +31,23 @@ export function knotRule(name: string, keys: readonly string[] = []): string {
 
 const FOLDER = '/etc/knot/tsigil';
 
+const log: KeyLog = {
+  // A denied request may have any signature: Knot DNS verifies only those that it allows.
+  lines: (['transfer', 'update', 'notify', 'query'] as const).flatMap((operation) =>
+    ([['allowed', 'accepted'] as const, ['denied', 'refused'] as const] as const).map(
+      ([word, outcome]) => ({
+        pattern: new RegExp(
+          String.raw`ACL, ${word}, action ${operation}, remote ${ADDRESS}@(?<port>\d+)[^']*, key '?(?<key>[^' ]+\.)'?`,
+        ),
+        operation,
+        outcome,
+      }),
+    ),
+  ),
+  complete: { transfer: ['transfer', 'query'], update: ['update'] },
+  setup: "Set 'any: debug' for a file in the section log.",
+};
+
 export const knot = {
   title: 'Knot DNS',
   supports: {
@@ -57,6 +75,7 @@ export const knot = {
         '    acl: "tsig"',
       ),
   },
+  log,
   recipe: {
     group: 'knot',
     files: (zones) => keyFileCommands('knot', FOLDER, zones, RIGHTS, knotRule, 'acl:\n'),

@@ -1,6 +1,7 @@
 import type { Key } from '../key-formats/key.ts';
 import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, zoneComments, type Brand } from './brand.ts';
+import { ADDRESS, type KeyLog } from './key-log.ts';
 
 /** Returns a section with a key. */
 export function nsdKey({ name, algorithm, secret }: Key): string {
@@ -23,6 +24,29 @@ function grantsTo(key: string): string[] {
 
 const FOLDER = '/etc/nsd/tsigil';
 
+const NEVER = 'NSD never logs the key of a transfer';
+
+const log: KeyLog = {
+  lines: [
+    {
+      pattern: new RegExp(
+        String.raw`query: bad tsig (?:\([^)]*\)|signature) for key (?<key>[^ ]+) from ${ADDRESS}$`,
+      ),
+      operation: 'request',
+      outcome: 'refused',
+    },
+    {
+      pattern: new RegExp(
+        String.raw` from ${ADDRESS}@(?<port>\d+) TSIG verified with key (?<key>[^ "]+)`,
+      ),
+      operation: 'refresh',
+      outcome: 'accepted',
+    },
+  ],
+  complete: { transfer: NEVER, update: NEVER },
+  setup: "To see the keys with which NSD itself requests zones, set 'verbosity: 1' and a logfile.",
+};
+
 export const nsd = {
   title: 'NSD',
   supports: {
@@ -42,6 +66,7 @@ export const nsd = {
         ...keys.flatMap(({ name }) => grantsTo(name)),
       ),
   },
+  log,
   recipe: {
     group: 'nsd',
     files: (zones) => keyFileCommands('nsd', FOLDER, zones, ['transfer'], nsdPattern),

@@ -1,8 +1,45 @@
 import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
 import type { Brand } from './brand.ts';
+import { ADDRESS, type KeyLog } from './key-log.ts';
 
 const API_KEY_FILE = '/etc/tsigil-agent/powerdns-api-key';
 const CONFIGURATION_FILE = '/etc/powerdns/pdns.d/tsigil.conf';
+
+const OUT = String.raw`[AI]XFR-out zone '[^']*', client '${ADDRESS}(?::(?<port>\d+))?', `;
+
+const log: KeyLog = {
+  lines: [
+    {
+      pattern: new RegExp(`${OUT}allowed: TSIG signed request with authorized key '(?<key>[^']+)'`),
+      operation: 'transfer',
+      outcome: 'accepted',
+    },
+    {
+      pattern: new RegExp(`${OUT}denied: key with name '(?<key>[^']+)'`),
+      operation: 'transfer',
+      outcome: 'denied',
+    },
+    {
+      pattern: new RegExp(
+        String.raw`Received secure NOTIFY for \S+ from ${ADDRESS}(?::(?<port>\d+))?, with TSIG key '(?<key>[^']+)'`,
+      ),
+      operation: 'notify',
+      outcome: 'accepted',
+    },
+    {
+      pattern:
+        /Packet for (?:domain )?'[^']*' denied: (?:can't find TSIG key with name|Signature with TSIG key) '(?<key>[^']+)'/,
+      operation: 'request',
+      outcome: 'refused',
+    },
+  ],
+  complete: {
+    transfer:
+      'PowerDNS never logs the queries by which secondaries check a zone that does not change',
+    update: 'PowerDNS never logs the key of an update',
+  },
+  setup: "To see the transfers, set 'loglevel=5'.",
+};
 
 export const powerdns = {
   title: 'PowerDNS',
@@ -34,6 +71,7 @@ export const powerdns = {
         ),
       ),
   },
+  log,
   recipe: {
     group: 'pdns',
     files: () => `install -m 0600 -o tsigil-agent /dev/null ${API_KEY_FILE}

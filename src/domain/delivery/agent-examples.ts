@@ -40,6 +40,8 @@ export const JOB_EXAMPLE: Job = {
   is_slow: false,
   is_refused: false,
   changes: 1,
+  evidence: null,
+  log_position: null,
 };
 
 /** An example of an agent's answer. */
@@ -61,5 +63,8 @@ export const ANSWER_EXAMPLE: Answer = {
   open: null,
   unknown_keys: null,
   key_references: null,
+  uses: [],
+  evidence: null,
+  log_position: null,
   duration_ms: 180,
 };

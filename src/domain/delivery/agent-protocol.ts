@@ -6,13 +6,15 @@ import {
   integer,
   nullable,
   text,
+  timestamp,
   uuid,
   type Kind,
   type ValueOf,
 } from '../model/field.ts';
 import { described, object, optional, responseObject, withDefault } from '../model/object.ts';
 import { RIGHTS } from '../brands/brand.ts';
-import { KEY_REFERENCE } from '../resources/name-server-status.ts';
+import { OPERATIONS, OUTCOMES } from '../brands/key-log.ts';
+import { EVIDENCE, KEY_REFERENCE } from '../resources/name-server-status.ts';
 import { hostName, word } from '../resources/shared-fields.ts';
 
 /**
@@ -58,10 +60,29 @@ export const MAX_MESSAGE = 1000;
 
 const message = () => text({ min: 1, max: MAX_MESSAGE });
 
-const STAMP = /^[0-9a-f]*$/;
-
 /** The name of a key on a name server, as the name server writes it. */
 const keyName = () => text({ min: 0, max: 255 });
+
+/** A place in a file: its device, its number there, and an offset. */
+const POSITION = text({ min: 1, max: 64 });
+
+/** The uses of one key that lines of the log state, since the last answer. */
+const KEY_USE = responseObject({
+  key: described(keyName(), 'The name of the key in lower case, without a trailing dot.'),
+  operation: enumeration(OPERATIONS),
+  outcome: enumeration(OUTCOMES),
+  address: described(text({ min: 0, max: 45 }), 'The client. Empty if the log does not state it.'),
+  first_at: timestamp(),
+  last_at: timestamp(),
+  count: integer(1),
+});
+
+export type KeyUse = ValueOf<typeof KEY_USE>;
+
+/** The maximum number of uses in an answer, and of those stored for a name server. */
+export const MAX_USES = 1000;
+
+const STAMP = /^[0-9a-f]*$/;
 
 const FAILURE = responseObject({
   code: described(
@@ -141,6 +162,14 @@ export const JOB = responseObject({
     false,
   ),
   changes: described(integer(0), 'The number of changes that the state includes.'),
+  evidence: withDefault(
+    described(nullable(EVIDENCE), 'What the log of the name server has shown so far.'),
+    null,
+  ),
+  log_position: withDefault(
+    described(nullable(POSITION), 'How far the log was read. Null to begin at its end.'),
+    null,
+  ),
 });
 
 /** One pass for a name server. */
@@ -208,6 +237,18 @@ export const ANSWER = responseObject({
     ),
     null,
   ),
+  uses: withDefault(
+    described(
+      array(KEY_USE, 0, MAX_USES),
+      'The uses of keys that the log of the name server has shown since the last answer.',
+    ),
+    [],
+  ),
+  evidence: withDefault(
+    described(nullable(EVIDENCE), 'What the log has shown. Null if the agent reads none.'),
+    null,
+  ),
+  log_position: withDefault(described(nullable(POSITION), 'How far the log was read.'), null),
   duration_ms: described(integer(0, 3_600_000), 'The duration of the pass, in milliseconds.'),
 });
 

@@ -5,6 +5,7 @@ import type { Right } from '../brands/brand.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from './desired-state.ts';
+import type { Answer, KeyUse } from './agent-protocol.ts';
 import type { RemovingKeys, ShownRequirement } from './responses.ts';
 
 /** A key that may belong on a name server, and the zones that it applies to. */
@@ -61,6 +62,8 @@ export interface Claim {
   readonly refusals: number;
   /** The stamps of this database for the name server, the newest first. */
   readonly stamps: readonly string[];
+  /** How far the log of the name server was read. */
+  readonly logPosition: string | null;
 }
 
 /** What recording the result of a pass needs, without secrets. */
@@ -114,6 +117,9 @@ export interface Hold {
   readonly since: string;
 }
 
+/** What a pass reports of the log of its name server. */
+export type LogRecord = Pick<Answer, 'uses' | 'evidence' | 'log_position'>;
+
 /** The record of a successful pass. */
 export interface PassRecord {
   /** The outbox rows that the pass read before the state. */
@@ -142,6 +148,8 @@ export interface PassRecord {
   readonly unknownKeys?: readonly string[] | undefined;
   /** The lines that name keys. Null if the configuration cannot be read, undefined if not checked. */
   readonly keyReferences?: NameServer['key_references'] | undefined;
+  /** Absent if nothing was reported. */
+  readonly log?: LogRecord;
   /** Whether a key was not verified. The pass then counts as a failed attempt. */
   readonly failed: boolean;
   /** How many times in a row the configuration of the name server was not ready. Absent for 0. */
@@ -165,6 +173,8 @@ export interface PassFailure {
   readonly keysWanted?: number | undefined;
   readonly error: Fault;
   readonly refusals: number;
+  /** Absent if nothing was reported. */
+  readonly log?: LogRecord | undefined;
   /**
    * The ids of keys that the pass has not begun to deliver. If no earlier pass has begun to deliver
    * a key, its delivery is removed.
@@ -321,6 +331,19 @@ export interface KeyOnServer {
   readonly delivery: Delivery | undefined;
 }
 
+/** What the log of a name server shows of one key and one client. */
+export interface StoredUse extends Omit<KeyUse, 'key'> {
+  readonly keyId: string;
+  readonly serverId: string;
+}
+
+export interface KeyUses {
+  /** The last use first. */
+  readonly uses: readonly StoredUse[];
+  /** The ids of the name servers with as many uses as are stored, so that others may be missing. */
+  readonly full: ReadonlySet<string>;
+}
+
 /** The members of a key that determine its name servers. */
 export type DeliveredKey = Pick<Tsigkey, 'id' | 'scope' | 'resource_id'>;
 
@@ -332,6 +355,8 @@ export interface DeliveryStatus {
   ofKey(key: DeliveredKey): Promise<KeyOnServer[]>;
   /** Returns what `ofKey` returns, for each key. */
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
+  /** Returns the uses of keys on all name servers. */
+  uses(keyIds: readonly string[], serverIds: readonly string[]): Promise<KeyUses>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */
   removing(): Promise<RemovingKeys['deliveries']>;
   request(id: string, confirm: boolean): Promise<void>;

@@ -1,3 +1,5 @@
+import { unusedSince, usesOf } from '../delivery/key-uses.ts';
+import type { DeliveryStatus, KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
 import { deliveriesOf } from '../delivery/status.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';
 import { isUnusable, weaknessesOf, WEAKNESSES, type Tsigkey } from '../resources/tsigkey.ts';
@@ -13,16 +15,46 @@ export interface KeyState {
   readonly secret_set_at: string;
 }
 
-/** Returns the state of each key on all its name servers, with a bounded number of queries. */
+/**
+ * Returns the state of each key on all its name servers, with a bounded number of queries. `given` is
+ * what `ofKeys` returned for the keys, if it was read already.
+ */
 export async function keyStates(
   { delivery }: Pick<Dependencies, 'delivery'>,
   keys: readonly Tsigkey[],
+  given?: readonly (readonly KeyOnServer[])[],
 ): Promise<KeyState[]> {
-  const places = (await delivery?.ofKeys(keys)) ?? [];
+  const places = given ?? (await delivery?.ofKeys(keys)) ?? [];
   return keys.map((key, index) => ({
     id: key.id,
     state: deliveriesOf(key, places[index] ?? []).state,
     weakness: [...weaknessesOf(key), ...(isUnusable(key) ? (['unusable'] as const) : [])],
     secret_set_at: key.secret_set_at,
   }));
+}
+
+/**
+ * Returns for each key since when the logs of all its name servers show no use of it. `places` is
+ * what `ofKeys` returned for the keys.
+ */
+export async function keysUnused(
+  {
+    delivery,
+    clock,
+  }: Pick<Dependencies, 'clock'> & { readonly delivery: Pick<DeliveryStatus, 'uses'> },
+  keys: readonly Tsigkey[],
+  places: readonly (readonly KeyOnServer[])[],
+): Promise<ReturnType<typeof unusedSince>[]> {
+  const read = places.flat().filter(({ server }) => server.evidence !== null);
+  const servers = [...new Set(read.map(({ server }) => server.id))];
+  const ids = keys.map(({ id }) => id);
+  const nothing = { uses: [], full: new Set<string>() };
+  const found = servers.length === 0 ? nothing : await delivery.uses(ids, servers);
+  const byKey = new Map<string, StoredUse[]>(ids.map((id) => [id, []]));
+  for (const use of found.uses) byKey.get(use.keyId)?.push(use);
+  const now = clock();
+  return keys.map(({ id }, index) => {
+    const uses = { uses: byKey.get(id) ?? [], full: found.full };
+    return unusedSince(usesOf(id, places[index] ?? [], uses, now));
+  });
 }

@@ -1,5 +1,15 @@
 import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
-import { anyText, enumeration, integer, list, nullable, text } from '../model/field.ts';
+import { OPERATIONS } from '../brands/key-log.ts';
+import {
+  anyText,
+  enumeration,
+  integer,
+  list,
+  nullable,
+  text,
+  timestamp,
+  type ValueOf,
+} from '../model/field.ts';
 import { described, responseObject } from '../model/object.ts';
 import { defineFields } from '../model/resource.ts';
 import { serviceField, serviceTime } from './shared-fields.ts';
@@ -32,6 +42,28 @@ export const KEY_REFERENCE = responseObject({
     'The first place that names the key, such as a file and a line.',
   ),
 });
+
+/** What the log of a name server shows of the use of keys. */
+export const EVIDENCE = responseObject({
+  problem: described(
+    nullable(text({ min: 1, max: 4200 })),
+    'Why the log cannot be read. Null if it is read.',
+  ),
+  shown: described(
+    list(
+      responseObject({
+        operation: enumeration(OPERATIONS),
+        since: described(timestamp(), 'The time since when the log has shown it at least daily.'),
+        last: described(timestamp(), 'The time of the last line.'),
+      }),
+      0,
+      OPERATIONS.length,
+    ),
+    "What the log has shown, if only of Tsigil's own queries.",
+  ),
+});
+
+export type Evidence = ValueOf<typeof EVIDENCE>;
 
 const NAMES = list(anyText(), 0, 1000);
 
@@ -91,6 +123,21 @@ export const statusFields = defineFields({
     null,
     'The keys of Tsigil that its configuration names outside the part of Tsigil, so that the server would no longer load it or work as before without them, at most 1,000, each with the file and the line or another place. On a PowerDNS server, the keys in `unknown_keys` that zones name follow. Only by force does a change take such a key from the server. Null if the service or the agent cannot read the configuration.',
     [{ key: 'transfer.example', place: '/etc/bind/named.conf:12' }],
+  ),
+  evidence: serviceField(
+    nullable(EVIDENCE),
+    null,
+    'What the log of the name server has shown of the use of keys. Null if the service or the agent has no option `log` for it.',
+    {
+      problem: null,
+      shown: [
+        {
+          operation: 'query',
+          since: '2030-01-01T12:00:00.000000',
+          last: '2030-01-31T12:00:00.000000',
+        },
+      ],
+    },
   ),
   error_code: serviceField(
     nullable(text({ min: 1, max: 64 })),

@@ -3,6 +3,7 @@ import { MAX_ANSWER_BYTES, type Job } from '../../domain/delivery/agent-protocol
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Driver } from '../driver.ts';
+import type { LogReader } from '../log-reader.ts';
 import { failureOf } from '../reconciler/failures.ts';
 import { keepLease, LEASE_MS } from '../reconciler/lease.ts';
 import type { DeliveryLog } from '../reconciler/log.ts';
@@ -42,6 +43,7 @@ export interface AgentDependencies {
   readonly driver: string;
   /** Creates the driver of the name server with this id. */
   createDriver(id: string): Driver;
+  readonly logReader?: LogReader | undefined;
   readonly verify: Verify;
   readonly onDrift: 'repair' | 'report';
   readonly log: DeliveryLog;
@@ -109,6 +111,7 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
       repairAt = Math.min(repairAt, performance.now() + FIRST_REPAIR_MS);
       await repair();
     });
+  await dependencies.logReader?.close();
   link.close();
 }
 
@@ -123,7 +126,7 @@ interface Served {
 
 /** Makes one pass, and sends the answer. Returns whether it changed the name server. */
 async function makePass(
-  { link, agent, nameServer, log, signal, verify, onDrift }: AgentDependencies,
+  { link, agent, nameServer, log, logReader, signal, verify, onDrift }: AgentDependencies,
   served: Served,
   job: FullJob,
 ): Promise<boolean> {
@@ -151,6 +154,7 @@ async function makePass(
       verify,
       onDrift,
       memory,
+      logReader,
       signal: lease.signal,
       async begin() {
         if (!(await renew())) throw new LeaseLostError();
@@ -173,17 +177,19 @@ async function makePass(
   served.problem = error?.message;
   const ms = Math.round(performance.now() - began);
   await link.observed(id, { ...ofLimitedSize(result), agent, fence, duration_ms: ms });
+  logReader?.acknowledge();
   return changed;
 }
 
 /** Returns a result, or a failure if the result would list more keys than an answer can. */
 function ofLimitedSize(result: Result): Result {
   if (Buffer.byteLength(JSON.stringify(result)) < MAX_ANSWER_BYTES - 1000) return result;
-  const { verdicts, problems, differences } = result;
+  const { verdicts, problems, differences, uses, evidence, log_position } = result;
   const count = verdicts.length + problems.length + differences.length;
   const different = { code: 'drift', message: 'the name server differs from the state' };
   const { code, message } = verdicts[0]?.error ?? problems[0] ?? different;
-  return failedPass({ code, message: `${count} problems, such as: ${message}` });
+  const failed = failedPass({ code, message: `${count} problems, such as: ${message}` });
+  return { ...failed, uses, evidence, log_position };
 }
 
 /**

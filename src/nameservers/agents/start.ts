@@ -4,7 +4,7 @@ import { readWholeFile } from '../../net/files.ts';
 import { DRIVERS } from '../drivers.ts';
 import type { Driver, Requirement } from '../driver.ts';
 import type { DeliveryLog } from '../reconciler/log.ts';
-import { localProblems } from '../reconciler/registration.ts';
+import { createLogReaderOf, localProblems } from '../reconciler/registration.ts';
 import { verifyByQueries } from '../reconciler/verification.ts';
 import { runAgent } from './agent.ts';
 import { linkTo, type ServiceLink } from './service-link.ts';
@@ -72,6 +72,7 @@ export async function startAgent(
     log,
     signal,
     createDriver: (id) => driverOf(settings, id),
+    logReader: createLogReaderOf(settings),
     verify: verifyByQueries,
     random: Math.random,
   });

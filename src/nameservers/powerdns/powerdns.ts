@@ -20,7 +20,7 @@ import {
   type KeyReferences,
   type Requirement,
 } from '../driver.ts';
-import { line } from '../include-file.ts';
+import { line, LOG_MEMBER } from '../include-file.ts';
 import { createPowerdnsApi, type PowerdnsApi } from './powerdns-api.ts';
 import { readApiKey } from './powerdns-requests.ts';
 import { readGrants, writeGrants, type Grants, type ReadGrants } from './powerdns-grants.ts';
@@ -59,6 +59,7 @@ const options = object({
     ),
     1,
   ),
+  ...LOG_MEMBER,
 });
 
 /**

@@ -6,6 +6,7 @@ import {
   type DeliveryStore,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { Driver } from '../driver.ts';
+import type { LogReader } from '../log-reader.ts';
 import { nextStamps } from './hold.ts';
 import type { LastRead } from './last-read.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
@@ -31,6 +32,7 @@ export interface PassDependencies extends RecordDependencies {
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
   readonly lastRead: LastRead;
+  readonly logReader?: LogReader | undefined;
   /** Aborts when the service stops without waiting for the pass to end. */
   readonly signal: AbortSignal;
 }
@@ -100,6 +102,7 @@ async function reconcile(
   });
   const ended = { server, holder, fence, plan, former, stamps };
   const recorded = await recordPass(dependencies, ended, result);
+  dependencies.logReader?.acknowledge();
   const { kept } = dependencies.lastRead;
   if (kept?.fence === fence) kept.former = recorded.deliveries;
   return recorded;

@@ -8,6 +8,7 @@ import type { DesiredKey, DesiredState } from '../../domain/delivery/desired-sta
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { Difference, Driver, KeyProblem } from '../driver.ts';
+import type { LogReader } from '../log-reader.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
 import { applyUnlessRefused } from './refusals.ts';
@@ -21,6 +22,8 @@ export interface PerformDependencies {
   readonly onDrift: 'repair' | 'report';
   /** The keys that this process applied last, with their secrets, by id. */
   readonly memory: Map<string, DesiredKey>;
+  /** Follows the log of the name server. Absent if no log is given. */
+  readonly logReader?: LogReader | undefined;
   /**
    * Called before the first change, with the keys that the driver does not leave out. Throws
    * `LeaseLostError`.
@@ -45,21 +48,23 @@ export async function performPass(
   job: FullJob,
   dependencies: PerformDependencies,
 ): Promise<Result> {
-  const { memory } = dependencies;
+  const { memory, logReader } = dependencies;
+  logReader?.follow(namesIn(job), job.evidence, job.log_position);
   const began: { keys?: readonly DesiredKey[]; stamp?: string | undefined } = {};
   const secrets = [...job.state.keys, ...(job.withheld?.keys ?? []), ...memory.values()];
   try {
     const result = await attempt(job, dependencies, began);
     remember(job, memory);
-    return await withoutSecrets(result, secrets);
+    return await withoutSecrets({ ...result, ...logReader?.take() }, secrets);
   } catch (error) {
     if (error instanceof LeaseLostError) throw error;
     const owned = new Set(job.owned);
     const begun = new Set(began.keys?.map(({ id }) => id));
     const isNotBegun = ({ id, name }: DesiredKey) => !owned.has(name) && !begun.has(id);
     const notBegun = job.state.keys.filter(isNotBegun).map(({ id }) => id);
-    const failed = { ...failedPass(failureOf(error)), stamp: began.stamp ?? null };
-    return withoutSecrets({ ...failed, not_begun: notBegun }, secrets);
+    const failed = { ...failedPass(failureOf(error)), ...logReader?.take() };
+    const stamp = began.stamp ?? null;
+    return withoutSecrets({ ...failed, stamp, not_begun: notBegun }, secrets);
   }
 }
 
@@ -82,7 +87,18 @@ const NOTHING: Result = {
   open: null,
   unknown_keys: null,
   key_references: null,
+  uses: [],
+  evidence: null,
+  log_position: null,
 };
+
+/** Returns the names of all keys that the name server has, or should have, from Tsigil. */
+function namesIn({ state, withheld, owned }: FullJob): ReadonlySet<string> {
+  const names = new Set(owned);
+  const lists = [state.keys, state.kept, withheld?.keys ?? [], withheld?.kept ?? []];
+  for (const keys of lists) for (const { name } of keys) names.add(name);
+  return names;
+}
 
 /** Returns the result of a pass that failed before it changed anything. */
 export function failedPass(error: Fault): Result {

@@ -149,6 +149,8 @@ export async function preparePass(
       is_slow: isSlow,
       is_refused: claim.refusals > 0,
       changes: outbox.length,
+      evidence: server.evidence,
+      log_position: claim.logPosition,
     },
     plan: {
       hash: isWhole ? hash : null,

@@ -4,6 +4,7 @@ import type { Clock } from '../../domain/model/ports.ts';
 import { runJob } from '../../domain/scheduling/job.ts';
 import { untilCalm } from '../bursts.ts';
 import type { Driver } from '../driver.ts';
+import type { LogReader } from '../log-reader.ts';
 import { makePass, type PassDependencies } from './pass.ts';
 import type { PassResult } from './record.ts';
 import type { Verify } from './verification.ts';
@@ -20,6 +21,7 @@ export interface ServedNameServer {
   readonly driver: Driver;
   /** The shortest time between two passes that change the name server. */
   readonly minimumIntervalMs: number;
+  readonly logReader?: LogReader | undefined;
 }
 
 export interface ReconcilerDependencies {
@@ -95,12 +97,17 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
     hasFailed = true;
   };
 
-  const run = async ({ id, driver, minimumIntervalMs }: ServedNameServer): Promise<void> => {
+  const run = async (server: ServedNameServer): Promise<void> => {
+    const { id, driver, minimumIntervalMs, logReader } = server;
     const began = performance.now();
     started.set(id, began);
     try {
       const result = await makePass(
-        { ...dependencies, ...(memories.get(id) ?? nothingRead()), driver, signal: ending.signal },
+        {
+          ...dependencies,
+          ...(memories.get(id) ?? nothingRead()),
+          ...{ driver, logReader, signal: ending.signal },
+        },
         id,
       );
       if (result === undefined) return;
@@ -159,6 +166,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
       await Promise.all([looking.close(), seen.close()]);
       await Promise.all(running.values());
       clearTimeout(deadline);
+      await Promise.all(servers.flatMap(({ logReader }) => logReader?.close() ?? []));
       await store.releaseAll(dependencies.holder).catch(() => undefined);
     },
   };

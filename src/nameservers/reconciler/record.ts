@@ -3,6 +3,7 @@ import {
   type Claim,
   type Delivery,
   type DeliveryStore,
+  type LogRecord,
   type PassPlan,
 } from '../../domain/delivery/delivery-ports.ts';
 import type { AuditEntry } from '../../domain/audit/record.ts';
@@ -100,7 +101,8 @@ export async function recordPass(
 ): Promise<PassResult> {
   const { server } = pass;
   const { error, not_begun: notBegun, stamp } = result;
-  if (error !== null) return recordFailure(dependencies, pass, error, notBegun, stamp ?? undefined);
+  if (error !== null)
+    return recordFailure(dependencies, pass, error, { ...result, notBegun, stamp });
   if (result.is_foreign) return recordHold(dependencies, pass, result);
   if (result.is_drift_kept) {
     const message = result.differences[0]?.message ?? 'the name server differs from the state';
@@ -138,8 +140,7 @@ async function recordFailure(
     readonly plan: Pick<PassPlan, 'refusals' | 'fresh'> & Partial<Pick<PassPlan, 'wanted'>>;
   },
   error: Fault,
-  notBegun: readonly string[] = [],
-  stamp?: string,
+  reported?: LogRecord & Pick<Result, 'stamp'> & { readonly notBegun: readonly string[] },
 ): Promise<PassResult> {
   const { server, holder, fence, plan, keepLeaseMs = 0 } = pass;
   const refusals = CONFIGURATION_FAULTS.includes(error.code) ? plan.refusals + 1 : 0;
@@ -149,9 +150,10 @@ async function recordFailure(
     keysWanted: plan.wanted,
     error,
     refusals,
-    notBegun: notBegun.filter((id) => isFresh.has(id)),
+    notBegun: (reported?.notBegun ?? []).filter((id) => isFresh.has(id)),
+    log: reported,
     retryMs: (attempts) => retryMs(attempts, error.code, random),
-    stamp: keepLeaseMs > 0 ? stamp : undefined,
+    stamp: keepLeaseMs > 0 ? (reported?.stamp ?? undefined) : undefined,
     keepLeaseMs,
   });
   const { wanted: keysWanted = server.keys_wanted } = plan;
@@ -207,6 +209,7 @@ function record(
     failed: false,
     unknownKeys: result.unknown_keys ?? undefined,
     keyReferences: result.key_references,
+    log: result,
     // A process of the service stores its stamps before it changes anything.
     stamp: keepLeaseMs > 0 ? (result.stamp ?? undefined) : undefined,
     keepLeaseMs,

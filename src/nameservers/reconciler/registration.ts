@@ -11,6 +11,7 @@ import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { readCreation } from '../../domain/operations/body.ts';
 import { DRIVERS } from '../drivers.ts';
 import type { Driver } from '../driver.ts';
+import { createLogReader, type LogReader } from '../log-reader.ts';
 import type { ServedNameServer } from './reconciler.ts';
 import { keyed, uniqueFormOfText } from '../../domain/model/query.ts';
 
@@ -95,7 +96,8 @@ export async function registerNameServers(
     const id = await register(dependencies, server);
     const driver = createDriver(server, id);
     const minimumIntervalMs = minimumIntervalOf(server.driver);
-    if (driver !== undefined) served.push({ id, driver, minimumIntervalMs });
+    const logReader = createLogReaderOf(server);
+    if (driver !== undefined) served.push({ id, driver, minimumIntervalMs, logReader });
   }
   return served;
 }
@@ -106,6 +108,16 @@ function createDriver({ driver, local }: ConfiguredNameServer, id: string): Driv
   return definition === undefined || parsed === undefined || 'problem' in parsed
     ? undefined
     : definition.create(parsed.value, id);
+}
+
+/** Creates the reader of the log that the options of a driver name. Undefined if they name none. */
+export function createLogReaderOf({
+  driver,
+  local,
+}: Pick<ConfiguredNameServer, 'driver' | 'local'>): LogReader | undefined {
+  const brand = findBrand(driver);
+  const isGiven = brand !== undefined && isObject(local) && typeof local.log === 'string';
+  return isGiven ? createLogReader(String(local.log), brand.log) : undefined;
 }
 
 async function register(dependencies: Dependencies, server: ConfiguredNameServer): Promise<string> {

@@ -94,7 +94,7 @@ export async function readClaim(
 ): Promise<Claim | undefined> {
   const row = await sql.one(
     `SELECT ${table.columns.join(', ')}, fence, applied_hash, applied_rights,
-      confirmed, refusals, stamps,
+      confirmed, refusals, stamps, log_position,
       CASE WHEN probe_at = 0 THEN 'all' WHEN probe_at <= ${now} THEN 'due' ELSE 'none' END AS probes
       FROM nameservers WHERE id = ?`,
     [id],
@@ -107,6 +107,7 @@ export async function readClaim(
     confirmed,
     refusals,
     stamps,
+    log_position: logPosition,
     probes,
     ...rest
   } = row;
@@ -119,5 +120,6 @@ export async function readClaim(
     isConfirmed: Number(confirmed) === 1,
     refusals: Number(refusals),
     stamps: stampsIn({ stamps }),
+    logPosition: typeof logPosition === 'string' ? logPosition : null,
   };
 }

@@ -2,19 +2,25 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../sql/sql.ts';
+import { USE_COLUMNS } from './key-uses.ts';
+import { places } from './outbox.ts';
 import { putDeliveries, readDeliveries, ROWS } from './pass-records.ts';
 
 /**
  * What a name server's row says about its delivery, besides the members of the resource. The lease
  * and the times of checks are not copied: the next pass of the target begins at once.
  */
-const SERVER_COLUMNS = ['applied_hash', 'applied_rights', 'stamps', 'held', 'unknown_keys'];
+const SERVER_COLUMNS = [
+  ...['applied_hash', 'applied_rights', 'stamps', 'held', 'unknown_keys', 'evidence'],
+  'log_position',
+];
 
 /** What one name server has, and what it waits for. */
 interface ServerState {
   readonly server: readonly SqlValue[];
   readonly deliveries: Awaited<ReturnType<typeof readDeliveries>>;
   readonly outbox: readonly (readonly [id: string, at: number])[];
+  readonly uses: readonly (readonly SqlValue[])[];
 }
 
 /**
@@ -30,7 +36,7 @@ export async function copyDelivery(
   for (const { id } of await from.all('SELECT id FROM nameservers ORDER BY id', [])) {
     const [server, state] = [String(id), await stateOf(from, String(id))];
     await to.write(async (sql) => {
-      for (const table of ['deliveries', 'outbox'])
+      for (const table of ['deliveries', 'outbox', 'tsigkey_uses'])
         await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [server]);
       const values = SERVER_COLUMNS.map((column) => `${column} = ?`).join(', ');
       await sql.run(`UPDATE nameservers SET ${values} WHERE id = ?`, [...state.server, server]);
@@ -39,6 +45,11 @@ export async function copyDelivery(
         await sql.run(
           `INSERT INTO outbox (nameserver_id, id, at) VALUES ${rows.map(() => '(?, ?, ?)').join(', ')}`,
           rows.flatMap((row) => [server, ...row]),
+        );
+      for (const row of state.uses)
+        await sql.run(
+          `INSERT INTO tsigkey_uses (${USE_COLUMNS.join(', ')}) VALUES (${places(row.length)})`,
+          row,
         );
     });
     if (!isDeepStrictEqual(await stateOf(to.reads, server), state))
@@ -58,7 +69,16 @@ async function stateOf(sql: Sql, id: string): Promise<ServerState> {
   const outbox = await sql.all('SELECT id, at FROM outbox WHERE nameserver_id = ? ORDER BY id', [
     id,
   ]);
+  const uses = await sql.all(
+    `SELECT ${USE_COLUMNS.join(', ')} FROM tsigkey_uses WHERE nameserver_id = ?
+      ORDER BY ${USE_COLUMNS.join(', ')}`,
+    [id],
+  );
   return {
+    uses: uses.map(({ count, ...row }) => [
+      ...USE_COLUMNS.slice(0, -1).map((column) => valueOf(row[column])),
+      Number(count),
+    ]),
     server: SERVER_COLUMNS.map((column) => valueOf(row?.[column])),
     deliveries: await readDeliveries(sql, id),
     outbox: outbox.map((each: SqlRow) => [String(each.id), Number(each.at)]),

@@ -15,6 +15,7 @@ import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
 import { places } from './outbox.ts';
+import { putUses } from './key-uses.ts';
 import {
   putDeliveries,
   readDeliveries,
@@ -108,13 +109,18 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
           );
         await putDeliveries(sql, id, pass.changed);
         await insertRecords(sql, pass.events ?? []);
+        await putUses(sql, database.dialect.rowLock, id, pass.log?.uses ?? []);
         const { lag } = row ?? {};
         return pass.outbox.length === 0 || lag === null || lag === undefined
           ? undefined
           : Number(lag) / 1000;
       }),
     fail: (id, holder, fence, failure) =>
-      database.write((sql) => recordFailure(sql, now, [id, holder, fence], failure, clock)),
+      database.write(async (sql) => {
+        const attempts = await recordFailure(sql, now, [id, holder, fence], failure, clock);
+        await putUses(sql, database.dialect.rowLock, id, failure.log?.uses ?? []);
+        return attempts;
+      }),
     begin: (id, holder, fence, rows, stamps) =>
       database.write(async (sql) => {
         const begun = await sql.run(

@@ -1,6 +1,7 @@
 import {
   LeaseLostError,
   type Delivery,
+  type LogRecord,
   type PassFailure,
   type PassRecord,
 } from '../../domain/delivery/delivery-ports.ts';
@@ -64,6 +65,24 @@ export async function recordServer(
   );
   if (recorded === 0) throw new LeaseLostError();
   await keepStamp(sql, pass.stamp, lease);
+  await keepEvidence(sql, pass.log, lease);
+}
+
+/** Stores what the log of a name server shows, and how far it was read. */
+async function keepEvidence(
+  sql: Sql,
+  log: LogRecord | undefined,
+  [id]: readonly SqlValue[],
+): Promise<void> {
+  if (log === undefined || id === undefined) return;
+  const evidence = log.evidence === null ? null : JSON.stringify(log.evidence);
+  const values = [evidence, log.log_position];
+  // Without a log, a pass writes nothing here.
+  await sql.run(
+    `UPDATE nameservers SET evidence = ?, log_position = ?
+      WHERE id = ? AND (evidence IS NOT NULL OR ? = 1)`,
+    [...values, id, evidence === null ? 0 : 1],
+  );
 }
 
 function stored(references: PassRecord['keyReferences']): string | null {
@@ -114,6 +133,7 @@ export async function recordFailure(
     refusals,
     notBegun = [],
     retryMs,
+    log,
     stamp,
     keepLeaseMs = 0,
   }: PassFailure,
@@ -146,6 +166,7 @@ export async function recordFailure(
     ],
   );
   await keepStamp(sql, stamp, lease);
+  await keepEvidence(sql, log, lease);
   return attempts;
 }
 

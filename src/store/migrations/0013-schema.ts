@@ -165,6 +165,7 @@ function resources(text: string, now: string): string[] {
 /**
  * Name servers, and the delivery of keys to them. A row of `outbox` means that a transaction
  * changed what a name server should have. A row of `deliveries` is one key on one name server.
+ * A row of `tsigkey_uses` is what the log of a name server shows of a key and one client.
  */
 function delivery(text: string): string[] {
   return [
@@ -201,6 +202,8 @@ function delivery(text: string): string[] {
       held ${text},
       unknown_keys ${text} NOT NULL DEFAULT '[]',
       key_references ${text},
+      evidence ${text},
+      log_position ${text},
       check_at BIGINT NOT NULL DEFAULT 0,
       probe_at BIGINT NOT NULL DEFAULT 0,
       retry_at BIGINT NOT NULL DEFAULT 0,
@@ -226,6 +229,18 @@ function delivery(text: string): string[] {
       PRIMARY KEY (nameserver_id, key_id)
     )`,
     `CREATE INDEX deliveries_by_key ON deliveries (key_id)`,
+    `CREATE TABLE tsigkey_uses (
+      key_id ${text} NOT NULL REFERENCES tsigkeys (id) ON DELETE CASCADE,
+      nameserver_id ${text} NOT NULL REFERENCES nameservers (id) ON DELETE CASCADE,
+      operation ${text} NOT NULL,
+      outcome ${text} NOT NULL,
+      address ${text} NOT NULL,
+      first_at ${text} NOT NULL,
+      last_at ${text} NOT NULL,
+      count BIGINT NOT NULL,
+      PRIMARY KEY (key_id, nameserver_id, operation, outcome, address)
+    )`,
+    `CREATE INDEX tsigkey_uses_by_nameserver ON tsigkey_uses (nameserver_id, last_at)`,
     `CREATE TABLE outbox (
       nameserver_id ${text} NOT NULL,
       id ${text} NOT NULL,

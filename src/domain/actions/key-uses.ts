@@ -1,0 +1,32 @@
+import { KEY_USES, USES_EXAMPLE, usesOf } from '../delivery/key-uses.ts';
+import { described } from '../model/object.ts';
+import { existing } from '../operations/visibility.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+import { defineAction } from './action.ts';
+
+/** Shows who uses a key, as the logs of its name servers show it. */
+export const keyUsesAction = defineAction({
+  path: `/v2/${tsigkey.collection}/{id}/uses`,
+  method: 'GET',
+  right: `${tsigkey.collection}:get`,
+  operationId: 'list_tsigkey_uses',
+  summary: 'Show who uses a TSIG key',
+  description:
+    'Returns what the logs of the name servers show of the key, without the queries by which Tsigil verifies keys.',
+  type: tsigkey,
+  response: {
+    kind: described(KEY_USES, 'The uses of a key on its name servers.'),
+    schemaName: 'TsigKeyUses',
+    description: 'The uses.',
+    examples: { one: { summary: 'One name server.', value: USES_EXAMPLE } },
+  },
+  async run({ dependencies: { store, delivery, clock }, context, id }) {
+    const key = await existing(store, tsigkey, context.caller, await store.get(tsigkey, id));
+    const servers = await delivery.ofKey(key);
+    const uses = await delivery.uses(
+      [key.id],
+      servers.map(({ server }) => server.id),
+    );
+    return usesOf(key.id, servers, uses, clock());
+  },
+});

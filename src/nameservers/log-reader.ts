@@ -1,0 +1,213 @@
+import { constants } from 'node:fs';
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { readUse, type KeyLog, type LoggedUse, type Operation } from '../domain/brands/key-log.ts';
+import { MAX_USES, type Answer, type KeyUse } from '../domain/delivery/agent-protocol.ts';
+import type { Evidence } from '../domain/resources/name-server-status.ts';
+import { runJob, type Job } from '../domain/scheduling/job.ts';
+import { comparisonForm } from '../domain/text/dns-name.ts';
+import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
+import { lastSent } from '../net/dns.ts';
+import { describeFault } from '../net/faults.ts';
+
+/** What the log of a name server has shown since the last answer, and how far it was read. */
+export type LogResult = Pick<Answer, 'uses' | 'evidence' | 'log_position'>;
+
+/** Follows the log of one name server, and counts the uses of keys. Keeps no line. */
+export interface LogReader {
+  /**
+   * Counts the uses of the keys with these names, in comparison form, from now on. The first call
+   * begins to read, at `position`, or at the end if the file is another one by now.
+   */
+  follow(names: ReadonlySet<string>, evidence: Evidence | null, position: string | null): void;
+  /** Returns what was not acknowledged. Never waits for the file. */
+  take(): LogResult;
+  /** Forgets what the last `take` returned, because it is stored. */
+  acknowledge(): void;
+  close(): Promise<void>;
+}
+
+const READ_MS = 1000;
+
+const READ_BYTES = 64 * 1024;
+
+/** The longest part of a line that is kept until its end is written. */
+const MAX_REST = 5000;
+
+/** A request from this process is in the log within this time. */
+const OWN_MS = 2000;
+
+const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
+
+/** The file that is read, and the start of the line whose end was not read yet. */
+interface OpenLog {
+  readonly handle: FileHandle;
+  readonly id: string;
+  offset: number;
+  rest: Buffer;
+  lineStart: number;
+}
+
+type Uses = Map<string, KeyUse>;
+
+export function createLogReader(path: string, log: KeyLog, now = Date.now): LogReader {
+  let names: ReadonlySet<string> = new Set();
+  let job: Job | undefined;
+  let isClosed = false;
+  let file: OpenLog | undefined;
+  /** Whether the path leads to another file, so that the open one is read for the last time. */
+  let isReplaced = false;
+  let position: string | null = null;
+  let problem: string | null = null;
+  let shown = new Map<Operation, { since: number; last: number }>();
+  let pending: Uses = new Map();
+  let taken: Uses = new Map();
+  /** The time when the reader last began to read the end of the file. Undefined before. */
+  let atEnd: number | undefined;
+  const buffer = Buffer.alloc(READ_BYTES);
+
+  const openLog = async (startAt: (id: string, size: number) => number): Promise<OpenLog> => {
+    // Without O_NONBLOCK, opening a named pipe waits for a writer.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const status = await handle.stat({ bigint: true });
+      if (!status.isFile()) throw Object.assign(new Error('not a file'), { code: 'ENOTREG' });
+      const id = `${status.dev}:${status.ino}`;
+      const offset = startAt(id, Number(status.size));
+      return { handle, id, offset, rest: Buffer.alloc(0), lineStart: offset };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  };
+
+  const start = (id: string, size: number): number => {
+    const [, known, offset] = /^(.+):(\d+)$/.exec(position ?? '') ?? [];
+    if (known === id && Number(offset) <= size) return Number(offset);
+    shown = new Map(); // what was logged meanwhile was not read
+    return size;
+  };
+
+  /** Returns whether a request is a probe of this process, or may be one of its predecessor. */
+  const isOwn = (address: string, port: number | undefined): boolean => {
+    if (atEnd === undefined) return hostAddresses().has(address);
+    const sent = port === undefined ? undefined : lastSent(address, port);
+    return sent !== undefined && sent >= atEnd - OWN_MS;
+  };
+
+  const note = (use: LoggedUse, at: number): void => {
+    const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS;
+    if (use.outcome === 'accepted') {
+      const former = shown.get(use.operation);
+      const isDaily = former !== undefined && at - former.last <= DAY_MS;
+      shown.set(use.operation, { since: isDaily ? former.since : minute, last: minute });
+    }
+    const key = comparisonForm(use.key);
+    const { operation, outcome, address, port } = use;
+    if (!names.has(key) || isOwn(address, port)) return;
+    const time = timestampOf(minute);
+    add(pending, { key, operation, outcome, address, first_at: time, last_at: time, count: 1 });
+  };
+
+  const consume = (current: OpenLog, chunk: Buffer): void => {
+    const at = now();
+    const text = Buffer.concat([current.rest, chunk]);
+    const end = text.lastIndexOf(10) + 1;
+    current.offset += chunk.length;
+    current.rest = Buffer.from(text.subarray(end, end + MAX_REST));
+    if (end === 0) return;
+    current.lineStart = current.offset - (text.length - end);
+    for (const line of text.toString('latin1', 0, end).split(/\r?\n/)) {
+      const use = readUse(log, line);
+      if (use !== undefined) note(use, at);
+    }
+    position = `${current.id}:${current.lineStart}`;
+  };
+
+  /** Returns whether there is more to read: the file was truncated, or replaced. */
+  const isRotated = async (current: OpenLog): Promise<boolean> => {
+    if (isReplaced) {
+      file = await openLog(() => 0);
+      isReplaced = false;
+      await current.handle.close();
+      return true;
+    }
+    const { size } = await current.handle.stat();
+    if (size < current.offset) {
+      Object.assign(current, { offset: 0, lineStart: 0, rest: Buffer.alloc(0) });
+      return true;
+    }
+    const found = await stat(path, { bigint: true }).catch(() => undefined);
+    // A server may write to the former file until it opens the new one.
+    isReplaced =
+      found !== undefined && `${found.dev}:${found.ino}` !== current.id && found.size > 0;
+    return isReplaced;
+  };
+
+  const read = async (): Promise<void> => {
+    try {
+      while (!isClosed) {
+        file ??= await openLog(start);
+        const current = file;
+        position ??= `${current.id}:${current.lineStart}`;
+        const began = now();
+        const { bytesRead } = await current.handle.read(buffer, 0, READ_BYTES, current.offset);
+        consume(current, buffer.subarray(0, bytesRead));
+        if (bytesRead === READ_BYTES) continue;
+        const isMore = await isRotated(current);
+        atEnd = began;
+        if (!isMore) break;
+      }
+      problem = null;
+    } catch (error) {
+      problem = `'${path}' cannot be read: ${describeFault(error)}`;
+    }
+  };
+
+  return {
+    follow(some, evidence, from) {
+      names = some;
+      if (job !== undefined || isClosed) return;
+      position = evidence === null ? null : from;
+      const known = position === null ? [] : (evidence?.shown ?? []);
+      for (const { operation, since, last } of known)
+        shown.set(operation, { since: millisecondsOf(since), last: millisecondsOf(last) });
+      job = runJob({ everyMs: READ_MS, work: read, failed: () => undefined });
+      job.wake();
+    },
+    take() {
+      for (const use of pending.values()) add(taken, use);
+      pending = new Map();
+      const since = [...shown].map(([operation, at]) => ({
+        operation,
+        since: timestampOf(at.since),
+        last: timestampOf(at.last),
+      }));
+      return {
+        uses: [...taken.values()],
+        evidence: { problem, shown: since },
+        log_position: position,
+      };
+    },
+    acknowledge: () => void (taken = new Map()),
+    async close() {
+      isClosed = true;
+      await job?.close();
+      await file?.handle.close();
+    },
+  };
+}
+
+function hostAddresses(): ReadonlySet<string> {
+  const all = Object.values(networkInterfaces()).flatMap((some = []) => some);
+  return new Set(all.map(({ address }) => address));
+}
+
+/** Adds a use to the others of the same key, operation, outcome and client. */
+function add(uses: Uses, use: KeyUse): void {
+  const id = [use.key, use.operation, use.outcome, use.address].join(' ');
+  const former = uses.get(id);
+  if (former === undefined && uses.size >= MAX_USES) return;
+  const { first_at, count } = former ?? { first_at: use.first_at, count: 0 };
+  uses.set(id, { ...use, first_at, count: count + use.count });
+}

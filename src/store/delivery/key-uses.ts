@@ -1,0 +1,96 @@
+import { MAX_USES, type KeyUse } from '../../domain/delivery/agent-protocol.ts';
+import type { KeyUses, StoredUse } from '../../domain/delivery/delivery-ports.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
+import type { Sql, SqlRow } from '../sql/sql.ts';
+import { places } from './outbox.ts';
+
+export const USE_COLUMNS = [
+  ...['key_id', 'nameserver_id', 'operation', 'outcome', 'address'],
+  ...['first_at', 'last_at', 'count'],
+];
+
+const ROWS = [1, 8, 64];
+
+/** The columns that identify a row. */
+const IDENTITY = USE_COLUMNS.slice(0, 5);
+
+/**
+ * Adds uses of the keys that the name server `id` has from Tsigil. Leaves out other names. Keeps the
+ * last 1,000 rows of the name server. `rowLock` keeps others from deleting a key meanwhile.
+ */
+export async function putUses(
+  sql: Sql,
+  rowLock: string,
+  id: string,
+  uses: readonly KeyUse[],
+): Promise<void> {
+  if (uses.length === 0) return;
+  const ids = new Map<string, string>();
+  for (const names of parts([...new Set(uses.map(({ key }) => key))], ...ROWS))
+    for (const row of await sql.all(
+      `SELECT id, name_key FROM tsigkeys WHERE name_key IN (${places(names.length)})
+        AND id IN (SELECT key_id FROM deliveries WHERE nameserver_id = ?) ORDER BY id${rowLock}`,
+      [...names, id],
+    ))
+      ids.set(String(row.name_key), String(row.id));
+  for (const { key, operation, outcome, address, first_at: first, last_at: last, count } of uses) {
+    const keyId = ids.get(key);
+    if (keyId === undefined) continue;
+    await sql.run(
+      `INSERT INTO tsigkey_uses (${USE_COLUMNS.join(', ')}) VALUES (${places(USE_COLUMNS.length)})
+        ON CONFLICT (${IDENTITY.join(', ')}) DO UPDATE SET
+          last_at = CASE WHEN excluded.last_at > tsigkey_uses.last_at
+            THEN excluded.last_at ELSE tsigkey_uses.last_at END,
+          count = tsigkey_uses.count + excluded.count`,
+      [keyId, id, operation, outcome, address, first, last, count],
+    );
+  }
+  const others = await sql.all(
+    `SELECT ${IDENTITY.join(', ')} FROM tsigkey_uses WHERE nameserver_id = ?
+      ORDER BY last_at DESC, ${IDENTITY.join(', ')} LIMIT ${MAX_USES} OFFSET ${MAX_USES}`,
+    [id],
+  );
+  for (const row of others)
+    await sql.run(
+      `DELETE FROM tsigkey_uses WHERE ${IDENTITY.map((column) => `${column} = ?`).join(' AND ')}`,
+      IDENTITY.map((column) => String(row[column])),
+    );
+}
+
+/** Reads the uses of keys, and which of `servers` have as many rows as are stored. */
+export async function readUses(
+  sql: Sql,
+  keyIds: readonly string[],
+  servers: readonly string[],
+): Promise<KeyUses> {
+  const uses: StoredUse[] = [];
+  const full = new Set<string>();
+  for (const ids of parts(keyIds, ...ROWS))
+    for (const row of await sql.all(
+      `SELECT * FROM tsigkey_uses WHERE key_id IN (${places(ids.length)})
+        ORDER BY last_at DESC, operation, outcome, address`,
+      ids,
+    ))
+      uses.push(useOf(row));
+  for (const ids of parts(servers, ...ROWS))
+    for (const row of await sql.all(
+      `SELECT nameserver_id FROM tsigkey_uses WHERE nameserver_id IN (${places(ids.length)})
+        GROUP BY nameserver_id HAVING count(*) >= ${MAX_USES}`,
+      ids,
+    ))
+      full.add(String(row.nameserver_id));
+  return { uses, full };
+}
+
+function useOf(row: SqlRow): StoredUse {
+  return {
+    keyId: String(row.key_id),
+    serverId: String(row.nameserver_id),
+    operation: String(row.operation) as StoredUse['operation'], // only `putUses` writes this column
+    outcome: String(row.outcome) as StoredUse['outcome'],
+    address: String(row.address),
+    first_at: String(row.first_at),
+    last_at: String(row.last_at),
+    count: Number(row.count),
+  };
+}

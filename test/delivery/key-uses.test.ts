@@ -1,0 +1,250 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
+import { createAgent } from '../harness/agent.ts';
+import { timestampOf } from '../../src/domain/text/timestamps.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
+import { bind } from '../harness/brands/bind.ts';
+import { knot } from '../harness/brands/knot.ts';
+import type { Client } from '../harness/client.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+} from '../harness/delivery.ts';
+import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
+import { logging } from '../harness/logging.ts';
+import { startTestService } from '../harness/service.ts';
+import { runInside } from '../cli/session.ts';
+import { startAgentRequests } from './agent-requests.ts';
+
+type ServerUses = ShownUses['servers'][number];
+
+async function usesOn(client: Client, id: string): Promise<ServerUses> {
+  const { body } = await client.get(`/v2/tsigkeys/${id}/uses`);
+  const [first] = (body as unknown as ShownUses).servers;
+  if (first === undefined) throw new Error('The key has no name server');
+  return first;
+}
+
+/** Makes passes until `check` succeeds. */
+async function untilPass(client: Client, check: () => Promise<void>): Promise<void> {
+  const { id } = await shownServer(client);
+  await vi.waitFor(
+    async () => {
+      await client.post(`/v2/nameservers/${id}/reconcile`, {});
+      await check();
+    },
+    { timeout: 50_000, interval: 500 },
+  );
+}
+
+const installed = BRANDS.filter((brand) => brand.isInstalled() && hasDnsTools());
+
+/** What the log of each brand shows at the level that its page states. */
+const SHOWN = {
+  bind: { operations: ['query', 'transfer', 'update'], idle: 'not_seen', reason: null },
+  knot: { operations: ['transfer', 'update'], idle: 'not_seen', reason: null },
+  nsd: { operations: [], idle: 'unknown', reason: 'NSD never logs the key of a transfer.' },
+  powerdns: {
+    operations: ['transfer'],
+    idle: 'unknown',
+    reason:
+      'PowerDNS never logs the queries by which secondaries check a zone that does not change.',
+  },
+} as const;
+
+describe.each(installed)('the log of a $name server', (brand) => {
+  test('shows who uses a key, and none of the probes of the service', async () => {
+    const server = await startDeliveryServer(logging(brand));
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    await createZones(service);
+    const [used, idle] = [await createKey(service, 'Used'), await createKey(service, 'idle')];
+    for (const key of [used, idle]) await deliveries(service, key.id);
+    await untilLive(service);
+    // The service follows the log from its first pass on.
+    await untilPass(service, async () => {
+      const { body } = await service.get(`/v2/nameservers/${(await shownServer(service)).id}`);
+      expect(body.evidence).toMatchObject({ problem: null });
+    });
+    expect(await isGranted(server.address, 'a.test', 'transfer', used)).toBe(true);
+    if (server.rights.includes('update'))
+      expect(await isGranted(server.address, 'a.test', 'update', used)).toBe(true);
+    await isGranted(server.address, 'a.test', 'transfer', {
+      ...used,
+      secret: `${'A'.repeat(43)}=`,
+    });
+    const { operations, idle: state, reason } = SHOWN[brand.driver];
+    await untilPass(service, async () => {
+      const shown = await usesOn(service, used.id);
+      const accepted = shown.uses.filter(({ outcome }) => outcome === 'accepted');
+      expect(accepted.map(({ operation }) => operation).sort()).toEqual(operations);
+      const refused = shown.uses.filter(({ outcome }) => outcome === 'refused');
+      // Knot DNS logs the request before it verifies the signature.
+      expect(refused).toMatchObject(brand.driver === 'knot' ? [] : [{ operation: 'request' }]);
+      for (const { address } of accepted) expect(address).toBe('127.0.0.1');
+      expect(shown.state).toBe(operations.length > 0 ? 'seen' : 'unknown');
+      expect(await usesOn(service, idle.id)).toMatchObject({ state, reason, uses: [] });
+    });
+    const listed = await runInside(
+      service,
+      'tsigkey',
+      'list',
+      '--unused',
+      '0m',
+      '-f',
+      'value',
+      '-c',
+      'name',
+    );
+    expect(listed.out.trim()).toBe(state === 'not_seen' ? 'Used\nidle' : '');
+    const isSaid = listed.err.includes('do not show every use, so their keys are left out: ns1.');
+    expect(isSaid).toBe(state === 'unknown');
+    const table = await runInside(service, 'tsigkey', 'uses', 'Used');
+    if (operations.length > 0)
+      expect(table.out).toMatch(/^ns1\s+seen\s+transfer\s+accepted\s+127\.0\.0\.1\s/m);
+    expect(table.err).toContain(reason ?? 'its log shows every use since ');
+    const old = await runInside(service, 'tsigkey', 'list', '--unused', '90d', '-f', 'value');
+    expect(old).toMatchObject({ status: 0, out: '' });
+  });
+});
+
+describe.runIf(bind.isInstalled() && hasDnsTools())('without all that it takes', () => {
+  test('a use is seen, but a key without one is unknown, with what to switch on', async () => {
+    const server = await startDeliveryServer(logging(bind, false));
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    await createZones(service);
+    const [used, idle] = [await createKey(service, 'used'), await createKey(service, 'idle')];
+    await untilLive(service);
+    await untilPass(service, async () => {
+      await isGranted(server.address, 'a.test', 'transfer', used);
+      expect(await usesOn(service, used.id)).toMatchObject({ state: 'seen', since: null });
+    });
+    const { state, reason } = await usesOn(service, idle.id);
+    expect(state).toBe('unknown');
+    expect(reason).toContain(
+      "Its log shows no query, not even those of Tsigil. Set 'querylog yes;'",
+    );
+  });
+
+  test('a server without the option is unknown', async () => {
+    const server = await startDeliveryServer(bind);
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    const key = await createKey(service, 'k');
+    await deliveries(service, key.id);
+    const shown = await usesOn(service, key.id);
+    expect(shown).toMatchObject({ state: 'unknown', uses: [] });
+    expect(shown.reason).toContain("No log is read. Set the option 'log' of the driver.");
+    expect(await shownServer(service)).toMatchObject({ evidence: null });
+  });
+});
+
+describe.runIf(knot.isInstalled() && hasDnsTools())('an agent', () => {
+  test('reports who uses a key, and reads on after a restart', async () => {
+    const server = await startDeliveryServer(logging(knot));
+    const service = await startTestService();
+    onTestFinished(() => service.close());
+    await createZones(service);
+    const agent = await createAgent(service, server);
+    agent.start();
+    onTestFinished(async () => {
+      await agent.stop('SIGTERM');
+    });
+    const key = await createKey(service, 'k');
+    await untilLive(service);
+    const seen = async () => (await usesOn(service, key.id)).uses.map(({ operation }) => operation);
+    await untilPass(service, async () => {
+      await isGranted(server.address, 'a.test', 'transfer', key);
+      expect(await seen()).toEqual(['transfer']);
+    });
+    const { since } = await usesOn(service, key.id);
+    await agent.stop('SIGKILL');
+    agent.start();
+    await untilPass(service, async () => {
+      await isGranted(server.address, 'a.test', 'update', key);
+      expect((await seen()).sort()).toEqual(['transfer', 'update']);
+    });
+    expect(agent.output()).not.toContain('ACL');
+    expect((await usesOn(service, key.id)).since ?? '').not.toBe('');
+    expect((await usesOn(service, key.id)).since).toBe(since);
+  });
+});
+
+describe('uses that an agent reports', () => {
+  const use = (key: string, address = '192.0.2.4', more: object = {}) => ({
+    ...{ key, operation: 'transfer', outcome: 'accepted', address, count: 2 },
+    ...{ first_at: '2030-01-31T12:00:00.000000', last_at: '2030-01-31T12:00:00.000000' },
+    ...more,
+  });
+  const evidence = { problem: null, shown: [] };
+
+  test('are added up, only for keys of the name server, and go with the key and the server', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    const [key, other] = [await agent.createKey('k'), await agent.createKey('other')];
+    const later = { last_at: '2030-01-31T12:05:00.000000' };
+    await agent.observe(await agent.desired(), { evidence, uses: [use('k'), use('nobody')] });
+    await agent.observe(await agent.desired(), { evidence, uses: [use('k', undefined, later)] });
+    expect((await usesOn(service, key)).uses).toEqual([
+      {
+        ...{ operation: 'transfer', outcome: 'accepted', address: '192.0.2.4', count: 4 },
+        ...{ first_at: '2030-01-31T12:00:00.000000', ...later },
+      },
+    ]);
+    expect((await usesOn(service, other)).uses).toEqual([]);
+    await service.delete(`/v2/tsigkeys/${key}`);
+    expect((await service.get(`/v2/tsigkeys/${key}/uses`)).status).toBe(404);
+    await agent.observe(await agent.desired(), { evidence, uses: [use('k'), use('other')] });
+    expect((await usesOn(service, other)).state).toBe('seen');
+    expect((await service.delete(`/v2/nameservers/${agent.id}`)).status).toBe(204);
+    const { body } = await service.get(`/v2/tsigkeys/${other}/uses`);
+    expect(body.servers).toEqual([]);
+  });
+
+  test('show which keys were not used for 90 days', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    for (const name of ['used', 'abandoned', 'never']) await agent.createKey(name);
+    const before = (days: number) => timestampOf(Date.now() - days * 86_400_000);
+    const usedAt = (days: number) => ({ first_at: before(days), last_at: before(days) });
+    const since = { since: before(100), last: before(0) };
+    const shown = ['query', 'transfer'].map((operation) => ({ operation, ...since }));
+    const uses = [use('used', '192.0.2.4', usedAt(89)), use('abandoned', '192.0.2.4', usedAt(91))];
+    await agent.observe(await agent.desired(), { evidence: { problem: null, shown }, uses });
+    const list = async (time: string) =>
+      (await runInside(service, 'tsigkey', 'list', '--unused', time, '-f', 'value', '-c', 'name'))
+        .out;
+    expect(await list('90d')).toBe('abandoned\nnever\n');
+    expect(await list('95d')).toBe('never\n');
+    expect(await list('101d')).toBe('');
+  });
+
+  test('are at most 1,000 for a name server, the last ones, and then nothing counts as not seen', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    const [key, idle] = [await agent.createKey('k'), await agent.createKey('idle')];
+    const now = new Date().toISOString().slice(0, 17) + '00.000000';
+    const shown = ['query', 'transfer'].map((operation) => ({ operation, since: now, last: now }));
+    const report = (uses: readonly object[]) => async () =>
+      agent.observe(await agent.desired(), { evidence: { problem: null, shown }, uses });
+    await report([])();
+    expect(await usesOn(service, idle)).toMatchObject({ state: 'not_seen', since: now });
+    const many = Array.from({ length: 1000 }, (_, index) => use('k', `2001:db8::${index}`));
+    await report(many)();
+    await report([use('k', '192.0.2.9', { last_at: '2030-02-01T00:00:00.000000' })])();
+    const { uses } = await usesOn(service, key);
+    expect(uses).toHaveLength(1000);
+    expect(uses[0]?.address).toBe('192.0.2.9');
+    const reason = 'It has more uses than are stored.';
+    expect(await usesOn(service, idle)).toMatchObject({ state: 'unknown', since: null, reason });
+  });
+});
