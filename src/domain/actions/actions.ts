@@ -1,6 +1,7 @@
 import type { Action } from './action.ts';
 import { ACCESS_ACTIONS } from './access.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
+import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
 import { importAction } from './import.ts';
@@ -32,6 +33,7 @@ export const ACTIONS: readonly Action[] = [
   ...ACCESS_ACTIONS,
   status,
   ...DELIVERY_ACTIONS,
+  ...AGENT_ACTIONS,
   ...ENCRYPTION_ACTIONS,
   ...AUDIT_ACTIONS,
 ];

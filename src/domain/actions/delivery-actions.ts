@@ -1,6 +1,4 @@
 import { REPORTING_UNKNOWN_KEYS } from '../brands/brands.ts';
-import { ANSWER_EXAMPLE, JOB_EXAMPLE } from '../delivery/agent-examples.ts';
-import { ANSWER, JOB, MAX_ANSWER_BYTES, RENEWAL } from '../delivery/agent-protocol.ts';
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
@@ -13,19 +11,15 @@ import {
   type ShownDeliveries,
 } from '../delivery/responses.ts';
 import { deliveriesFor, deliveriesOf } from '../delivery/status.ts';
-import { CONFIGURED_ID, type Caller, type Limits } from '../model/caller.ts';
+import type { Caller, Limits } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
 import { described, responseObject } from '../model/object.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
 import { getResource, updateResource } from '../operations/collection.ts';
 import { existing } from '../operations/visibility.ts';
-import type { Dependencies } from '../operations/change.ts';
-import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer, type NameServer } from '../resources/name-server.ts';
 import { CHECK_RIGHT, RESUME_RIGHT } from '../resources/policy.ts';
-import { hostName } from '../resources/shared-fields.ts';
-import { isGenuine, token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 import { assertUnknownKeyUnreferenced } from '../rules/reference-rules.ts';
@@ -33,11 +27,7 @@ import { comparisonForm } from '../text/dns-name.ts';
 import { defineAction, type ActionDependencies } from './action.ts';
 import { KEY_REMOVAL_BODY, RECONCILE_BODY, RESUME_BODY } from './delivery-requests.ts';
 
-const MAX_WAIT_SECONDS = 30;
-
-const MAX_IDS = 100;
-
-const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
+export const MAX_WAIT_SECONDS = 30;
 
 /** After this many milliseconds without a notification, a waiting request reads the status. */
 const RECHECK_MS = 500;
@@ -50,7 +40,7 @@ const wait = {
   isOptional: true,
 } as const;
 
-/** The actions that show, check or start the delivery of keys, and the actions for agents. */
+/** The actions that show, check or start the delivery of keys. */
 export const DELIVERY_ACTIONS = [
   defineAction({
     path: `/v2/${tsigkey.collection}/{id}/deliveries`,
@@ -275,117 +265,6 @@ export const DELIVERY_ACTIONS = [
       return { requirements: await waitFor(() => dependencies.delivery.check(id)) };
     },
   }),
-  defineAction({
-    path: `/v2/${nameServer.collection}/{id}/desired`,
-    method: 'GET',
-    right: DESIRED_RIGHT,
-    operationId: 'get_nameserver_desired',
-    summary: 'Get the keys that a name server should have, as its agent',
-    description:
-      'Begins a pass, and returns the keys with their secrets. With `If-None-Match`, waits up to `wait` seconds for work, and returns 304 if there is none. Acquires or renews the lease of the agent: another agent gets 409.',
-    type: nameServer,
-    errors: ['agent_conflict', 'unreadable_secret'],
-    parameters: {
-      agent: {
-        ...hostName(),
-        description: 'The name of the agent: the host that it runs on.',
-        example: 'ns1.example.org',
-      },
-      wait: {
-        ...integer(0, MAX_WAIT_SECONDS),
-        description: 'How many seconds to wait for work.',
-        example: 30,
-        isOptional: true,
-      },
-    },
-    isConditional: true,
-    response: {
-      kind: described(JOB, 'One pass for a name server.'),
-      schemaName: 'NameServerDesired',
-      description: 'The keys.',
-      examples: { one: { summary: 'One key.', value: JOB_EXAMPLE } },
-    },
-    async run({ dependencies, context, id, parameters, knownTag, ...request }) {
-      const server = await getResource(dependencies, nameServer, context.caller, id);
-      const pass = {
-        agent: parameters.agent,
-        waitMs: (parameters.wait ?? 0) * 1000,
-        knownTag,
-        disconnected: request.disconnected(),
-        isValid: () => isValid(dependencies, context.caller),
-      };
-      const desired = await request.waitFor(() => dependencies.agents.desired(id, pass));
-      const keys = [...(desired?.state?.keys ?? []), ...(desired?.withheld?.keys ?? [])];
-      const ids = keys.map((key) => key.id);
-      if (ids.length > 0)
-        await dependencies.recording.secretsRead({
-          caller: context.caller,
-          source: context.source,
-          action: DESIRED_RIGHT,
-          type: nameServer,
-          id,
-          name: String(server.name),
-          count: ids.length,
-          origin: () => context,
-          detail: () => ({ fence: desired?.fence, ids: ids.slice(0, MAX_IDS) }),
-        });
-      return desired;
-    },
-  }),
-  defineAction({
-    path: `/v2/${nameServer.collection}/{id}/observed`,
-    method: 'PUT',
-    right: OBSERVE_RIGHT,
-    operationId: 'put_nameserver_observed',
-    summary: 'Record the result of a pass, as the agent of a name server',
-    description:
-      'Ends a pass: records what the agent found, and deletes the changes that the agent has applied. Returns 409 if a later pass has begun.',
-    type: nameServer,
-    errors: ['agent_conflict'],
-    body: {
-      kind: ANSWER,
-      schemaName: 'NameServerObserved',
-      what: 'result',
-      examples: { one: { summary: 'One key was delivered.', value: ANSWER_EXAMPLE } },
-      maxBytes: MAX_ANSWER_BYTES,
-    },
-    response: {
-      kind: responseObject({ recorded: described(boolean(), 'Always true.') }),
-      schemaName: 'NameServerObservedResult',
-      description: 'The result was recorded.',
-      examples: { one: { summary: 'The result was recorded.', value: { recorded: true } } },
-    },
-    async run({ dependencies, context, id, body }) {
-      await getResource(dependencies, nameServer, context.caller, id);
-      await dependencies.agents.observed(id, body);
-      return { recorded: true };
-    },
-  }),
-  defineAction({
-    path: `/v2/${nameServer.collection}/{id}/lease`,
-    ...({ method: 'PUT', right: OBSERVE_RIGHT, type: nameServer } as const),
-    operationId: 'put_nameserver_lease',
-    summary: 'Renew the lease of a name server, as its agent',
-    description:
-      'Extends the lease of a pass to 8 seconds from now. After that time, another agent can acquire the lease. Returns 409 if a later pass has begun.',
-    errors: ['agent_conflict'],
-    body: {
-      kind: RENEWAL,
-      schemaName: 'NameServerLease',
-      what: 'lease',
-      examples: { one: { summary: 'A pass.', value: { agent: 'ns1.example.org', fence: 42 } } },
-    },
-    response: {
-      kind: responseObject({ changes: described(integer(0), 'The number of pending changes.') }),
-      schemaName: 'NameServerLeaseResult',
-      description: 'The lease was renewed.',
-      examples: { one: { summary: 'No change is pending.', value: { changes: 0 } } },
-    },
-    async run({ dependencies, context, id, body }) {
-      await getResource(dependencies, nameServer, context.caller, id);
-      return { changes: await dependencies.agents.renew(id, body) };
-    },
-  }),
 ];
 
 /**
@@ -407,12 +286,4 @@ async function ofDeleted(
     throw new ServiceError('resource_not_found', tsigkey);
   const versions = places.map(({ delivery: row }) => row?.deliveredVersion ?? 1);
   return deliveriesOf({ id, version: Math.max(1, ...versions) }, places);
-}
-
-async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {
-  const { id, identity, expiresAt } = caller;
-  if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;
-  if (identity !== undefined || id === CONFIGURED_ID) return true;
-  const stored = await store.get(token, id);
-  return stored !== undefined && isGenuine(stored);
 }
