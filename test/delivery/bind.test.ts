@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { bind as brand } from '../harness/brands/bind.ts';
 import {
   createKey,
@@ -22,11 +22,6 @@ describe.runIf(brand.isInstalled())('a service with a BIND server', () => {
     service = await startTestService(delivering(bind));
     await createZones(service);
   });
-  afterAll(async () => {
-    await service.close();
-    await bind.remove();
-  });
-
   test('the check lists every requirement, and neither metrics nor log contain a secret', async () => {
     const key = await createKey(service, 'quiet');
     await deliveries(service, key.id);

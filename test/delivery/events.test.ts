@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bind as brand } from '../harness/brands/bind.ts';
 import {
   createKey,
@@ -22,11 +22,6 @@ describe.runIf(brand.isInstalled())('deliveries in the audit trail', () => {
     await createZones(service);
     await untilLive(service);
   });
-  afterAll(async () => {
-    await service.close();
-    await bind.remove();
-  });
-
   const events = async (name: string) => {
     const { body } = await service.get(
       `/v2/audit?resource_type=tsigkeys&resource_name=${name}&limit=max`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { runInside } from '../cli/session.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
 import { editFile } from '../harness/brands/brand.ts';
@@ -34,11 +34,6 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
     });
     await untilLive(service);
   });
-  afterAll(async () => {
-    await service.close();
-    await bind.remove();
-  });
-
   const as = async (token: string, ...argv: string[]) =>
     runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, ...argv);
   const tokenFor = async (...limits: string[]) => {

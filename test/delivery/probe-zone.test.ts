@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {
   createKey,
@@ -28,11 +28,6 @@ describe.runIf(brand !== undefined)('a name server that does not serve its probe
     await createZones(service);
     await untilLive(service);
   });
-  afterAll(async () => {
-    await service.close();
-    await server.remove();
-  });
-
   test('is reported by the check and by the state of a key, which says what to set', async () => {
     const { id } = await shownServer(service);
     const { body } = await service.get(`/v2/nameservers/${id}/check`);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { runInside } from '../cli/session.ts';
 import { bind as brand } from '../harness/brands/bind.ts';
 import { delivering, startDeliveryServer, type DeliveryServer } from '../harness/delivery.ts';
@@ -12,11 +12,6 @@ describe.runIf(brand.isInstalled())('deleted keys that are still on a name serve
     bind = await startDeliveryServer(brand);
     service = await startTestService(delivering(bind));
   });
-  afterAll(async () => {
-    await service.close();
-    await bind.remove();
-  });
-
   const removing = async () => {
     const { status, body } = await service.get('/v2/deliveries?state=removing');
     expect(status).toBe(200);

@@ -3,7 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { JOB_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
 import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
@@ -47,7 +47,6 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
   beforeAll(async () => {
     server = await startDrivenServer(powerdns);
   });
-  afterAll(() => server.remove());
 
   const record = async (): Promise<Recorder> => {
     const recorder = { url: '', requests: [] as string[], before: () => Promise.resolve() };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Access, DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { verifyByQueries, verifySlowly } from '../../src/nameservers/reconciler/verification.ts';
@@ -85,7 +85,6 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
   beforeAll(async () => {
     server = await startDrivenServer(bind);
   });
-  afterAll(() => server.remove());
 
   test('leaves most of the ten transfers that BIND sends at a time to others', async () => {
     const keys = Array.from({ length: 40 }, () => newKey({ rights: ['transfer'] }));
