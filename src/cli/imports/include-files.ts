@@ -7,9 +7,9 @@ import type {
   ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
 import { faultOf } from '../../net/faults.ts';
+import { expandBraces, isPattern, matchingPaths } from '../../net/glob.ts';
 import { CommandError } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
-import { expandBraces, isPattern, matchingPaths } from '../../net/glob.ts';
 
 /**
  * The maximum number of included files. Without this limit, a chain of files that each include the

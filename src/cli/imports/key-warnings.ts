@@ -6,9 +6,10 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import { keyWarnings } from '../../domain/resources/tsigkey.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
-import { call, type Connection } from '../service/client.ts';
+import type { Connection } from '../service/client.ts';
 import { CommandError } from '../output/command-error.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
+import { zonesOf } from './copied-grants.ts';
 import type { KeySource } from './key-file.ts';
 import { definedKeys, type KeyImport } from './key-import.ts';
 
@@ -58,16 +59,9 @@ async function sharedKeys(
 ): Promise<Finding[]> {
   const servers = await optional(() => listItems(connection, nameServer, []));
   if (servers === undefined || servers.length <= MAX_SERVERS) return [];
-  const pools = new Map<unknown, unknown>();
-  const poolOf = async (item: Item): Promise<unknown> => {
-    const { scope: own, resource_id: id } = item;
-    if (own === 'POOL') return id;
-    if (!pools.has(id)) {
-      const zone = await optional(() => call(connection, 'GET', `/v2/zones/${String(id)}`));
-      pools.set(id, zone?.pool_id);
-    }
-    return pools.get(id);
-  };
+  const zones = (await optional(() => zonesOf(connection))) ?? [];
+  const pools = new Map(zones.map(({ id, pool_id: pool }) => [id, pool]));
+  const poolOf = ({ scope: own, resource_id: id }: Item) => (own === 'POOL' ? id : pools.get(id));
   const groups = new Map<string, { readonly names: Set<string>; readonly reached: string[] }>();
   const byName = new Map(existing.map((item) => [comparisonForm(String(item.name)), item]));
   const bySecret = new Map<unknown, Item[]>();
@@ -80,7 +74,7 @@ async function sharedKeys(
     const own = byName.get(comparisonForm(key.name));
     const same = bySecret.get(key.secret) ?? [];
     const all = [own ?? { scope, resource_id: resourceId }, ...same];
-    const ids = new Set(await Promise.all(all.map(poolOf)));
+    const ids = new Set(all.map(poolOf));
     const reached = servers
       .flatMap(({ name, pool_id: id }) => (ids.has(id) ? [String(name)] : []))
       .sort();
