@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   existsSync,
   readdirSync,
   readFileSync,
   rmdirSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -234,6 +236,28 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 30_000 })
         .toBe(0);
     });
+
+    test.runIf(brand.driver === 'bind')(
+      'adopt keeps the mode of the files, and names the keys that their operator adds later',
+      async () => {
+        await importKeys();
+        const main = join(server.folder, brand.main);
+        chmodSync(main, 0o640);
+        const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+        expect([adopted.status, adopted.err]).toEqual([0, '']);
+        expect(statSync(main).mode & 0o7777).toBe(0o640);
+        const none = await run('nameserver', 'adopt', 'ns1');
+        expect([none.status, none.err]).toEqual([1, expect.stringContaining('define no key')]);
+        await createKey(service, 'later', { secret: SECRET, grants: [] });
+        const clause = `key "Later" { algorithm hmac-sha256; secret "${SECRET}"; };\n`;
+        await editFile(join(server.folder, 'zones.conf'), (content) => clause + content);
+        const again = await run('nameserver', 'adopt', 'ns1');
+        expect(again.status).toBe(1);
+        expect(again.err).toMatch(
+          /already includes[^]*'Later' \(.*zones\.conf:1\)\n.*reconcile ns1/,
+        );
+      },
+    );
 
     test.runIf(brand.driver === 'bind')(
       'adopt refuses zones that were added at run time, until they are in a file as its hint says',

@@ -181,14 +181,15 @@ async function adoptFiles(
 ): Promise<void> {
   const { connection, server, terminal } = run;
   const { format, own, source } = files;
+  const { keys, configuration } = parsed(format, source);
+  const theirs = keys.filter(({ found }) => found.file?.path !== own.path);
+  const adoption = await planAdoption(connection, server, { keys: theirs, configuration });
   if (files.includesOwn)
     throw new CommandError(
       EXIT.refused,
       `The configuration of '${server.name}' already includes '${own.path}'`,
-      `To move a further key to it, delete the key from your files without a reload, and run: tsigil nameserver reconcile ${server.name}`,
+      furtherText(adoption, theirs, server),
     );
-  const { keys, configuration } = parsed(format, source);
-  const adoption = await planAdoption(connection, server, { keys, configuration });
   assertEqual(adoption, server);
   if (server.state !== 'prepared')
     throw new CommandError(
@@ -244,6 +245,22 @@ async function adoptFiles(
     `Adopted: ${keysText(adoption.keys.length)} of '${server.name}' live, and nothing else changed.`,
     terminal,
   );
+}
+
+/** Returns how the keys move that are still in the files of the operator. */
+function furtherText({ keys }: Adoption, theirs: KeySource['keys'], { name: own }: Server): string {
+  const names = new Set(keys.map((key) => key.name));
+  const further = theirs.flatMap(({ place, found }) =>
+    'key' in found && names.has(comparisonForm(found.key.name))
+      ? [`  '${found.key.name}' (${place})`]
+      : [],
+  );
+  if (further.length === 0) return 'Your own files define no key that Tsigil has.';
+  return [
+    'Your own files still define these keys of Tsigil:',
+    ...firstOf(further, SHOWN, String),
+    `To move them, name Tsigil's lists where yours name them, delete them without a reload, and run: tsigil nameserver reconcile ${own}`,
+  ].join('\n');
 }
 
 /** How a zone that was added at run time moves to the configuration file, by import format. */
