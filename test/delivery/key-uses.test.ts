@@ -1,5 +1,9 @@
+import { rmSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
 import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
+import { copyDelivery } from '../../src/store/delivery/copy-delivery.ts';
+import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { createAgent } from '../harness/agent.ts';
 import { timestampOf } from '../../src/domain/text/timestamps.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
@@ -17,9 +21,11 @@ import {
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { logging } from '../harness/logging.ts';
-import { startTestService } from '../harness/service.ts';
+import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from './agent-requests.ts';
+import { backup, openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
+import { SERVER } from './set-up.ts';
 
 type ServerUses = ShownUses['servers'][number];
 
@@ -176,9 +182,14 @@ describe.runIf(knot.isInstalled() && hasDnsTools())('an agent', () => {
   });
 });
 
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('A value is missing');
+  return value;
+}
+
 describe('uses that an agent reports', () => {
-  const use = (key: string, address = '192.0.2.4', more: object = {}) => ({
-    ...{ key, operation: 'transfer', outcome: 'accepted', address, count: 2 },
+  const use = (key: string, address = '192.0.2.4', more: object = {}): KeyUse => ({
+    ...({ key, operation: 'transfer', outcome: 'accepted', address, count: 2 } as const),
     ...{ first_at: '2030-01-31T12:00:00.000000', last_at: '2030-01-31T12:00:00.000000' },
     ...more,
   });
@@ -225,6 +236,47 @@ describe('uses that an agent reports', () => {
     expect(await list('90d')).toBe('abandoned\nnever\n');
     expect(await list('95d')).toBe('never\n');
     expect(await list('101d')).toBe('');
+  });
+
+  test('are in copies and backups of the database, with what the log has shown', async () => {
+    const folder = temporaryFolder();
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const source = await openDeliveryDatabase();
+    const server = await source.create('nameservers', SERVER);
+    await source.create('tsigkeys', source.key('k'));
+    const store = createDeliveryStore(source.database, source.store, source.clock);
+    const claim = await store.claim(server, 'one', 60_000);
+    const [row] = (await store.desired(present(claim).server)).state.keys;
+    const delivered = {
+      ...({ keyId: row?.id ?? '', keyName: 'k', state: 'delivered', error: null } as const),
+      ...{ deliveredVersion: 1, appliedAt: null, verifiedAt: null },
+    };
+    await store.intend(server, 'one', present(claim).fence, [delivered]);
+    await store.fail(server, 'one', present(claim).fence, {
+      ...({ state: 'failed', error: { code: 'x', message: 'x' }, refusals: 0 } as const),
+      retryMs: () => 0,
+      log: { uses: [use('k')], evidence, log_position: '1:2:3' },
+    });
+    const read = async ({ database }: DeliveryDatabase) => [
+      await database.reads.all('SELECT * FROM tsigkey_uses', []),
+      await database.reads.all('SELECT evidence, log_position FROM nameservers', []),
+    ];
+    const stored = await read(source);
+    expect(stored).toMatchObject([[{ address: '192.0.2.4' }], [{ log_position: '1:2:3' }]]);
+    await source.store.close();
+    const url = await backup(source.url, folder);
+    const again = await openDeliveryDatabase(source.url);
+    const copy = await openDeliveryDatabase(url);
+    onTestFinished(async () => {
+      await Promise.all([again.close(), copy.close()]);
+    });
+    expect(await read(copy)).toEqual(stored);
+    await copy.database.write(async (sql) => {
+      await sql.run('DELETE FROM tsigkey_uses', []);
+      await sql.run('UPDATE nameservers SET evidence = NULL, log_position = NULL', []);
+    });
+    await copyDelivery(again.database.reads, copy.database);
+    expect(await read(copy)).toEqual(stored);
   });
 
   test('are at most 1,000 for a name server, the last ones, and then nothing counts as not seen', async () => {
