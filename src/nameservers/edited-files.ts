@@ -18,14 +18,30 @@ const CHECK_MS = 60_000;
  */
 async function keep(file: string): Promise<string> {
   for (let number = 1; ; number += 1) {
-    const end = number === 1 ? '' : `-${number}`;
-    const kept = join(dirname(file), `.${basename(file)}.before-tsigil${end}`);
+    const kept = keptPath(file, number);
     try {
       await link(file, kept);
       return kept;
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
     }
+  }
+}
+
+function keptPath(file: string, number: number): string {
+  const end = number === 1 ? '' : `-${number}`;
+  return join(dirname(file), `.${basename(file)}.before-tsigil${end}`);
+}
+
+/** Returns the newest file that `keep` has kept, unless it is equal to the present one. */
+async function newestKept(path: string, text: string): Promise<string | undefined> {
+  const file = await realpath(path);
+  let newest: { readonly kept: string; readonly content: string } | undefined;
+  for (let number = 1; ; number += 1) {
+    const kept = keptPath(file, number);
+    const content = await readFile(kept, 'utf8').catch(() => undefined);
+    if (content === undefined) return newest?.content === text ? undefined : newest?.kept;
+    newest = { kept, content };
   }
 }
 
@@ -38,6 +54,11 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
   if (configuration === undefined) throw notRead(`'${main}', or a file that it includes,`);
   const { text, include, files, ownPaths } = configuration;
   const texts = new Map([...files].map(([path, file]) => [path, file.text]));
+  const kept = new Map<string, string>();
+  for (const [path, former] of texts) {
+    const found = await newestKept(path, former);
+    if (found !== undefined) kept.set(path, found);
+  }
   const content = await readFile(own, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return '';
     throw notRead(`'${own}'`, error);
@@ -85,6 +106,7 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
     includesOwn: ownPaths.size > 0,
     source,
     texts,
+    kept,
     /**
      * Returns the edits that include another file instead of one, or none if no file includes it.
      * Throws `RewriteError` if only a pattern or a folder includes it.

@@ -2,9 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   statSync,
   symlinkSync,
@@ -16,6 +18,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Key } from '../../src/domain/model/tsig-key.ts';
 import { tsigil } from '../cli/run.ts';
+import { createAgent } from '../harness/agent.ts';
 import { editFile } from '../harness/brands/brand.ts';
 import { knotc, knotDatabase } from '../harness/brands/knot.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
@@ -33,7 +36,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { zoneText } from '../harness/driven-server.ts';
-import { HAND_KEYS, HAND_MADE, HAND_ZONES } from '../harness/hand-made.ts';
+import { HAND_KEYS, HAND_MADE, HAND_ZONES, handMadePowerdns } from '../harness/hand-made.ts';
 import { permissionsOn, transferring } from '../harness/hand-made-requests.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import {
@@ -84,6 +87,35 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       return Object.fromEntries(
         names.map((name) => [name, readFileSync(join(server.folder, name), 'utf8')]),
       );
+    }
+
+    /** Runs the command that adopts, and sends it a signal at its first request after the edit. */
+    async function stopped(signal: NodeJS.Signals) {
+      const before = files();
+      const started: ChildProcess[] = [];
+      // A proxy that forwards requests, and stops the command at the first after the edit. A second signal would end it at once.
+      const url = await serve((request, outgoing) => {
+        if (!isDeepStrictEqual(files(), before)) started.pop()?.kill(signal);
+        const headers = { 'x-auth-token': service.token };
+        void fetch(service.url + String(request.url), { headers }).then(async (response) => {
+          outgoing.writeHead(response.status).end(await response.text());
+        });
+      });
+      const child = spawn(
+        process.execPath,
+        [PROGRAM, 'nameserver', 'adopt', 'ns1', '--write', '--yes'],
+        {
+          env: cleanEnvironment({
+            ...{ TSIGIL_URL: url, TSIGIL_TOKEN: service.token },
+            ...delivering(server),
+          }),
+          stdio: ['ignore', 'ignore', 'pipe'],
+        },
+      );
+      started.push(child);
+      const exited = once(child, 'exit') as Promise<[number | null]>;
+      const [err, [status]] = await Promise.all([text(child.stderr), exited]);
+      return { status, err, before };
     }
 
     test('adopt moves the keys without a failed transfer or another right, and release gives them back', async () => {
@@ -162,33 +194,43 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       'adopt puts the files back if it is stopped before it has verified the keys',
       async () => {
         await importKeys();
-        const before = files();
-        const started: ChildProcess[] = [];
-        // A proxy that forwards requests, and stops the command at the first after the edit. A second signal would end it at once.
-        const url = await serve((request, outgoing) => {
-          if (!isDeepStrictEqual(files(), before)) started.pop()?.kill('SIGTERM');
-          const headers = { 'x-auth-token': service.token };
-          void fetch(service.url + String(request.url), { headers }).then(async (response) => {
-            outgoing.writeHead(response.status).end(await response.text());
-          });
-        });
-        const child = spawn(
-          process.execPath,
-          [PROGRAM, 'nameserver', 'adopt', 'ns1', '--write', '--yes'],
-          {
-            env: cleanEnvironment({
-              ...{ TSIGIL_URL: url, TSIGIL_TOKEN: service.token },
-              ...delivering(server),
-            }),
-            stdio: ['ignore', 'ignore', 'pipe'],
-          },
-        );
-        started.push(child);
-        const exited = once(child, 'exit') as Promise<[number | null]>;
-        const [err, [status]] = await Promise.all([text(child.stderr), exited]);
+        const { status, err, before } = await stopped('SIGTERM');
         expect([status, err]).toEqual([130, expect.stringContaining('are back, and loaded')]);
         expect(files()).toEqual(before);
         expect(existsSync(join(server.folder, `.${brand.main}.before-tsigil`))).toBe(false);
+      },
+    );
+
+    test('a kill of the adoption loses no key, and the name server becomes live', async () => {
+      const wanted = await permissionsOn(server);
+      await importKeys();
+      const clients = transferring(server);
+      const { status } = await stopped('SIGKILL');
+      expect(status).toBe(null);
+      await untilLive(service);
+      expect(await permissionsOn(server)).toEqual(wanted);
+      await clients.end();
+    });
+
+    test.runIf(brand.driver === 'bind')(
+      'after a kill of the adoption between two files, adopt names the former file, and succeeds with it',
+      async () => {
+        const wanted = await permissionsOn(server);
+        await importKeys();
+        // The command writes the file that includes Tsigil's last.
+        const main = join(server.folder, 'named.conf');
+        const kept = join(server.folder, '.named.conf.before-tsigil');
+        copyFileSync(main, kept);
+        await editFile(main, (content) => content.replace('{ key k2; };', '{ none; };'));
+        const refused = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+        expect([refused.status, refused.err]).toEqual([
+          1,
+          expect.stringContaining(`mv ${kept} ${main}`),
+        ]);
+        renameSync(kept, main);
+        const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+        expect([adopted.status, adopted.err]).toEqual([0, '']);
+        expect(await permissionsOn(server)).toEqual(wanted);
       },
     );
 
@@ -317,6 +359,51 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         expect(await shownServer(service)).toMatchObject({ state: 'prepared' });
       },
     );
+  },
+);
+
+test.each([...HAND_MADE, handMadePowerdns].filter((brand) => brand.isInstalled()))(
+  'adopt and release work on the host of an agent of $name, with its configuration',
+  { timeout: 300_000 },
+  async (brand) => {
+    const server = await startDeliveryServer(brand, 'ns1', HAND_ZONES);
+    const service = await startTestService();
+    await createZones(service, HAND_ZONES);
+    const agent = await createAgent(service, server);
+    agent.start();
+    onTestFinished(async () => {
+      await agent.stop('SIGTERM');
+      await service.close();
+      await server.remove();
+    });
+    const keyFile = join(server.folder, 'api-key');
+    const apiKey: Record<string, string> = existsSync(keyFile)
+      ? { PDNS_API_KEY: readFileSync(keyFile, 'utf8') }
+      : {};
+    const run = (...argv: string[]) =>
+      tsigil(
+        temporaryFolder(),
+        { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...apiKey },
+        ...argv,
+      );
+    const here = ['ns1', '--config', agent.config, '--write', '--yes'];
+    const wanted = await permissionsOn(server);
+    const target = ['--scope', 'POOL', '--resource-id', POOL_ID];
+    const source =
+      brand.driver === 'powerdns'
+        ? ['--from-powerdns', `http://127.0.0.1:${server.controlPort}`]
+        : [join(server.folder, brand.main)];
+    const imported = await run('tsigkey', 'import', ...source, ...target);
+    expect(imported.status, imported.err).toBe(0);
+    const clients = transferring(server);
+    const adopted = await run('nameserver', 'adopt', ...here);
+    expect([adopted.status, adopted.err]).toEqual([0, '']);
+    expect(await shownServer(service)).toMatchObject({ state: 'live', keys_live: 30 });
+    expect(await permissionsOn(server)).toEqual(wanted);
+    const released = await run('nameserver', 'release', ...here);
+    expect([released.status, released.err]).toEqual([0, '']);
+    expect(await permissionsOn(server)).toEqual(wanted);
+    await clients.end();
   },
 );
 

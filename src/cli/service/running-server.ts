@@ -26,6 +26,8 @@ export interface EditableFiles {
   readonly includesOwn: boolean;
   /** The texts of the main file and of those that it includes, by path, except Tsigil's file. */
   readonly texts: ReadonlyMap<string, string>;
+  /** Where an earlier run has kept former files that differ from these, by path. */
+  readonly kept: ReadonlyMap<string, string>;
   /**
    * Returns the edits that include another file instead of one, or none if no file includes it.
    * Throws `RewriteError` if only a pattern or a folder includes it.

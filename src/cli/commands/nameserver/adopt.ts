@@ -190,7 +190,7 @@ async function adoptFiles(
       `The configuration of '${server.name}' already includes '${own.path}'`,
       furtherText(adoption, theirs, server),
     );
-  assertEqual(adoption, server);
+  assertEqual(adoption, server, files.kept);
   if (server.state !== 'prepared')
     throw new CommandError(
       EXIT.refused,
@@ -391,8 +391,13 @@ function releasedPath({ path }: IncludedFile): string {
 function assertEqual(
   { problems, gained }: Pick<Adoption, 'problems' | 'gained'>,
   { name: wanted }: Server,
+  kept: ReadonlyMap<string, string> = new Map(),
 ): void {
   if (problems.length + gained.length === 0) return;
+  const undone = [...kept].map(
+    ([file, former]) =>
+      `'${former}' is a former '${file}'. If an adoption was interrupted, put it back first: mv ${former} ${file}`,
+  );
   const remedy =
     "Compare the configuration with 'tsigil tsigkey import FILE --pool POOL --dry-run', and import it with --update.";
   throw new CommandError(
@@ -402,6 +407,7 @@ function assertEqual(
       ...firstOf(problems, SHOWN, String),
       ...(problems.length === 0 ? [] : [remedy]),
       ...firstOf(gained, SHOWN, String),
+      ...undone,
     ].join('\n'),
   );
 }
