@@ -9,6 +9,7 @@ import { comparisonForm } from '../domain/text/dns-name.ts';
 import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
 import { lastSent } from '../net/dns.ts';
 import { describeFault } from '../net/faults.ts';
+import { notAFile } from '../net/files.ts';
 
 /** What the log of a name server has shown since the last answer, and how far it was read. */
 export type LogResult = Pick<Answer, 'uses' | 'evidence' | 'log_position'>;
@@ -71,7 +72,7 @@ export function createLogReader(path: string, log: KeyLog, now = Date.now): LogR
     const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const status = await handle.stat({ bigint: true });
-      if (!status.isFile()) throw Object.assign(new Error('not a file'), { code: 'ENOTREG' });
+      if (!status.isFile()) throw notAFile(path);
       const id = `${status.dev}:${status.ino}`;
       const offset = startAt(id, Number(status.size));
       return { handle, id, offset, rest: Buffer.alloc(0), lineStart: offset };

@@ -15,6 +15,12 @@ export const READABLE_BY_ALL = 0o004;
 /** The paths of this process's own open files, such as the pipe of a process substitution. */
 const OWN_FILE = /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
+/** Returns the error for a pipe or a device, in the form of Node's errors. */
+export function notAFile(path: string): NodeJS.ErrnoException {
+  const message = `'${path}' is not a file`;
+  return Object.assign(new Error(message), { code: 'ENOTREG', syscall: 'open', path });
+}
+
 /**
  * Returns the content of a file. Throws Node's errors. Throws an error with the code `ENOTREG` for
  * a pipe or a device that this process has not opened. Reading such a file could block
@@ -26,12 +32,7 @@ export function readWholeFile(path: string): Buffer {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const file = fstatSync(descriptor);
-    if (!file.isFile() && !file.isDirectory())
-      throw Object.assign(new Error(`'${path}' is not a file`), {
-        code: 'ENOTREG',
-        syscall: 'open',
-        path,
-      });
+    if (!file.isFile() && !file.isDirectory()) throw notAFile(path);
     return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
