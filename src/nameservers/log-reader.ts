@@ -2,7 +2,8 @@ import { constants } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { readUse, type KeyLog, type LoggedUse, type Operation } from '../domain/brands/key-log.ts';
-import { MAX_USES, type Answer, type KeyUse } from '../domain/delivery/agent-protocol.ts';
+import { MAX_USES, type KeyUse } from '../domain/delivery/agent-protocol.ts';
+import type { LogRecord } from '../domain/delivery/delivery-ports.ts';
 import type { Evidence } from '../domain/resources/name-server-status.ts';
 import { runJob, type Job } from '../domain/scheduling/job.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
@@ -10,9 +11,6 @@ import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
 import { lastSent } from '../net/dns.ts';
 import { describeFault } from '../net/faults.ts';
 import { notAFile } from '../net/files.ts';
-
-/** What the log of a name server has shown since the last answer, and how far it was read. */
-export type LogResult = Pick<Answer, 'uses' | 'evidence' | 'log_position'>;
 
 /** Follows the log of one name server, and counts the uses of keys. Keeps no line. */
 export interface LogReader {
@@ -22,7 +20,7 @@ export interface LogReader {
    */
   follow(names: ReadonlySet<string>, evidence: Evidence | null, position: string | null): void;
   /** Returns what was not acknowledged. Never waits for the file. */
-  take(): LogResult;
+  take(): LogRecord;
   /** Forgets what the last `take` returned, because it is stored. */
   acknowledge(): void;
   close(): Promise<void>;

@@ -82,9 +82,15 @@ export function usesOf(
       return {
         name_server: server.name,
         state: isSeen ? 'seen' : since === null ? 'unknown' : 'not_seen',
-        ...{ since, reason },
+        since,
+        reason,
         uses: own.map(({ operation, outcome, address, first_at, last_at, count }) => ({
-          ...{ operation, outcome, address, first_at, last_at, count },
+          operation,
+          outcome,
+          address,
+          first_at,
+          last_at,
+          count,
         })),
       };
     }),
@@ -104,8 +110,13 @@ export function unusedSince({ servers }: ShownUses): {
     ...(since === null ? [] : [since]),
     ...uses.filter(isUse).map(({ last_at: last }) => last),
   ]);
-  const last = times.reduce((one, other) => (one > other ? one : other), '');
+  const last = latest(times);
   return { since: unknown.length > 0 || last === '' ? null : last, unknown };
+}
+
+/** Returns the latest of some timestamps, or an empty text. */
+function latest(times: readonly string[]): string {
+  return times.reduce((one, other) => (one > other ? one : other), '');
 }
 
 /** Returns whether a line shows that a client has the key. */
@@ -145,7 +156,7 @@ function completeSince(
       };
     times.push(shown.since);
   }
-  return { since: times.reduce((one, other) => (one > other ? one : other), '') };
+  return { since: latest(times) };
 }
 
 export const USES_EXAMPLE: ShownUses = {

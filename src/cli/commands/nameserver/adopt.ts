@@ -47,8 +47,13 @@ const {
   pending_since: since,
 } = nameServer.fields;
 const SERVER = responseObject({
-  ...{ name, address, rights, state, error },
-  ...{ pool_id: pool, pending_since: since },
+  name,
+  address,
+  rights,
+  state,
+  error,
+  pool_id: pool,
+  pending_since: since,
 });
 
 type Server = ValueOf<typeof SERVER>;
