@@ -8,6 +8,7 @@ import type { Access, DesiredKey, Right } from '../../src/domain/delivery/desire
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { verifyByQueries, verifySlowly } from '../../src/nameservers/reconciler/verification.ts';
 import { findServedZone, verifyExpectations, type Expectation } from '../../src/net/probe.ts';
+import { freePort } from '../harness/connections.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { DRIVER_ID, newKey } from './driver-contract.ts';
@@ -34,7 +35,7 @@ async function startCounter(target: number, alter: (response: Buffer) => void = 
       [far, near],
     ] as const)
       one.on('error', () => undefined).on('close', () => other.destroy());
-  }).listen(0, '127.0.0.1');
+  }).listen(await freePort(), '127.0.0.1');
   await once(tcp, 'listening');
   const address = tcp.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

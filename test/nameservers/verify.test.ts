@@ -17,6 +17,7 @@ import { signMessage } from '../../src/domain/dns/tsig.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
 import { diagnoseKey, verifyExpectations, type ProbeTarget } from '../../src/net/probe.ts';
+import { freePort } from '../harness/connections.ts';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
@@ -235,7 +236,8 @@ describe('responses of other servers', () => {
       const response = reply(request);
       if (response !== undefined) socket.send(response, port, address);
     });
-    socket.bind(0, '127.0.0.1');
+    // A test can also listen with TCP on this port, which an outgoing connection must not take.
+    socket.bind(await freePort(), '127.0.0.1');
     await once(socket, 'listening');
     onTestFinished(() => void socket.close());
     return {
