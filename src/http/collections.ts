@@ -73,7 +73,7 @@ export function addCollection(
   );
   /** Returns the context of a change. Only callers who may see secrets get warnings. */
   const contextOf = (request: FastifyRequest, writer: ResourceWriter): ChangeContext => {
-    const context = { ...changeContext(request), force: isForced(request) };
+    const context = changeContext(request, isForced(request));
     const warns = type.warnings !== undefined && writer === whole;
     return warns ? { ...context, warnings: [] } : context;
   };
@@ -189,7 +189,7 @@ export function addCollection(
       const resource = await deleteResource(
         request.settings.dependencies,
         type,
-        { ...changeContext(request), force: isForced(request) },
+        changeContext(request, isForced(request)),
         idOf(request),
         expectedRevisions(request),
       );

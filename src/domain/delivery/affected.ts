@@ -6,8 +6,12 @@ import { zone } from '../resources/zone.ts';
 
 export function noneAffected(): Affected {
   return {
-    ...{ pools: new Set(), zones: new Set(), servers: new Set(), deletedServers: new Set() },
-    ...{ changedKeys: new Set(), deletedZones: new Set() },
+    pools: new Set(),
+    zones: new Set(),
+    servers: new Set(),
+    deletedServers: new Set(),
+    changedKeys: new Set(),
+    deletedZones: new Set(),
   };
 }
 

@@ -114,10 +114,15 @@ export function createChangeLog(): ChangeLog {
   const counts = { create: 0, update: 0, delete: 0 };
   const names: string[] = [];
   return {
-    note(type, change, { recorded, right } = {}) {
+    note(type, change, further) {
       // safe: a type's definition fits the resources of that type
       const noted = { type, change } as unknown as { type: ResourceType; change: Change };
-      first ??= { ...noted, recorded, right };
+      first ??= {
+        type: noted.type,
+        change: noted.change,
+        recorded: further?.recorded,
+        right: further?.right,
+      };
       isMixed ||= noted.type !== first.type;
       total += 1;
       counts[change.operation] += 1;

@@ -196,7 +196,8 @@ function readProjectId(value: string): string {
 }
 
 export function isSet({ headers }: FastifyRequest, header: string): boolean {
-  return isTrue(String(headers[header.toLowerCase()]));
+  const value = headers[header.toLowerCase()];
+  return value !== undefined && isTrue(String(value));
 }
 
 /** Returns whether a value means true: `1`, `t`, `true`, `on`, `y` or `yes`, ignoring case. */

@@ -125,12 +125,13 @@ export function signedIn(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-export function changeContext(request: FastifyRequest): ChangeContext {
+export function changeContext(request: FastifyRequest, force = false): ChangeContext {
   return {
     caller: signedIn(request),
     requestId: request.id,
     globalRequestId: globalRequestId(request, request.server.requestIdHeader),
     source: request.address,
+    force,
   };
 }
 
