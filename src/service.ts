@@ -10,11 +10,14 @@ import type { ActionDependencies } from './domain/actions/action.ts';
 import type { ServiceError } from './domain/model/errors.ts';
 import type { Clock } from './domain/model/ports.ts';
 import { DEFAULT_POLICY } from './domain/resources/policy.ts';
+import type { Rotations } from './domain/operations/change.ts';
+import { POLL_MS, type RotationObserver } from './domain/rotation/advance.ts';
+import { WINDOW_MS } from './domain/rotation/facts.ts';
 import { openAudit } from './store/audit/open.ts';
 import { logSecrets, openKeyring } from './store/open-keyring.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
-import { ENCRYPTION_GAUGES, TRAIL_GAUGES } from './http/metrics/metric-table.ts';
+import { ENCRYPTION_GAUGES, ROTATION_GAUGES, TRAIL_GAUGES } from './http/metrics/metric-table.ts';
 import {
   addDatabaseGauges,
   addNameServerGauges,
@@ -30,6 +33,7 @@ import { assertServable } from './store/copy-marks.ts';
 import { parseDatabase, shownDatabase } from './store/databases.ts';
 import { openDelivery } from './store/delivery/delivery-status.ts';
 import { openDatabase } from './store/open-database.ts';
+import { runRotations } from './store/rotations.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
 import { GUIDES_URL, VERSION } from './version.ts';
 
@@ -66,6 +70,8 @@ export interface ServiceDependencies {
   /** How often a process stores when tokens were last used. */
   readonly tokenUseIntervalMs?: number;
   readonly auditIntervalMs?: number;
+  /** How often rotations of keys are looked at, and how long a use of a key counts as recent. */
+  readonly rotations?: Partial<Rotations> & { readonly intervalMs?: number };
   /** Returns the metrics of all the service's processes. Absent if there is one process. */
   readonly readMetrics?: () => Promise<string>;
 }
@@ -163,6 +169,7 @@ export async function startService(
       audit: trail,
       version: VERSION,
       recording,
+      rotations: { windowMs: WINDOW_MS, pollMs: POLL_MS, ...dependencies.rotations },
       delivery: delivery.status,
       agents: delivery.agents,
       onTokenRevoked: (id) => revokedTokens.add(id),
@@ -178,6 +185,17 @@ export async function startService(
       },
     };
     const settings = liveSettings(config, lasting);
+    let rotating = settings.dependencies;
+    const rotations = runRotations({
+      database,
+      holder: processId,
+      dependencies: () => rotating,
+      observer: rotationObserver(log),
+      failed: (err) => log.error({ err }, 'The rotations of keys could not be continued'),
+      intervalMs: dependencies.rotations?.intervalMs,
+    });
+    closers.push(() => rotations.close());
+    addDatabaseGauges(metrics, () => rotations.state(), ROTATION_GAUGES);
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
       clock: dependencies.clock ?? systemTime,
@@ -257,7 +275,9 @@ export async function startService(
       change(next, certificate) {
         if (certificate !== undefined) changeCertificate(app.server, certificate);
         authentication.changeAdminToken(next.adminToken);
-        change(liveSettings(next, lasting));
+        const changed = liveSettings(next, lasting);
+        rotating = changed.dependencies;
+        change(changed);
         ({ stopGraceSeconds, audit } = next);
       },
       close: () => closeAll(closers),
@@ -276,6 +296,22 @@ function reportClockStep(log: Log): (reached: string, now: string) => void {
       'The system clock was set back. Timestamps follow the system clock, so newer resources may have older timestamps',
     );
 }
+
+/** Logs and counts what the job of rotations finds. Keys are in the log by name, and in no metric. */
+function rotationObserver(log: Log): RotationObserver {
+  return {
+    waiting: ({ id, name }, reason, who) =>
+      log.warn({ tsigkey: id, name, reason, who }, 'The rotation of a key waits'),
+    retired: ({ id, name }) => log.info({ tsigkey: id, name }, 'Retired a key'),
+    usedAfterRetirement({ id, name, count, lastAt, addresses }) {
+      const details = { tsigkey: id, name, count, last_at: lastAt, addresses };
+      log.warn(details, USED_AFTER_RETIREMENT);
+    },
+  };
+}
+
+const USED_AFTER_RETIREMENT =
+  'A client uses a retired key. To let it go on: tsigil tsigkey restore NAME';
 
 /**
  * Returns the status of a response to a caller who lacks a right. With Keystone alone, the default
@@ -310,6 +346,8 @@ export function liveSettings(config: Config, lasting: LastingDependencies): Live
         ownTokens: config.auth.method.includes('tokens'),
         keystoneTokenDays: config.auth.keystone.maxTokenDays,
         maxPageBytes: config.api.maxPageBytes,
+        overlapSeconds: config.tsigkeys.overlapSeconds,
+        graceSeconds: config.tsigkeys.graceSeconds,
       },
     },
     rateLimit: config.rateLimit,

@@ -85,6 +85,7 @@ const ROOMS: Record<string, (string | string[])[]> = {
     'delivery',
     'rules',
     'operations',
+    'rotation',
     'actions',
   ],
   http: ['metrics', 'connection', 'request', 'admission', 'openapi', 'docs', ''],

@@ -127,6 +127,18 @@ export const TABLE = {
       meaning:
         'Reject keys whose `resource_id` is not the id of a pool (scope POOL) or a zone (scope ZONE), as Designate does from release 23.0.0 (2026.2).',
     }),
+    overlapSeconds: option(integer(0, 31_536_000), {
+      reload: 'yes',
+      default: 604_800,
+      meaning:
+        'How long a key that was rotated works beside its successor after all consumers have moved to it, in seconds. A rotation can state another time.',
+    }),
+    graceSeconds: option(integer(0, 31_536_000), {
+      reload: 'yes',
+      default: 604_800,
+      meaning:
+        'How long a retired key can be restored, in seconds. Then its secret is destroyed. 0 destroys it at once.',
+    }),
   },
   zones: {
     tldRule: option(enumeration(TLD_RULES), {

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { validateHeaderValue } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   readActionBody,
   readActionParameters,
@@ -16,6 +17,7 @@ import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, pathId, type Handler, type Route } from './request/routes.ts';
 import { withMarker, withParameters } from './request/urls.ts';
 import { connectionSignal, newSlicer, type RunLongWork } from './admission/admission.ts';
+import { addWarnings, writersOf } from './shown-resources.ts';
 import { acceptsLines, writeLongJson, type SendLines } from './long-responses.ts';
 
 export interface ActionSettings {
@@ -58,6 +60,7 @@ function routeOf(action: Action, settings: ActionSettings): Route {
     };
     if (!('run' in action)) return stream(action.lines);
     if ('lines' in action && acceptsLines(request)) return stream(action.lines);
+    if ('creates' in action) return create(action, request, reply, run);
     if ('file' in action) {
       const { text, fileName } = await run(request, async (slicer) =>
         action.run(await readRequest(request, action, slicer)),
@@ -84,6 +87,29 @@ function routeOf(action: Action, settings: ActionSettings): Route {
       ? {}
       : { maxBodyBytes: Math.max(body.maxBytes, settings.maxBodyBytes) };
   return { method, ...(right === undefined ? {} : { right }), ...limit, handler };
+}
+
+/** Runs an action that creates a resource, and writes the resource as its collection does. */
+async function create(
+  action: Extract<Action, { readonly creates: unknown }>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  run: Run,
+): Promise<string> {
+  const { type } = action;
+  const url = `${request.base}/v2/${type.collection}`;
+  validateHeaderValue('location', url);
+  const { whole, writerFor } = writersOf(type);
+  const writer = writerFor(request);
+  return run(request, async (slicer) => {
+    const input = await readRequest(request, action, slicer);
+    const warnings: string[] = [];
+    const context = { ...input.context, warnings };
+    const resource = await action.run({ ...input, context });
+    reply.code(201).type(JSON_TYPE).header('location', `${url}/${resource.id}`);
+    if (writer === whole) addWarnings(reply, context);
+    return writer.write(resource, url);
+  });
 }
 
 /** Returns the tag of a state that is part of no resource's revision. */

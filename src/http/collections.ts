@@ -1,5 +1,5 @@
 import { validateHeaderValue } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ChangeContext } from '../domain/operations/change.ts';
 import {
   createResource,
@@ -18,7 +18,6 @@ import {
 } from '../domain/model/resource.ts';
 import { isLive } from '../domain/operations/live-status.ts';
 import type { Settings } from '../domain/model/settings.ts';
-import { mayReveal } from '../domain/resources/policy.ts';
 import { connectionSignal } from './admission/admission.ts';
 import { entityTag, expectedRevisions, isKnown, variantOf } from './request/entity-tags.ts';
 import { JSON_TYPE } from './request/errors.ts';
@@ -26,24 +25,17 @@ import { changeContext, isForced, signedIn } from './request/guard.ts';
 import {
   CALLER_ID_HEADER,
   HIDE_COUNTS,
-  HIDE_SECRETS,
   headerText,
-  WARNING_HEADER,
   isSet,
   parametersOf,
 } from './request/context.ts';
 import { countFitting, isLonger } from './long-responses.ts';
-import { createWriter, type ResourceWriter } from './resource-json.ts';
+import type { ResourceWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, pathId, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { withMarker, withParameters } from './request/urls.ts';
 import { secretReadsOf } from './secret-reads.ts';
-
-/** Adds a header with the warnings of a change, as a list of strings (RFC 9651 section 3.1). */
-function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): void {
-  if (warnings.length === 0) return;
-  reply.header(WARNING_HEADER, warnings.map((each) => JSON.stringify(each)).join(', '));
-}
+import { addWarnings, writersOf } from './shown-resources.ts';
 
 export function addCollection(
   app: FastifyInstance,
@@ -51,15 +43,9 @@ export function addCollection(
   settings: Pick<Settings, 'pendingStatus'>,
 ): void {
   const path = `/v2/${type.collection}`;
-  const whole = createWriter(type);
   const secrets = secretFields(type);
-  const withoutSecrets = createWriter(type, secrets);
   const hasSecrets = secrets.length > 0;
-  const writerFor = (request: FastifyRequest) =>
-    mayReveal(request.settings.dependencies.policy, signedIn(request), type) &&
-    !(hasSecrets && isSet(request, HIDE_SECRETS))
-      ? whole
-      : withoutSecrets;
+  const { whole, writerFor } = writersOf(type);
   const recordSecrets = secretReadsOf(type);
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const collectionName = JSON.stringify(type.collection);

@@ -210,6 +210,7 @@ function writerOn(
     count: reader.count,
     exists: reader.exists,
     zoneRights: reader.zoneRights,
+    reservation: reader.reservation,
     grantedZones: reader.grantedZones,
     lock: sql.lock,
     announce,

@@ -94,6 +94,8 @@ export const CASES: Readonly<
   ],
   'rateLimit.anonymousBurst': ['TSIGIL_RATE_LIMIT_ANONYMOUS_BURST', 5, 0],
   'tsigkeys.strict': ['TSIGIL_TSIGKEYS_STRICT', true, 1],
+  'tsigkeys.overlapSeconds': ['TSIGIL_TSIGKEYS_OVERLAP_SECONDS', 86_400, -1],
+  'tsigkeys.graceSeconds': ['TSIGIL_TSIGKEYS_GRACE_SECONDS', 0, 'a week'],
   'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
   'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
   'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],

@@ -22,6 +22,8 @@ export const SETTINGS: Settings = {
   ownTokens: true,
   keystoneTokenDays: 90,
   maxPageBytes: 1_048_576,
+  overlapSeconds: 604_800,
+  graceSeconds: 604_800,
 };
 
 const POOL: DatabaseSettings = {
@@ -91,6 +93,7 @@ export function serverDependenciesOn(
       ofKey: absent,
       ofKeys: absent,
       uses: absent,
+      usesOfRetired: absent,
       removing: absent,
       request: absent,
       resume: absent,

@@ -7,7 +7,7 @@ import type { Parameter } from '../operations/list-query.ts';
 import type { Recording } from '../operations/recording.ts';
 import { invalidObject, ServiceError, type ErrorCode } from '../model/errors.ts';
 import type { Kind, ValueOf } from '../model/field.ts';
-import type { ResourceType } from '../model/resource.ts';
+import type { Resource, ResourceType } from '../model/resource.ts';
 import { shorten } from '../text/token-form.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 
@@ -173,6 +173,11 @@ export type Action<
         readonly isTagged?: true;
         readonly lines?: ActionLines<B, P>;
         run(request: ActionRequest<B, P>): Promise<R>;
+      }
+    | {
+        /** The response has the resource that `run` returns, its location and its warnings. */
+        readonly creates: { readonly description: string };
+        run(request: ActionRequest<B, P>): Promise<Resource>;
       }
     | { readonly lines: ActionLines<B, P> }
     | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }

@@ -11,6 +11,7 @@ import { tldBulk } from './tld-bulk.ts';
 import { OPENING_KEYS_ACTIONS } from './opening-keys.ts';
 import { keyStatesAction } from './key-states.ts';
 import { keyUsesAction } from './key-uses.ts';
+import { ROTATION_ACTIONS } from './rotation.ts';
 import { status } from './status.ts';
 import { whoami } from './whoami.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
@@ -23,6 +24,7 @@ export const ACTIONS: readonly Action[] = [
   ...GRANT_ACTIONS,
   keyStatesAction,
   keyUsesAction,
+  ...ROTATION_ACTIONS,
   ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,

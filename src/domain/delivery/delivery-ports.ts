@@ -355,6 +355,8 @@ export interface DeliveryStatus {
   ofKey(key: DeliveredKey): Promise<KeyOnServer[]>;
   /** Returns what `ofKey` returns, for each key. */
   ofKeys(keys: readonly DeliveredKey[]): Promise<KeyOnServer[][]>;
+  /** Returns the refused uses of retired keys on all name servers. */
+  usesOfRetired(keyIds: readonly string[]): Promise<readonly StoredUse[]>;
   /** Returns the uses of keys on all name servers. */
   uses(keyIds: readonly string[], serverIds: readonly string[]): Promise<KeyUses>;
   /** Returns deleted keys that are still on a name server, at most 1,000. */

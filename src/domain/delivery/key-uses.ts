@@ -120,7 +120,7 @@ function latest(times: readonly string[]): string {
 }
 
 /** Returns whether a line shows that a client has the key. */
-function isUse({ outcome }: Pick<ServerUses['uses'][number], 'outcome'>): boolean {
+export function isUse({ outcome }: Pick<ServerUses['uses'][number], 'outcome'>): boolean {
   return outcome !== 'refused';
 }
 

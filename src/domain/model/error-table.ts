@@ -338,6 +338,22 @@ export const ERRORS = {
       line: { nameServer: 'ns1', place: '/etc/bind/named.conf:12' },
     }),
   }),
+  reserved_name: entry({
+    status: 409,
+    when: 'The name is the handle of keys that replace each other, or belongs to a retired key that can still be restored.',
+    message: ({ name, kind }: { readonly name: string; readonly kind: 'handle' | 'retired' }) =>
+      kind === 'handle'
+        ? `The name '${name}' is the handle of keys that have replaced each other, by which programs find the newest. Use another name, or delete these keys first: GET /v2/tsigkeys?lineage=${encodeURIComponent(name)}`
+        : `The name '${name}' belongs to a retired key. Restore that key, use another name, or wait until its secret is destroyed`,
+    example: () => ({ name: 'transfer-key', kind: 'retired' as const }),
+  }),
+  rotation_state: entry({
+    status: 409,
+    when: 'The key is in another state of its rotation, or the step would break a client. The message says what to do.',
+    message: asItIs,
+    example: () =>
+      "The key 'transfer-key' already has the successor 'transfer-key-r2' with the id 3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61",
+  }),
   zone_has_sub_zone: entry({
     status: 400,
     when: 'Other zones exist below the zone.',

@@ -23,6 +23,11 @@ export interface Reader extends IndexReader {
   /** Returns the rights that the grants of a key state for single zones, by the ids of the zones. */
   zoneRights(keyId: string): Promise<ReadonlyMap<string, string>>;
   /**
+   * Returns whether a name, in comparison form, is the handle of a lineage without a key of this name,
+   * or the name of a retired key.
+   */
+  reservation(name: string): Promise<'handle' | 'retired' | undefined>;
+  /**
    * Returns in how many zones keys have which rights because of grants for single zones. With
    * `zoneId`, counts only this zone.
    */

@@ -81,6 +81,14 @@ export interface ComputedFilter<F extends Fields = Fields> {
   ): Promise<boolean[]>;
 }
 
+/** A filter that selects resources by their ids. */
+export interface Selector {
+  /** The condition, in a sentence. */
+  readonly description: string;
+  readonly example: string;
+  select(value: string, reader: Pick<IndexReader, 'find'>): Promise<readonly string[]>;
+}
+
 /** A change before the transaction writes it. */
 export type Change<F extends Fields = Fields> =
   | (Keyed<Draft<F>> & { readonly operation: 'create' })
@@ -218,6 +226,8 @@ export interface ResourceType<F extends Fields = Fields> {
   /** The sort keys in addition to the common sort keys, with the field of each key. */
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
+  /** The filters whose value names resources otherwise than by a field of theirs. */
+  readonly selectors?: Readonly<Record<string, Selector>>;
   readonly computedFilters?: Readonly<Record<string, ComputedFilter<F>>>;
   readonly timeFilters?: Readonly<Record<string, TimeFilter>>;
   /**

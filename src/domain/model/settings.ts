@@ -27,6 +27,10 @@ export interface Settings {
   /** The maximum age in days of tokens that Keystone users create, or 0 for no limit. */
   readonly keystoneTokenDays: number;
   readonly maxPageBytes: number;
+  /** How long a key works beside its successor, unless the rotation states it. */
+  readonly overlapSeconds: number;
+  /** How long a retired key can be restored. */
+  readonly graceSeconds: number;
 }
 
 /** The ways to authenticate callers: with the service's own tokens, and through Keystone. */
@@ -68,4 +72,6 @@ export const LENIENT: Settings = {
   ownTokens: true,
   keystoneTokenDays: 0,
   maxPageBytes: Infinity,
+  overlapSeconds: 604_800,
+  graceSeconds: 604_800,
 };

@@ -89,11 +89,14 @@ export interface ChangeLog {
   /**
    * Returns the audit entry, or undefined if nothing was changed. The entry has all values of a
    * single change, or counts and names for several changes. `action` is the name of an action that
-   * changes many resources, perhaps of several types.
+   * changes many resources, perhaps of several types, and `right` the right of any other action.
    */
   entry(
     origin: AuditOrigin,
-    subject: { readonly action?: string | undefined } & Pick<AuditSubject, 'detail'>,
+    subject: {
+      readonly action?: string | undefined;
+      readonly right?: string | undefined;
+    } & Pick<AuditSubject, 'detail'>,
     at: string,
     fingerprint: Fingerprint,
   ): AuditEntry | undefined;
@@ -128,14 +131,14 @@ export function createChangeLog(): ChangeLog {
       counts[change.operation] += 1;
       if (total > 1 && total <= MAX_NAMES) names.push(nameOf(noted.type, noted.change.resource));
     },
-    entry(origin, { action, detail = {} }, at, fingerprint) {
+    entry(origin, { action, right: given, detail = {} }, at, fingerprint) {
       if (first === undefined) return undefined;
       const { type, change, recorded = {}, right } = first;
       const name = nameOf(type, change.resource);
       if (total === 1 && action === undefined)
         return auditEntry(origin, {
           at,
-          action: right ?? `${type.collection}:${change.operation}`,
+          action: given ?? right ?? `${type.collection}:${change.operation}`,
           type,
           id: change.resource.id,
           name,
@@ -144,7 +147,7 @@ export function createChangeLog(): ChangeLog {
       const done = Object.entries(counts).filter(([, count]) => count > 0);
       return auditEntry(origin, {
         at,
-        action: action ?? `${type.collection}:${change.operation}`,
+        action: action ?? given ?? `${type.collection}:${change.operation}`,
         type: isMixed ? undefined : type,
         detail: {
           ...detail,

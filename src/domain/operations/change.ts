@@ -23,9 +23,18 @@ import type {
   ResourceOf,
   ResourceType,
 } from '../model/resource.ts';
-import { createChangeLog, hideSecret, type AuditOrigin, type ChangeLog } from './audit-entry.ts';
+import {
+  auditEntry,
+  createChangeLog,
+  hideSecret,
+  type AuditOrigin,
+  type AuditSubject,
+  type ChangeLog,
+} from './audit-entry.ts';
 import { listConditions } from './visibility.ts';
+import { retiredKey, type RetiredKey } from '../resources/lineage.ts';
 import { admitGrants, grantsOfKey } from '../rules/grant-rules.ts';
+import { leaveLineage } from '../rules/lineage-rules.ts';
 import { rulesOf } from '../rules/rules.ts';
 import { requestedPool } from '../rules/zone-rules.ts';
 import type { Settings } from '../model/settings.ts';
@@ -47,8 +56,18 @@ export interface Dependencies {
   readonly delivery?: DeliveryStatus | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
+  /** The running rotations of keys. If absent, nothing advances them. */
+  readonly rotations?: Rotations | undefined;
   /** The recording in the audit trail. If absent, all secrets in records have one fingerprint. */
   readonly recording?: Recording | undefined;
+}
+
+/** What the rotations of keys need besides the settings. */
+export interface Rotations {
+  /** How long a key counts as in use after its last use, in milliseconds. */
+  readonly windowMs: number;
+  /** How often a rotation that waits for time or for clients is looked at, in milliseconds. */
+  readonly pollMs: number;
 }
 
 /** A warning for the operator about an accepted resource. */
@@ -63,6 +82,8 @@ export interface Warning {
 }
 
 export interface ChangeContext extends AuditOrigin {
+  /** The right of an action, for the record of its change. The default is that of the operation. */
+  readonly right?: string | undefined;
   /** The name of an action that changes many resources, for the audit trail. */
   readonly action?: string | undefined;
   /** Further members of `detail` in the record, with `action`. */
@@ -104,6 +125,16 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    * version.
    */
   grant(current: Tsigkey, grants: Grants | null): Promise<void>;
+  /** Stores a row that belongs to the changed keys, and has no record of its own. */
+  put<F extends Fields>(type: ResourceType<F>, row: ResourceOf<F>): Promise<void>;
+  /** Deletes a row that `put` has stored. */
+  drop(type: ResourceType, id: string): Promise<void>;
+  /** Removes a key from all name servers, and stores it as `retired`, unless this is undefined. */
+  retire(key: Tsigkey, retired: RetiredKey | undefined): Promise<void>;
+  /** Makes a retired key a key again, with its rights in single zones. */
+  restore(key: Tsigkey, zoneRights: ReadonlyMap<string, string>): Promise<void>;
+  /** Adds a record of the audit trail, which is written even if no resource is changed. */
+  event(subject: Omit<AuditSubject, 'at'>): void;
   /** Deletes a resource, and returns it in the format of responses. */
   remove<F extends Fields>(type: ResourceType<F>, resource: ResourceOf<F>): Promise<ResourceOf<F>>;
   /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
@@ -127,7 +158,7 @@ export async function change<T>(
   work: (changes: Changes) => Promise<T>,
 ): Promise<T> {
   let warnings: Warning[] = [];
-  let entry: AuditEntry | undefined;
+  let entries: AuditEntry[] = [];
   const { requestId } = context;
   const { clock, recording } = dependencies;
   const warn: Warn = (type, { resource, warnings: further = [] }) => {
@@ -138,16 +169,29 @@ export async function change<T>(
     warnings = [];
     const log = createChangeLog();
     const affected = noneAffected();
-    const value = await work(changesOn(writer, dependencies, context, warn, log, affected));
-    entry = log.entry(context, context, clock(), recording?.fingerprint ?? hideSecret);
-    if (entry !== undefined) await writer.record(entry);
+    const events: Omit<AuditSubject, 'at'>[] = [];
+    const notes = { log, affected, events };
+    const value = await work(changesOn(writer, dependencies, context, warn, notes));
+    const entry = log.entry(context, context, clock(), recording?.fingerprint ?? hideSecret);
+    entries = [
+      ...(entry === undefined ? [] : [entry]),
+      ...events.map((event) => auditEntry(context, { ...event, at: clock() })),
+    ];
+    for (const each of entries) await writer.record(each);
     if (!isEmpty(affected)) await writer.announce(affected);
     return value;
   });
-  if (entry !== undefined) recording?.recorded(entry);
+  for (const entry of entries) recording?.recorded(entry);
   for (const warning of warnings) dependencies.warn(warning);
   context.warnings?.push(...warnings.map(({ message }) => message));
   return result;
+}
+
+/** What a transaction notes about its changes. */
+interface Notes {
+  readonly log: ChangeLog;
+  readonly affected: Affected;
+  readonly events: Omit<AuditSubject, 'at'>[];
 }
 
 type Warn = (type: ResourceType, admitted: Admitted) => void;
@@ -157,8 +201,7 @@ function changesOn(
   dependencies: Dependencies,
   origin: ChangeContext,
   warn: Warn,
-  log: ChangeLog,
-  affected: Affected,
+  { log, affected, events }: Notes,
 ): Changes {
   const { caller } = origin;
   const context = { caller, settings: dependencies.settings };
@@ -192,6 +235,7 @@ function changesOn(
     count: writer.count,
     exists: writer.exists,
     zoneRights: writer.zoneRights,
+    reservation: writer.reservation,
     grantedZones: writer.grantedZones,
     now: dependencies.clock,
     async create(type, { resource: draft, uniqueForm }) {
@@ -239,10 +283,33 @@ function changesOn(
       log.note(tsigkey, { ...change, resource }, { ...admitted, right: GRANT_RIGHT });
       noteAffected(affected, tsigkey, 'update', resource, current);
     },
+    put: (type, row) => writer.putAll(type, [keyed(type, row)]),
+    async drop(type, id) {
+      await writer.remove(type, id);
+    },
+    async retire(key, retired) {
+      await writer.remove(tsigkey, key.id);
+      log.note(tsigkey, { operation: 'delete', ...keyed(tsigkey, key) });
+      noteAffected(affected, tsigkey, 'delete', key);
+      if (retired !== undefined) await writer.insert(retiredKey, keyed(retiredKey, retired));
+    },
+    async restore(resource, zoneRights) {
+      const creation = { operation: 'create', ...keyed(tsigkey, resource) } as const;
+      if (caller.limits !== undefined) await assertWithinLimits(caller, tsigkey, creation, writer);
+      await writer.insert(tsigkey, creation);
+      if (zoneRights.size > 0) await writer.setZoneRights(resource.id, zoneRights);
+      log.note(tsigkey, creation);
+      noteAffected(affected, tsigkey, 'create', resource);
+      warn(tsigkey, { resource });
+    },
+    event(subject) {
+      events.push(subject);
+    },
     async remove(type, resource) {
       const deletion = { operation: 'delete', ...keyed(type, resource) } as const;
       const removed = await admit(type, deletion, dependencies.clock());
       await writer.remove(type, resource.id);
+      if (isKeys(type)) await leaveLineage(writer, resource.id, dependencies.clock());
       log.note(type, deletion);
       noteAffected(affected, type, 'delete', resource);
       return removed.resource;
@@ -258,8 +325,10 @@ function changesOn(
         log.note(type, next);
         const former = next.operation === 'update' ? next.current : undefined;
         noteAffected(affected, type, next.operation, admitted.resource, former);
-        if (next.operation === 'delete') removed.push(admitted.resource.id);
-        else {
+        if (next.operation === 'delete') {
+          removed.push(admitted.resource.id);
+          if (isKeys(type)) await leaveLineage(writer, admitted.resource.id, dependencies.clock());
+        } else {
           stored.push({ resource: admitted.resource, uniqueForm: next.uniqueForm });
           warn(type, admitted);
         }
@@ -268,6 +337,10 @@ function changesOn(
       await writer.putAll(type, stored);
     },
   };
+}
+
+function isKeys({ collection }: Pick<ResourceType, 'collection'>): boolean {
+  return collection === tsigkey.collection;
 }
 
 /**

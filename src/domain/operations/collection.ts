@@ -15,7 +15,12 @@ import {
   type Resource,
   type ResourceType,
 } from '../model/resource.ts';
-import { findReferences, readReferenceFilters, type ReferenceDependencies } from './references.ts';
+import {
+  findReferences,
+  readReferenceFilters,
+  readSelectors,
+  type ReferenceDependencies,
+} from './references.ts';
 import { existing, isVisible, listConditions } from './visibility.ts';
 import { looksLikeToken } from '../text/token-form.ts';
 
@@ -108,9 +113,10 @@ export async function listResources(
     type,
     parameters,
   );
+  const selected = await readSelectors(store, type, named.others);
   const { marker, limit, sortField, descending, ...request } = readListRequest(
     type,
-    named.others,
+    selected.others,
     settings.defaultLimit,
   );
   const viewer = viewerOf(policy, type, caller, request.computed);
@@ -120,7 +126,11 @@ export async function listResources(
     limit,
     sortField,
     descending,
-    conditions: listConditions(type, viewer, [...named.conditions, ...request.conditions]),
+    conditions: listConditions(type, viewer, [
+      ...named.conditions,
+      ...selected.conditions,
+      ...request.conditions,
+    ]),
     maxBytes: settings.maxPageBytes,
     shownOnly: !isComputed,
     count: options.count && !isComputed,

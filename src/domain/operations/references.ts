@@ -87,6 +87,33 @@ export async function readReferenceFilters(
   return { conditions, others: parameters.filter(([name]) => !Object.hasOwn(references, name)) };
 }
 
+/**
+ * Returns the conditions of the selectors among `parameters`, and the other parameters. Throws
+ * `bad_request` for a repeated selector.
+ */
+export async function readSelectors(
+  reader: Pick<Reader, 'find'>,
+  { selectors = {} }: ResourceType,
+  parameters: readonly Parameter[],
+): Promise<{ readonly conditions: readonly Condition[]; readonly others: readonly Parameter[] }> {
+  const isSelector = ([name]: Parameter) => Object.hasOwn(selectors, name);
+  const given = parameters.filter(isSelector);
+  if (given.length === 0) return { conditions: [], others: parameters };
+  const doubled = given.find(
+    ([name], index) => given.findIndex((each) => each[0] === name) < index,
+  );
+  if (doubled !== undefined)
+    throw new ServiceError('bad_request', `Duplicate filters ${doubled[0]}`);
+  const conditions: Condition[] = [];
+  for (const [name, value] of given) {
+    const found = isStorableText(value)
+      ? ((await selectors[name]?.select(value, reader)) ?? [])
+      : [];
+    conditions.push({ field: 'id', test: 'in', values: found.length === 0 ? [NIL_ID] : found });
+  }
+  return { conditions, others: parameters.filter((parameter) => !isSelector(parameter)) };
+}
+
 async function findByName(
   { reader, policy, caller, isVisible }: ReferenceDependencies,
   { type, fields }: Reference,

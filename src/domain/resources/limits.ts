@@ -50,6 +50,20 @@ export const AGENT_RIGHTS = [
 /** The right to change what a key may do. */
 export const GRANT_RIGHT = `${tsigkey.collection}:grant`;
 
+/** The rights to replace a key, and to take each step by hand. */
+export const ROTATE_RIGHT = `${tsigkey.collection}:rotate`;
+export const RETIRE_RIGHT = `${tsigkey.collection}:retire`;
+export const ABORT_RIGHT = `${tsigkey.collection}:abort`;
+export const CONFIRM_RIGHT = `${tsigkey.collection}:confirm`;
+export const RESTORE_RIGHT = `${tsigkey.collection}:restore`;
+export const ROTATION_RIGHTS = [
+  ROTATE_RIGHT,
+  RETIRE_RIGHT,
+  ABORT_RIGHT,
+  CONFIRM_RIGHT,
+  RESTORE_RIGHT,
+] as const;
+
 const READ = ['list', 'get'] as const;
 const CHANGE = [...READ, 'update', 'delete'] as const;
 const ALL = [...CHANGE, 'create'] as const;
@@ -75,6 +89,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       CHOOSE_POOL,
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
       GRANT_RIGHT,
+      ...ROTATION_RIGHTS,
       ...CONTEXT_RIGHTS,
     ],
     reach: [
@@ -98,6 +113,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(zone, CHANGE),
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
       GRANT_RIGHT,
+      ...ROTATION_RIGHTS,
       ...CONTEXT_RIGHTS,
     ],
     reach: [

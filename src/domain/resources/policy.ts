@@ -2,7 +2,7 @@ import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { revealRight } from '../model/response.ts';
-import { AGENT_RIGHTS, GRANT_RIGHT, keepsRight, kindsWith } from './limits.ts';
+import { AGENT_RIGHTS, GRANT_RIGHT, keepsRight, kindsWith, ROTATION_RIGHTS } from './limits.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
@@ -44,6 +44,7 @@ export const FURTHER_RIGHTS = [
   ...RESOURCE_TYPES.flatMap(revealRights),
   ...IMPORTABLE_TYPES.map(importRight),
   GRANT_RIGHT,
+  ...ROTATION_RIGHTS,
   ...AGENT_RIGHTS,
   RESUME_RIGHT,
   CHECK_RIGHT,
@@ -68,6 +69,7 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),
     ...revealRights(tsigkey),
     GRANT_RIGHT,
+    ...ROTATION_RIGHTS,
     importRight(tsigkey),
     ...[pool, zone, nameServer].flatMap(readRights),
     READ_ALL_PROJECTS,

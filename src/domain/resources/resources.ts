@@ -1,3 +1,4 @@
+import { lifecycle, lineage, retiredKey } from './lineage.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import type { ResourceType } from '../model/resource.ts';
@@ -14,6 +15,17 @@ export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
   zone,
   nameServer,
   token,
+];
+
+/**
+ * All types with a table: also those without routes. A type with rows that belong to rows of another
+ * type comes after it.
+ */
+export const STORED_TYPES: readonly ResourceType[] = [
+  ...RESOURCE_TYPES,
+  lineage,
+  lifecycle,
+  retiredKey,
 ];
 
 /** The resource types in the order of documents: first what callers come for. */
@@ -37,9 +49,9 @@ export function importRight({ collection }: ResourceType): string {
   return `${collection}:import`;
 }
 
-/** Returns the resource type with this collection. Throws `Error` if no type has it. */
+/** Returns the type with this collection. Throws `Error` if no type has it. */
 export function typeOfCollection(collection: string): ResourceType {
-  const type = RESOURCE_TYPES.find((each) => each.collection === collection);
+  const type = STORED_TYPES.find((each) => each.collection === collection);
   if (type === undefined) throw new Error(`Unknown collection '${collection}'`);
   return type;
 }

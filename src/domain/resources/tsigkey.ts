@@ -3,6 +3,7 @@ import { wireProblems } from '../key-formats/key.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { enumeration, integer, nullable, timestamp, uuid } from '../model/field.ts';
 import { GRANTS, RIGHTS_TEXTS } from './grants.ts';
+import { byLineage, currentOf, lifecycle, lineage } from './lineage.ts';
 import { keyVersion, line } from './shared-fields.ts';
 import { pool } from './pool.ts';
 import {
@@ -131,6 +132,11 @@ export const tsigkey = defineResource({
   unique: { field: 'name', comparisonForm },
   filters: { name: 'unique', algorithm: 'lower', scope: 'upper', resource_id: 'exact' },
   computedFilters: {
+    current: {
+      description:
+        'Whether the key is the one to use now: it has no successor, or its successor is not verified on all name servers yet.',
+      evaluate: areCurrent,
+    },
     orphaned: {
       description: 'Whether the pool or zone that the key applies to does not exist.',
       evaluate: areOrphaned,
@@ -144,6 +150,14 @@ export const tsigkey = defineResource({
       description:
         'Whether the algorithm of the key is not recommended, or its secret is shorter than the output of the algorithm.',
       evaluate: (keys) => Promise.resolve(keys.map((key) => weaknessesOf(key).length > 0)),
+    },
+  },
+  selectors: {
+    lineage: {
+      description:
+        'Only the keys that have replaced each other from this key on, which is the first of them. Its name stays the handle of the others. A key that was never replaced is alone.',
+      example: 'transfer-key',
+      select: keysOfLineage,
     },
   },
   references: {
@@ -168,8 +182,8 @@ export const tsigkey = defineResource({
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: {
-    create: ['invalid_tsigkey'],
-    update: ['invalid_tsigkey', 'outside_grants', 'key_is_referenced'],
+    create: ['invalid_tsigkey', 'reserved_name'],
+    update: ['invalid_tsigkey', 'outside_grants', 'key_is_referenced', 'reserved_name'],
     delete: ['key_is_referenced'],
   },
   warnings: ({ name, algorithm, secret }) =>
@@ -200,6 +214,34 @@ export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, Resour
 
 /** The members of a key that identify its pool or zone. */
 export type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
+
+async function areCurrent(
+  keys: readonly Pick<Tsigkey, 'id'>[],
+  reader: IndexReader,
+): Promise<boolean[]> {
+  const ids = keys.map(({ id }) => id);
+  const known = await reader.find(lifecycle, 'id', ids);
+  const lineages = [...new Set(known.map((row) => row.lineage_id))];
+  const rows = lineages.length === 0 ? [] : await reader.find(lifecycle, 'lineage', lineages);
+  const current = new Set([...byLineage(rows).values()].map((row) => currentOf(row)?.id));
+  const rotated = new Set(known.map(({ id }) => id));
+  return ids.map((id) => !rotated.has(id) || current.has(id));
+}
+
+/** Returns the ids of the keys of the lineage with a handle, or of the only key with this name. */
+async function keysOfLineage(handle: string, reader: Pick<IndexReader, 'find'>): Promise<string[]> {
+  const name = comparisonForm(handle);
+  const [found] = await reader.find(lineage, 'handle', [name]);
+  if (found !== undefined)
+    return (await reader.find(lifecycle, 'lineage', [found.id])).map(({ id }) => id);
+  const keys = await reader.find(tsigkey, 'name', [name]);
+  const others = await reader.find(
+    lifecycle,
+    'id',
+    keys.map(({ id }) => id),
+  );
+  return others.length > 0 ? [] : keys.map(({ id }) => id);
+}
 
 export async function areOrphaned(
   resources: readonly Target[],

@@ -125,7 +125,7 @@ async function linesIn(pool: string | undefined, transaction: Reader) {
 }
 
 /** Returns the lines that name keys of Tsigil. */
-function ownReferences({ key_references: references, unknown_keys: unknown }: NameServer) {
+export function ownReferences({ key_references: references, unknown_keys: unknown }: NameServer) {
   const others = new Set(unknown);
   return (references ?? []).filter(({ key }) => !others.has(key));
 }

@@ -13,6 +13,7 @@ import {
   type tsigkey,
 } from '../resources/tsigkey.ts';
 import { admitGrants, assertGrantsInScope, type AdmittedGrants } from './grant-rules.ts';
+import { assertNotReserved } from './lineage-rules.ts';
 import { assertKeyUnreferenced } from './reference-rules.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
@@ -30,7 +31,7 @@ export function tsigkeyLocks(
 /**
  * Applies the rules about a change to a key. If the pool or zone of the key does not exist, rejects
  * the change or warns, depending on `requireResource`. A key without a secret gets a random secret.
- * Throws `invalid_tsigkey` and `key_is_referenced`.
+ * Throws `invalid_tsigkey`, `key_is_referenced` and `reserved_name`.
  */
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,
@@ -40,6 +41,7 @@ export async function admitTsigkey(
   const { caller, settings, randomBytes, force } = admission;
   const { resource } = change;
   if (!force) await assertKeyUnreferenced(change, transaction, admission);
+  await assertNotReserved(change, transaction);
   const grants = change.operation === 'create' ? givenGrants(resource) : undefined;
   if (change.operation === 'update' && resource.granted !== null && refersAnew(change))
     await assertGrantsInScope(resource, transaction);

@@ -1,6 +1,7 @@
 import { REPORTING_UNKNOWN_KEYS } from '../../domain/brands/brands.ts';
 import type { withStatus } from '../../domain/delivery/status.ts';
 import type { EncryptionStatus } from '../../domain/encryption/encryption-status.ts';
+import { LIFECYCLE_STATES, WAITING_REASONS } from '../../domain/resources/lineage.ts';
 import { SERVER_STATES } from '../../domain/resources/name-server-status.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 
@@ -148,6 +149,46 @@ export const TRAIL_GAUGES: readonly DatabaseGauge<TrailState>[] = [
     name: 'tsigil_audit_last_batch',
     help: 'Number of the last batch of the audit trail.',
     valueOf: ({ lastBatch }) => lastBatch,
+  },
+];
+
+export interface RotationState {
+  /** The number of keys by their state in a rotation. */
+  readonly states: ReadonlyMap<string, number>;
+  /** The rotations that wait, and the time since when the first of them does, by the reason. */
+  readonly waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
+  /** The number of retired keys that a client still uses. */
+  readonly used: number;
+}
+
+export const ROTATION_GAUGES: readonly DatabaseGauge<RotationState>[] = [
+  {
+    name: 'tsigil_tsigkeys',
+    help: `Keys by their state: ${LIFECYCLE_STATES.join(', ')}.`,
+    labelNames: ['state'],
+    valueOf: ({ states }) =>
+      LIFECYCLE_STATES.map((state) => [{ state }, states.get(state) ?? 0] as const),
+  },
+  {
+    name: 'tsigil_rotations_waiting',
+    help: `Rotations of keys that cannot go on by themselves, by reason: ${WAITING_REASONS.join(', ')}.`,
+    labelNames: ['reason'],
+    valueOf: ({ waiting }) =>
+      WAITING_REASONS.map((reason) => [{ reason }, waiting.get(reason)?.count ?? 0] as const),
+  },
+  {
+    name: 'tsigil_rotations_waiting_seconds',
+    help: 'How long the rotation that has waited longest has waited, by reason. 0 if none waits.',
+    labelNames: ['reason'],
+    valueOf: ({ waiting }) =>
+      WAITING_REASONS.map(
+        (reason) => [{ reason }, ageSeconds(waiting.get(reason)?.since)] as const,
+      ),
+  },
+  {
+    name: 'tsigil_tsigkeys_used_after_retirement',
+    help: 'Retired keys that a client still uses, until they are restored or destroyed.',
+    valueOf: ({ used }) => used,
   },
 ];
 

@@ -14,7 +14,7 @@ import type {
   Paths,
   ResponseObject,
 } from './document.ts';
-import { thrownBy } from './examples.ts';
+import { responseExamples, thrownBy } from './examples.ts';
 import {
   commonParameters,
   forceParameters,
@@ -22,6 +22,7 @@ import {
   onlyIfUnchanged,
   unlessKnown,
 } from './parameters.ts';
+import { WARNING_HEADER } from '../request/context.ts';
 import { LINES_TYPE, mediaTypeOf } from '../request/errors.ts';
 import {
   BODY_ERRORS,
@@ -32,7 +33,7 @@ import {
   json,
   type ApiSettings,
 } from './responses.ts';
-import { schemaReference, withDefaultsInWords } from './schemas.ts';
+import { schemaNames, schemaReference, withDefaultsInWords } from './schemas.ts';
 
 export function actionPaths(settings: ApiSettings, actions: readonly Action[]): Paths {
   const paths: Record<string, Paths[string]> = {};
@@ -72,7 +73,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
       ...(isTagged(action) && body !== undefined ? [onlyIfUnchanged(ETAG)] : []),
     ],
     body,
-    status: 200,
+    status: 'creates' in action ? 201 : 200,
     success: describeSuccess(settings, action),
     isConditional,
     errors: [
@@ -112,6 +113,14 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
       description: action.file.description,
       headers: headers(settings, 'Content-Disposition'),
       content: describeFiles(action.file),
+    };
+  }
+  if ('creates' in action) {
+    const { response = '' } = schemaNames(action.type, 'create');
+    return {
+      description: action.creates.description,
+      headers: headers(settings, 'Location', WARNING_HEADER),
+      content: json(schemaReference(response), responseExamples(action.type, 'create', settings)),
     };
   }
   if (!('response' in action))

@@ -113,6 +113,9 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
     ...own,
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
     ...referenceParameters(type),
+    ...Object.entries(type.selectors ?? {}).map(([name, { description, example }]) => ({
+      ...{ name, in: 'query' as const, description, schema: { type: 'string' }, example },
+    })),
     ...Object.entries(type.timeFilters ?? {}).map(([name, { description }]) => ({
       name,
       in: 'query' as const,
@@ -142,8 +145,10 @@ export function secretParameters(type: ResourceType): ParameterObject[] {
 /** Returns the parameter of a change that may take a key from a name server that needs it. */
 export function forceParameters(errors: readonly ErrorCode[] = []): ParameterObject[] {
   if (!errors.includes('key_is_referenced')) return [];
-  const description =
-    'If true, makes the change even if it takes a key from a name server whose configuration names the key. Except on PowerDNS, the name server then keeps a key with this name, whose secret no one knows.';
+  const unsafe = errors.includes('rotation_state')
+    ? 'If true, takes the step even if a client may still need the key that it removes. Also, if'
+    : 'If';
+  const description = `${unsafe} true, makes the change even if it takes a key from a name server whose configuration names the key. Except on PowerDNS, the name server then keeps a key with this name, whose secret no one knows.`;
   return [{ name: FORCE, in: 'header', description, schema: { type: 'string' } }];
 }
 

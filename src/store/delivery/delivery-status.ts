@@ -15,7 +15,7 @@ import { insertRecord } from '../sql/audit-records.ts';
 import { createAgentStore } from './agent-store.ts';
 import { reduceOutboxes } from './claims.ts';
 import { createDeliveryStore, requestPass } from './delivery-store.ts';
-import { readUses } from './key-uses.ts';
+import { readUses, RETIRED } from './key-uses.ts';
 import { deliveryOf, putDeliveries } from './pass-records.ts';
 import { addRows, places } from './outbox.ts';
 
@@ -120,6 +120,7 @@ export function createDeliveryStatus(
     statuses,
     ofKeys,
     ofKey: async (key) => (await ofKeys([key]))[0] ?? [],
+    usesOfRetired: async (keyIds) => (await readUses(database.reads, keyIds, [], RETIRED)).uses,
     uses: (keyIds, serverIds) => readUses(database.reads, keyIds, serverIds),
     async removing() {
       // Only a name server with a pending change or a failed attempt can have keys to remove.

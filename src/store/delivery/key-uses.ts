@@ -11,12 +11,22 @@ export const USE_COLUMNS = [
 
 const ROWS = [1, 8, 64];
 
+/** The tables with the uses of keys, and with those of retired keys, which servers refuse. */
+const LIVING: UseTable = { uses: 'tsigkey_uses', keys: 'tsigkeys' };
+export const RETIRED: UseTable = { uses: 'retired_tsigkey_uses', keys: 'retired_tsigkeys' };
+
+interface UseTable {
+  readonly uses: string;
+  readonly keys: string;
+}
+
 /** The columns that identify a row. */
 const IDENTITY = USE_COLUMNS.slice(0, 5);
 
 /**
- * Adds uses of the keys that the name server `id` has from Tsigil. Leaves out other names. Keeps the
- * last 1,000 rows of the name server. `rowLock` keeps others from deleting a key meanwhile.
+ * Adds uses of the keys that the name server `id` has from Tsigil, and refused uses of retired keys,
+ * for which the job of rotations then looks at the key. Leaves out other names. Keeps the last 1,000
+ * rows of the name server. `rowLock` keeps others from deleting a key meanwhile.
  */
 export async function putUses(
   sql: Sql,
@@ -25,34 +35,68 @@ export async function putUses(
   uses: readonly KeyUse[],
 ): Promise<void> {
   if (uses.length === 0) return;
+  const has = 'AND id IN (SELECT key_id FROM deliveries WHERE nameserver_id = ?)';
+  const living = await idsOf(sql, LIVING, uses, has, [id], rowLock);
+  await putInto(sql, LIVING, id, living, uses);
+  const refused = uses.filter(({ key, outcome }) => outcome === 'refused' && !living.has(key));
+  if (refused.length === 0) return;
+  const retired = await idsOf(sql, RETIRED, refused, '', [], rowLock);
+  await putInto(sql, RETIRED, id, retired, refused);
+  for (const keyId of retired.values())
+    await sql.run(
+      `UPDATE tsigkey_lifecycles SET due_at = created_at WHERE id = ? AND state = 'retired'
+        AND tripped_at IS NULL`,
+      [keyId],
+    );
+}
+
+/** Returns the ids of the keys in a table that `uses` name, by their names. */
+async function idsOf(
+  sql: Sql,
+  { keys }: UseTable,
+  uses: readonly KeyUse[],
+  condition: string,
+  parameters: readonly string[],
+  rowLock: string,
+): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (const names of parts([...new Set(uses.map(({ key }) => key))], ...ROWS))
     for (const row of await sql.all(
-      `SELECT id, name_key FROM tsigkeys WHERE name_key IN (${places(names.length)})
-        AND id IN (SELECT key_id FROM deliveries WHERE nameserver_id = ?) ORDER BY id${rowLock}`,
-      [...names, id],
+      `SELECT id, name_key FROM ${keys} WHERE name_key IN (${places(names.length)})
+        ${condition} ORDER BY id${rowLock}`,
+      [...names, ...parameters],
     ))
       ids.set(String(row.name_key), String(row.id));
+  return ids;
+}
+
+async function putInto(
+  sql: Sql,
+  { uses: table }: UseTable,
+  id: string,
+  ids: ReadonlyMap<string, string>,
+  uses: readonly KeyUse[],
+): Promise<void> {
   for (const { key, operation, outcome, address, first_at: first, last_at: last, count } of uses) {
     const keyId = ids.get(key);
     if (keyId === undefined) continue;
     await sql.run(
-      `INSERT INTO tsigkey_uses (${USE_COLUMNS.join(', ')}) VALUES (${places(USE_COLUMNS.length)})
+      `INSERT INTO ${table} (${USE_COLUMNS.join(', ')}) VALUES (${places(USE_COLUMNS.length)})
         ON CONFLICT (${IDENTITY.join(', ')}) DO UPDATE SET
-          last_at = CASE WHEN excluded.last_at > tsigkey_uses.last_at
-            THEN excluded.last_at ELSE tsigkey_uses.last_at END,
-          count = tsigkey_uses.count + excluded.count`,
+          last_at = CASE WHEN excluded.last_at > ${table}.last_at
+            THEN excluded.last_at ELSE ${table}.last_at END,
+          count = ${table}.count + excluded.count`,
       [keyId, id, operation, outcome, address, first, last, count],
     );
   }
   const others = await sql.all(
-    `SELECT ${IDENTITY.join(', ')} FROM tsigkey_uses WHERE nameserver_id = ?
+    `SELECT ${IDENTITY.join(', ')} FROM ${table} WHERE nameserver_id = ?
       ORDER BY last_at DESC, ${IDENTITY.join(', ')} LIMIT ${MAX_USES} OFFSET ${MAX_USES}`,
     [id],
   );
   for (const row of others)
     await sql.run(
-      `DELETE FROM tsigkey_uses WHERE ${IDENTITY.map((column) => `${column} = ?`).join(' AND ')}`,
+      `DELETE FROM ${table} WHERE ${IDENTITY.map((column) => `${column} = ?`).join(' AND ')}`,
       IDENTITY.map((column) => String(row[column])),
     );
 }
@@ -62,19 +106,20 @@ export async function readUses(
   sql: Sql,
   keyIds: readonly string[],
   servers: readonly string[],
+  { uses: table } = LIVING,
 ): Promise<KeyUses> {
   const uses: StoredUse[] = [];
   const full = new Set<string>();
   for (const ids of parts(keyIds, ...ROWS))
     for (const row of await sql.all(
-      `SELECT * FROM tsigkey_uses WHERE key_id IN (${places(ids.length)})
+      `SELECT * FROM ${table} WHERE key_id IN (${places(ids.length)})
         ORDER BY last_at DESC, operation, outcome, address`,
       ids,
     ))
       uses.push(useOf(row));
   for (const ids of parts(servers, ...ROWS))
     for (const row of await sql.all(
-      `SELECT nameserver_id FROM tsigkey_uses WHERE nameserver_id IN (${places(ids.length)})
+      `SELECT nameserver_id FROM ${table} WHERE nameserver_id IN (${places(ids.length)})
         GROUP BY nameserver_id HAVING count(*) >= ${MAX_USES}`,
       ids,
     ))

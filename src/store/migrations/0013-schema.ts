@@ -57,7 +57,8 @@ function secretKeys(text: string): string[] {
  * key increases with every change that must be delivered. `granted` is null for a key without grants
  * of its own, and otherwise has its rights in all zones of its scope. The rows of `tsigkey_grants`
  * add rights in single zones, and go with the key and with the zone. The limits of a token are JSON
- * lists, or null for no limit. `mac` is null without a master key.
+ * lists, or null for no limit. `mac` is null without a master key. The rows of `retired_tsigkeys`
+ * have left `tsigkeys`, and those of `tsigkey_lifecycles` have the ids of keys in either table.
  */
 function resources(text: string, now: string): string[] {
   return [
@@ -159,13 +160,67 @@ function resources(text: string, now: string): string[] {
       PRIMARY KEY (key_id, zone_id)
     )`,
     `CREATE INDEX tsigkey_grants_by_zone ON tsigkey_grants (zone_id)`,
+    `CREATE TABLE tsigkey_lineages (
+      id ${text} NOT NULL PRIMARY KEY,
+      handle ${text} NOT NULL,
+      handle_key ${text} NOT NULL,
+      owner ${text},
+      purpose ${text},
+      consumers ${text} NOT NULL,
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_lineage_handle ON tsigkey_lineages (handle_key)`,
+    `CREATE TABLE tsigkey_lifecycles (
+      id ${text} NOT NULL PRIMARY KEY,
+      lineage_id ${text} NOT NULL REFERENCES tsigkey_lineages (id),
+      position INTEGER NOT NULL,
+      state ${text} NOT NULL,
+      successor_id ${text},
+      overlap_seconds INTEGER,
+      retire ${text},
+      started_at ${text},
+      verified_at ${text},
+      retire_at ${text},
+      confirmed ${text} NOT NULL,
+      confirmed_all INTEGER NOT NULL,
+      waiting_reason ${text},
+      waiting_for ${text} NOT NULL,
+      waiting_since ${text},
+      expires_at ${text},
+      tripped_at ${text},
+      due_at ${text},
+      ${changedAt(text)}
+    )`,
+    `CREATE INDEX tsigkey_lifecycles_by_lineage ON tsigkey_lifecycles (lineage_id)`,
+    `CREATE INDEX tsigkey_lifecycles_by_successor ON tsigkey_lifecycles (successor_id)`,
+    `CREATE INDEX tsigkey_lifecycles_by_due_at ON tsigkey_lifecycles (due_at)`,
+    `CREATE TABLE retired_tsigkeys (
+      id ${text} NOT NULL PRIMARY KEY,
+      name ${text} NOT NULL,
+      name_key ${text} NOT NULL,
+      algorithm ${text} NOT NULL,
+      secret ${text} NOT NULL,
+      secret_key INTEGER REFERENCES data_keys (number),
+      scope ${text} NOT NULL,
+      resource_id ${text} NOT NULL,
+      secret_octets INTEGER NOT NULL,
+      secret_set_at ${text} NOT NULL,
+      version INTEGER NOT NULL,
+      grants ${text},
+      retired_at ${text} NOT NULL,
+      purge_at ${text} NOT NULL,
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_retired_tsigkey_name ON retired_tsigkeys (name_key)`,
+    `CREATE INDEX retired_tsigkeys_by_secret_key ON retired_tsigkeys (secret_key, id)`,
   ];
 }
 
 /**
  * Name servers, and the delivery of keys to them. A row of `outbox` means that a transaction
  * changed what a name server should have. A row of `deliveries` is one key on one name server.
- * A row of `tsigkey_uses` is what the log of a name server shows of a key and one client.
+ * A row of `tsigkey_uses` is what the log of a name server shows of a key and one client, and a row
+ * of `retired_tsigkey_uses` that the name server refused a retired key.
  */
 function delivery(text: string): string[] {
   return [
@@ -241,6 +296,18 @@ function delivery(text: string): string[] {
       PRIMARY KEY (key_id, nameserver_id, operation, outcome, address)
     )`,
     `CREATE INDEX tsigkey_uses_by_nameserver ON tsigkey_uses (nameserver_id, last_at)`,
+    `CREATE TABLE retired_tsigkey_uses (
+      key_id ${text} NOT NULL REFERENCES retired_tsigkeys (id) ON DELETE CASCADE,
+      nameserver_id ${text} NOT NULL REFERENCES nameservers (id) ON DELETE CASCADE,
+      operation ${text} NOT NULL,
+      outcome ${text} NOT NULL,
+      address ${text} NOT NULL,
+      first_at ${text} NOT NULL,
+      last_at ${text} NOT NULL,
+      count BIGINT NOT NULL,
+      PRIMARY KEY (key_id, nameserver_id, operation, outcome, address)
+    )`,
+    `CREATE INDEX retired_tsigkey_uses_by_nameserver ON retired_tsigkey_uses (nameserver_id, last_at)`,
     `CREATE TABLE outbox (
       nameserver_id ${text} NOT NULL,
       id ${text} NOT NULL,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Keyring, SecretCipher } from '../../domain/encryption/keyring.ts';
-import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
+import { STORED_TYPES } from '../../domain/resources/resources.ts';
 import { pages } from '../sql/reader.ts';
 import { secretColumns } from '../sql/secret-columns.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
@@ -14,8 +14,8 @@ export interface SecretPlace {
   readonly lengthColumn?: string;
 }
 
-/** All columns with secrets, from the definitions of the resource types. */
-export const SECRET_PLACES: readonly SecretPlace[] = RESOURCE_TYPES.flatMap((type) =>
+/** All columns with secrets, from the definitions of all types. */
+export const SECRET_PLACES: readonly SecretPlace[] = STORED_TYPES.flatMap((type) =>
   secretColumns(type, undefined).map(({ field, keyColumn }) => ({
     table: type.collection,
     column: field,

@@ -67,6 +67,10 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       ]);
       return new Map(rows.map(({ zone_id: id, rights }) => [String(id), String(rights)]));
     },
+    async reservation(name) {
+      const row = await sql.one(RESERVATION, [name, name]);
+      return row === undefined ? undefined : row.kind === 'handle' ? 'handle' : 'retired';
+    },
     async grantedZones(keyIds, zoneId) {
       if (keyIds.length === 0) return [];
       const from = 'SELECT key_id, rights, count(*) AS zones FROM tsigkey_grants';
@@ -88,6 +92,10 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     },
   };
 }
+
+const RESERVATION = `SELECT 'retired' AS kind FROM retired_tsigkeys WHERE name_key = ?
+  UNION ALL SELECT 'handle' AS kind FROM tsigkey_lineages WHERE handle_key = ?
+    AND NOT EXISTS (SELECT 1 FROM tsigkeys WHERE name_key = handle_key) LIMIT 1`;
 
 /**
  * Decodes rows. If another process has encrypted a secret with a data key that this process lacks,

@@ -1,0 +1,263 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  change,
+  type ChangeContext,
+  type Changes,
+  type Dependencies,
+} from '../operations/change.ts';
+import { SERVICE } from '../operations/audit-entry.ts';
+import { isUnreadable } from '../model/unreadable.ts';
+import { grantList } from '../resources/grants.ts';
+import {
+  lifecycle,
+  lineage,
+  retiredKey,
+  type Lifecycle,
+  type RetiredKey,
+} from '../resources/lineage.ts';
+import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { grantsOfKey } from '../rules/grant-rules.ts';
+import { relink, removeIfEmpty } from '../rules/lineage-rules.ts';
+import { millisecondsOf, timestampOf } from '../text/timestamps.ts';
+import { factsOf, type Rotation } from './facts.ts';
+import { RETIRE_RIGHT } from '../resources/limits.ts';
+import { nextStep } from './step.ts';
+
+/** A use of a retired key that the logs of name servers show. */
+export interface UseAfterRetirement {
+  readonly id: string;
+  readonly name: string;
+  readonly count: number;
+  readonly lastAt: string;
+  readonly addresses: readonly string[];
+}
+
+/** What the job of rotations reports. */
+export interface RotationObserver {
+  /** A rotation begins to wait. */
+  waiting(key: Pick<Tsigkey, 'id' | 'name'>, reason: string, who: readonly string[]): void;
+  retired(key: Pick<Tsigkey, 'id' | 'name'>): void;
+  usedAfterRetirement(use: UseAfterRetirement): void;
+}
+
+const SILENT: RotationObserver = {
+  waiting: () => undefined,
+  retired: () => undefined,
+  usedAfterRetirement: () => undefined,
+};
+
+/** How often a rotation that waits for time or for clients is looked at, unless told otherwise. */
+export const POLL_MS = 60_000;
+
+const AT_ONCE_MS = 60_000;
+
+/** The most steps that follow each other at once, from `spreading` to `retired`. */
+const MAX_STEPS = 4;
+
+/**
+ * Takes a key through all steps that are due. Each step is a transaction that changes nothing if
+ * another process has changed the row meanwhile. Throws `unavailable`.
+ */
+export async function advance(
+  dependencies: Dependencies,
+  id: string,
+  observer: RotationObserver = SILENT,
+): Promise<void> {
+  for (let count = 0; count < MAX_STEPS; count += 1)
+    if (!(await takeStep(dependencies, id, observer))) return;
+}
+
+/** Takes one step. Returns whether another one may follow at once. */
+async function takeStep(
+  dependencies: Dependencies,
+  id: string,
+  observer: RotationObserver,
+): Promise<boolean> {
+  const row = await dependencies.store.get(lifecycle, id);
+  if (row === undefined || row.state === 'active') return false;
+  if (row.state === 'retired') return lookAtRetired(dependencies, row, observer);
+  const rotation = await readRotation(dependencies, row);
+  if (rotation === undefined) return false;
+  const { key } = rotation;
+  const facts = await factsOf(dependencies, rotation);
+  const step = nextStep(row, facts);
+  let [begun, retired] = [false, false];
+  const context = { ...SERVICE, right: RETIRE_RIGHT };
+  const went = await changeRow(dependencies, context, row, async (changes) => {
+    [begun, retired] = [false, step.retire];
+    if (step.retire) {
+      await retireNow(changes, dependencies, rotation);
+      return;
+    }
+    const changed: Lifecycle = { ...row, ...step.row };
+    const now = changes.now();
+    await changes.put(lifecycle, {
+      ...changed,
+      due_at: dueAt(changed, now, dependencies),
+      updated_at: now,
+    });
+    if (row.state === 'spreading' && changed.state === 'switching')
+      changes.event(eventOf(rotation, 'verified'));
+    const { waiting_reason: reason, waiting_for: who } = changed;
+    begun = reason !== null && reason !== row.waiting_reason;
+    if (begun) changes.event(eventOf(rotation, 'waiting', { reason, who }));
+  });
+  if (!went) return true;
+  if (begun && !step.retire)
+    observer.waiting(key, step.row.waiting_reason ?? '', step.row.waiting_for ?? []);
+  if (retired) observer.retired(key);
+  return !step.retire && step.row.state !== undefined && step.row.state !== row.state;
+}
+
+/** Reads what belongs to a rotation. Undefined if something of it was deleted meanwhile. */
+export async function readRotation(
+  { store }: Pick<Dependencies, 'store'>,
+  row: Lifecycle,
+): Promise<Rotation | undefined> {
+  const key = await store.get(tsigkey, row.id);
+  const own = await store.get(lineage, row.lineage_id);
+  const successor =
+    row.successor_id === null ? undefined : await store.get(tsigkey, row.successor_id);
+  if (key === undefined || own === undefined || successor === undefined) return undefined;
+  return { row, lineage: own, key, successor };
+}
+
+/**
+ * Runs `work` in a transaction if the row of a key is still as it was read, and returns whether it
+ * is. All changes of a lineage hold the lock on its row.
+ */
+export function changeRow(
+  dependencies: Dependencies,
+  context: ChangeContext,
+  row: Lifecycle,
+  work: (changes: Changes) => Promise<void>,
+): Promise<boolean> {
+  return change(dependencies, context, async (changes) => {
+    await changes.getToChange(lineage, row.lineage_id);
+    const current = await changes.getToChange(lifecycle, row.id);
+    if (!isDeepStrictEqual({ ...current }, { ...row })) return false;
+    await work(changes);
+    return true;
+  });
+}
+
+/** Returns when the job must look at a rotation again. */
+function dueAt(
+  { state, started_at: started, retire_at: retireAt }: Lifecycle,
+  now: string,
+  { rotations }: Pick<Dependencies, 'rotations'>,
+): string {
+  const time = millisecondsOf(now);
+  const isNew = started !== null && time - millisecondsOf(started) < AT_ONCE_MS;
+  if (state === 'spreading' && isNew) return now;
+  const next = timestampOf(time + (rotations?.pollMs ?? POLL_MS));
+  return retireAt !== null && retireAt > now && retireAt < next ? retireAt : next;
+}
+
+interface Concerned extends Pick<Rotation, 'key' | 'successor'> {
+  readonly lineage: Pick<Rotation['lineage'], 'handle'>;
+}
+
+/** Returns an event of a rotation, about the key that is replaced. */
+export function eventOf(
+  { key, successor, lineage: { handle } }: Concerned,
+  event: 'started' | 'verified' | 'waiting' | 'retired',
+  detail: Readonly<Record<string, unknown>> = {},
+) {
+  return {
+    action: `tsigkey.rotation.${event}`,
+    ...{ type: tsigkey, id: key.id, name: key.name },
+    detail: { handle, successor: successor.name, successor_id: successor.id, ...detail },
+  };
+}
+
+/**
+ * Retires a key: it leaves its name servers like a deleted one, and can be restored until the grace
+ * time is over.
+ */
+export async function retireNow(
+  changes: Changes,
+  { settings: { graceSeconds } }: Pick<Dependencies, 'settings'>,
+  rotation: Rotation,
+): Promise<void> {
+  const { row, key } = rotation;
+  const now = changes.now();
+  const { granted: _, ...members } = key;
+  const grants = await grantsOfKey(changes, key);
+  const retired: RetiredKey = {
+    ...members,
+    secret: isUnreadable(key.secret) ? '' : key.secret,
+    grants: grants && grantList(grants),
+    retired_at: now,
+    purge_at: timestampOf(millisecondsOf(now) + graceSeconds * 1000),
+  };
+  const isKept = graceSeconds > 0;
+  await changes.retire(key, isKept ? retired : undefined);
+  await relink(changes, row, now);
+  if (isKept)
+    await changes.put(lifecycle, {
+      ...{ ...row, state: 'retired', waiting_reason: null, waiting_for: [], waiting_since: null },
+      ...{ due_at: retired.purge_at, updated_at: now },
+    });
+  else {
+    await changes.drop(lifecycle, row.id);
+    await removeIfEmpty({ find: changes.find, remove: changes.drop }, row.lineage_id);
+  }
+  const until = isKept ? retired.purge_at : null;
+  changes.event(eventOf(rotation, 'retired', { restorable_until: until }));
+}
+
+/** Reports the first use of a retired key, and destroys its secret when its time is over. */
+async function lookAtRetired(
+  dependencies: Dependencies,
+  row: Lifecycle,
+  observer: RotationObserver,
+): Promise<boolean> {
+  const { store, clock, delivery } = dependencies;
+  const key = await store.get(retiredKey, row.id);
+  if (key === undefined || key.purge_at <= clock()) {
+    await changeRow(dependencies, SERVICE, row, async (changes) => {
+      await changes.drop(retiredKey, row.id);
+      await changes.drop(lifecycle, row.id);
+      await removeIfEmpty({ find: changes.find, remove: changes.drop }, row.lineage_id);
+    });
+    return false;
+  }
+  const found = (await delivery?.usesOfRetired([row.id])) ?? [];
+  const use = useAfterRetirement(key, found);
+  const isFirst = use !== undefined && row.tripped_at === null;
+  const went = await changeRow(dependencies, SERVICE, row, async (changes) => {
+    const now = changes.now();
+    await changes.put(lifecycle, {
+      ...{ ...row, due_at: key.purge_at, updated_at: now },
+      ...(isFirst ? { tripped_at: now } : {}),
+    });
+    if (isFirst)
+      changes.event({
+        ...{ action: 'tsigkey.rotation.used_after_retirement', type: tsigkey },
+        ...{ id: key.id, name: key.name },
+        detail: { count: use.count, last_at: use.lastAt, addresses: use.addresses },
+      });
+  });
+  if (went && isFirst) observer.usedAfterRetirement(use);
+  return false;
+}
+
+/** Returns what name servers refused of a key since its retirement, or undefined. */
+export function useAfterRetirement(
+  { id, name, retired_at: retiredAt }: Pick<RetiredKey, 'id' | 'name' | 'retired_at'>,
+  found: readonly { keyId: string; address: string; last_at: string; count: number }[],
+): UseAfterRetirement | undefined {
+  // Times in logs are stored by the minute.
+  const since = retiredAt.slice(0, 'YYYY-MM-DDTHH:MM'.length);
+  const uses = found.filter(({ keyId, last_at: last }) => keyId === id && last >= since);
+  const [first, ...others] = uses;
+  if (first === undefined) return undefined;
+  return {
+    id,
+    name,
+    count: uses.reduce((sum, { count }) => sum + count, 0),
+    lastAt: others.reduce((last, use) => (use.last_at > last ? use.last_at : last), first.last_at),
+    addresses: [...new Set(uses.flatMap(({ address }) => (address === '' ? [] : [address])))],
+  };
+}

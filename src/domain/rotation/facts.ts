@@ -1,0 +1,100 @@
+import { isUse, usesOf } from '../delivery/key-uses.ts';
+import type { KeyOnServer, StoredUse } from '../delivery/delivery-ports.ts';
+import type { Dependencies } from '../operations/change.ts';
+import type { Lifecycle, Lineage } from '../resources/lineage.ts';
+import type { NameServer } from '../resources/name-server.ts';
+import type { Tsigkey } from '../resources/tsigkey.ts';
+import { ownReferences } from '../rules/reference-rules.ts';
+import { comparisonForm } from '../text/dns-name.ts';
+import { earlier } from '../text/timestamps.ts';
+import type { RotationFacts } from './step.ts';
+
+/** How long a key counts as in use after its last use, unless the service is told otherwise. */
+export const WINDOW_MS = 86_400_000;
+
+/** A key that is being replaced, its row, and the key that replaces it. */
+export interface Rotation {
+  readonly row: Lifecycle;
+  readonly lineage: Lineage;
+  readonly key: Tsigkey;
+  readonly successor: Tsigkey;
+}
+
+/**
+ * Reads what name servers and their logs say about a rotation. A key that one log may have missed is
+ * never taken as unused.
+ */
+export async function factsOf(
+  { delivery, clock, rotations }: Pick<Dependencies, 'delivery' | 'clock' | 'rotations'>,
+  { row, lineage, key, successor }: Rotation,
+): Promise<RotationFacts> {
+  const now = clock();
+  const windowMs = rotations?.windowMs ?? WINDOW_MS;
+  const [former = [], next = []] = (await delivery?.ofKeys([key, successor])) ?? [];
+  const ids = [...new Set([...former, ...next].map(({ server }) => server.id))];
+  const { uses = [], full = new Set<string>() } =
+    ids.length === 0 ? {} : ((await delivery?.uses([key.id, successor.id], ids)) ?? {});
+  const seen = (id: string, since: string) =>
+    addresses(uses.filter((use) => use.keyId === id && isUse(use) && use.last_at >= since));
+  const start = earlier(now, windowMs);
+  const complete = usesOf(key.id, former, { uses, full }, now).servers;
+  const moved = seen(successor.id, '');
+  const overlapMs = (row.overlap_seconds ?? 0) * 1000;
+  return {
+    now,
+    unverified: next.filter((place) => !isVerified(successor, place)).map(nameOf),
+    consumers: lineage.consumers.map(({ name, address }) => ({
+      name,
+      hasMoved: address !== null && moved.includes(address),
+    })),
+    unknownOn:
+      complete.length === 0
+        ? null
+        : complete
+            .filter(({ since }) => since === null || since > start)
+            .map((each) => each.name_server),
+    remaining: seen(key.id, earlier(now, Math.max(windowMs, overlapMs))).filter(
+      (address) => !moved.includes(address),
+    ),
+    users: seen(key.id, start),
+    successorUsers:
+      moved.length > 0 || isComplete(usesOf(successor.id, next, { uses, full }, now).servers)
+        ? moved
+        : null,
+    references: former.flatMap(({ server, isWanted }) =>
+      isWanted ? referencesTo(key, server) : [],
+    ),
+  };
+}
+
+/** Returns whether a name server that should have a key was last seen to accept its version. */
+function isVerified({ version }: Pick<Tsigkey, 'version'>, { isWanted, delivery }: KeyOnServer) {
+  return (
+    !isWanted ||
+    (delivery?.state === 'delivered' &&
+      delivery.deliveredVersion === version &&
+      delivery.error === null)
+  );
+}
+
+/** Returns whether the logs of all name servers show every use. */
+function isComplete(servers: readonly { readonly since: string | null }[]): boolean {
+  return servers.length > 0 && servers.every(({ since }) => since !== null);
+}
+
+function nameOf({ server }: KeyOnServer): string {
+  return server.name;
+}
+
+/** Returns the clients of some uses, each once. A log without addresses shows only that there is one. */
+function addresses(uses: readonly StoredUse[]): string[] {
+  return [...new Set(uses.map(({ address }) => (address === '' ? NO_ADDRESS : address)))];
+}
+
+const NO_ADDRESS = '(no address)';
+
+function referencesTo({ name }: Pick<Tsigkey, 'name'>, server: NameServer): string[] {
+  return ownReferences(server)
+    .filter(({ key }) => key === comparisonForm(name))
+    .map(({ place }) => `${server.name}: ${place}`);
+}

@@ -1,0 +1,80 @@
+import { ServiceError } from '../model/errors.ts';
+import type { Reader, Writer } from '../model/ports.ts';
+import { keyed } from '../model/query.ts';
+import type { Change, Fields, ResourceOf, ResourceType } from '../model/resource.ts';
+import { lifecycle, lineage, type Lifecycle } from '../resources/lineage.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+
+/** The members of a key that nothing replaces. */
+export const NO_ROTATION = {
+  ...{ state: 'active', successor_id: null, overlap_seconds: null, retire: null },
+  ...{ started_at: null, verified_at: null, retire_at: null, confirmed: [], confirmed_all: false },
+  ...{ waiting_reason: null, waiting_for: [], waiting_since: null, tripped_at: null, due_at: null },
+} as const satisfies Partial<Lifecycle>;
+
+/**
+ * Checks that a key does not get the handle of other keys, nor the name of a retired key that can be
+ * restored. Throws `reserved_name`.
+ */
+export async function assertNotReserved(
+  change: Change<(typeof tsigkey)['fields']>,
+  transaction: Pick<Reader, 'reservation'>,
+): Promise<void> {
+  const { operation, resource, uniqueForm } = change;
+  if (operation === 'delete') return;
+  if (operation === 'update' && keyed(tsigkey, change.current).uniqueForm === uniqueForm) return;
+  const kind = await transaction.reservation(uniqueForm);
+  if (kind !== undefined) throw new ServiceError('reserved_name', { name: resource.name, kind });
+}
+
+type Keeper = Pick<Writer, 'get' | 'getToChange' | 'find' | 'replace' | 'remove'>;
+
+/**
+ * Takes a deleted key out of its lineage: its predecessors get its successor, or work on as if they
+ * had never been replaced. A lineage without keys goes. `now` is the time of the change.
+ */
+export async function leaveLineage(writer: Keeper, id: string, now: string): Promise<void> {
+  const known = await writer.get(lifecycle, id);
+  if (known === undefined) return;
+  await writer.getToChange(lineage, known.lineage_id);
+  const row = await writer.get(lifecycle, id);
+  if (row === undefined) return;
+  const put: Rows['put'] = (type, changed) => writer.replace(type, keyed(type, changed));
+  await relink({ find: writer.find, put }, row, now);
+  await writer.remove(lifecycle, id);
+  await removeIfEmpty(writer, row.lineage_id);
+}
+
+/** Reads and changes rows that belong to keys. */
+interface Rows {
+  readonly find: Reader['find'];
+  put<F extends Fields>(type: ResourceType<F>, row: ResourceOf<F>): Promise<void>;
+}
+
+/** Gives the predecessors of a key that is no longer accepted the successor of this key. */
+export async function relink(
+  { find, put }: Rows,
+  { id, state, successor_id: next }: Lifecycle,
+  now: string,
+): Promise<void> {
+  for (const row of await find(lifecycle, 'successor', [id])) {
+    const isRetired = row.state === 'retired';
+    const again = { state: 'spreading', verified_at: null, retire_at: null, due_at: now } as const;
+    const changed: Lifecycle =
+      isRetired || (next !== null && state !== 'spreading')
+        ? { ...row, successor_id: next }
+        : next === null
+          ? { ...row, ...NO_ROTATION }
+          : { ...row, ...again, successor_id: next };
+    await put(lifecycle, { ...changed, updated_at: now });
+  }
+}
+
+/** Removes a lineage without keys. */
+export async function removeIfEmpty(
+  { find, remove }: Pick<Writer, 'find'> & { remove(type: ResourceType, id: string): unknown },
+  lineageId: string,
+): Promise<void> {
+  if ((await find(lifecycle, 'lineage', [lineageId])).length === 0)
+    await remove(lineage, lineageId);
+}

@@ -1,0 +1,29 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { secretFields } from '../domain/model/response.ts';
+import { perType } from '../domain/model/resource.ts';
+import type { ChangeContext } from '../domain/operations/change.ts';
+import { mayReveal } from '../domain/resources/policy.ts';
+import { HIDE_SECRETS, isSet, WARNING_HEADER } from './request/context.ts';
+import { signedIn } from './request/guard.ts';
+import { createWriter } from './resource-json.ts';
+
+/** Returns the writers of a type: with its secrets, and the one for a request. */
+export const writersOf = perType((type) => {
+  const whole = createWriter(type);
+  const secrets = secretFields(type);
+  const withoutSecrets = createWriter(type, secrets);
+  return {
+    whole,
+    writerFor: (request: FastifyRequest) =>
+      mayReveal(request.settings.dependencies.policy, signedIn(request), type) &&
+      !(secrets.length > 0 && isSet(request, HIDE_SECRETS))
+        ? whole
+        : withoutSecrets,
+  };
+});
+
+/** Adds a header with the warnings of a change, as a list of strings (RFC 9651 section 3.1). */
+export function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): void {
+  if (warnings.length === 0) return;
+  reply.header(WARNING_HEADER, warnings.map((each) => JSON.stringify(each)).join(', '));
+}

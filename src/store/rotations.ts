@@ -1,0 +1,98 @@
+import { runJob, type Job } from '../domain/scheduling/job.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import { advance, type RotationObserver } from '../domain/rotation/advance.ts';
+import { leaseOn } from './sql/leases.ts';
+import type { Database } from './sql/sql.ts';
+
+const INTERVAL_MS = 5000;
+
+/** How long rotations pause after a process ends without releasing the lease. */
+const LEASE_MS = 30_000;
+
+/** The number of keys that one query returns. */
+const BATCH = 100;
+
+export interface RotationJob {
+  readonly database: Database;
+  /** The id of this process. */
+  readonly holder: string;
+  /** Returns the dependencies with the settings of now. */
+  dependencies(): Dependencies;
+  readonly observer: RotationObserver;
+  /** Reports the first failure after a success. */
+  failed(error: unknown): void;
+  readonly intervalMs?: number | undefined;
+}
+
+/** How many keys are in which state, how many rotations wait since when, and which keys are used. */
+export interface RotationState {
+  readonly states: ReadonlyMap<string, number>;
+  readonly waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
+  readonly used: number;
+}
+
+/**
+ * Starts the job that takes rotations of keys through their steps. It reads only the rows that are
+ * due, so without a rotation it costs one query of an index.
+ */
+export function runRotations({
+  database,
+  holder,
+  dependencies,
+  observer,
+  failed,
+  intervalMs = INTERVAL_MS,
+}: RotationJob): Pick<Job, 'close'> & { state(): Promise<RotationState> } {
+  const { reads, exclusive } = database;
+  const lease = leaseOn(database, 'rotations', exclusive ? 'the only process' : holder, LEASE_MS);
+  let isClosed = false;
+
+  const due = async (): Promise<string[]> => {
+    const rows = await reads.all(
+      `SELECT id FROM tsigkey_lifecycles WHERE due_at <= ? ORDER BY due_at LIMIT ${BATCH}`,
+      [dependencies().clock()],
+    );
+    return rows.map(({ id }) => String(id));
+  };
+  const tick = async () => {
+    for (const id of await due()) {
+      if (isClosed) return;
+      // The lease only saves work: each step is safe in several processes.
+      if ((await lease.write(() => Promise.resolve(true))) === undefined) return;
+      await advance(dependencies(), id, observer);
+    }
+  };
+  const job = runJob({ everyMs: intervalMs, lease, work: tick, failed });
+  return {
+    close(last) {
+      isClosed = true;
+      return job.close(last);
+    },
+    async state() {
+      const rows = await reads.all(
+        'SELECT state, count(*) AS count, count(tripped_at) AS used FROM tsigkey_lifecycles GROUP BY state',
+        [],
+      );
+      const waiting = await reads.all(
+        `SELECT waiting_reason AS reason, count(*) AS count, min(waiting_since) AS since
+          FROM tsigkey_lifecycles WHERE waiting_reason IS NOT NULL GROUP BY waiting_reason`,
+        [],
+      );
+      const all = await reads.one('SELECT count(*) AS count FROM tsigkeys', []);
+      const states = new Map(rows.map((row) => [String(row.state), Number(row.count)]));
+      const others = ['active', 'spreading', 'switching', 'draining'];
+      const known = others.reduce((sum, state) => sum + (states.get(state) ?? 0), 0);
+      states.set('active', (states.get('active') ?? 0) + Number(all?.count) - known);
+      return {
+        states,
+        waiting: new Map(
+          waiting.map(({ reason, count, since }) => [
+            String(reason),
+            { count: Number(count), since: String(since) },
+          ]),
+        ),
+        used: rows.reduce((sum, row) => sum + Number(row.used), 0),
+      };
+    },
+  };
+}

@@ -1,0 +1,427 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { createClock } from '../../src/clock.ts';
+import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
+import type { ApiResponse, Client } from '../harness/client.ts';
+import { createEstate, limitedTokens, tokenWith, type Estate } from '../harness/limited-tokens.ts';
+import { expectError, POOL_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const DAY_MS = 86_400_000;
+
+let service: TestService;
+/** How far the clock of the service is ahead. */
+let aheadMs = 0;
+let count = 0;
+
+beforeAll(async () => {
+  service = await startTestService(
+    {},
+    { clock: createClock(() => Date.now() + aheadMs), rotations: { intervalMs: 20, pollMs: 20 } },
+  );
+});
+
+async function created(more: object = {}, client: Client = service): Promise<string> {
+  const response = await client.post('/v2/tsigkeys', {
+    ...{ name: `key-${(count += 1)}.example`, algorithm: 'hmac-sha256' },
+    ...{ scope: 'POOL', resource_id: POOL_ID },
+    ...more,
+  });
+  expect(response.status, response.text).toBe(201);
+  return String(response.body.id);
+}
+
+function act(id: string, action: string, body?: object, client: Client = service) {
+  const force = body !== undefined && 'force' in body ? { 'tsigil-force': 'true' } : {};
+  const { force: _, ...rest } = { force: true, ...body };
+  const path = `/v2/tsigkeys/${id}/${action}`;
+  return client.post(path, body === undefined ? undefined : rest, force);
+}
+
+async function done(response: Promise<ApiResponse>): Promise<ApiResponse> {
+  const awaited = await response;
+  expect(awaited.status, awaited.text).toBeLessThan(300);
+  return awaited;
+}
+
+async function rotated(id: string, body: object = {}): Promise<string> {
+  return String((await done(act(id, 'rotate', body))).body.id);
+}
+
+async function lifecycleOf(id: string, client: Client = service): Promise<ShownLifecycle> {
+  const response = await client.get(`/v2/tsigkeys/${id}/lifecycle`);
+  expect(response.status, response.text).toBe(200);
+  return response.body as unknown as ShownLifecycle;
+}
+const statesOf = async (id: string) => (await lifecycleOf(id)).keys.map(({ state }) => state);
+const keyOf = async (id: string) => (await service.get(`/v2/tsigkeys/${id}`)).body;
+const listed = async (query: string) => {
+  const { body } = await service.get(`/v2/tsigkeys?${query}`);
+  return (body.tsigkeys as { name: string }[]).map(({ name }) => name);
+};
+
+/** Returns the actions in the audit trail on a key, the first first. */
+async function actionsOn(id: string): Promise<string[]> {
+  const { body } = await service.get(`/v2/audit?resource_id=${id}&limit=100`);
+  const records = body.records as { seq: number; action: string }[];
+  return records.toSorted((one, other) => one.seq - other.seq).map(({ action }) => action);
+}
+
+const until = (work: () => Promise<void>) => vi.waitFor(work, { timeout: 20_000, interval: 20 });
+
+describe('POST /v2/tsigkeys/{id}/rotate', () => {
+  test('201 with a successor that has the scope and the grants of the key', async () => {
+    const grants = [{ rights: ['transfer'], zones: 'all' }];
+    const id = await created({ name: 'first.example.', algorithm: 'hmac-sha512', grants });
+    const before = await keyOf(id);
+    const response = await done(act(id, 'rotate', {}));
+    const { body: next } = response;
+    expect(response.status).toBe(201);
+    expect(response.headers.get('location')).toBe(
+      `${service.variables.TSIGIL_URL}/v2/tsigkeys/${next.id}`,
+    );
+    expect(Object.keys(next)).toEqual(Object.keys(before));
+    expect(next).toMatchObject({
+      ...{ name: 'first-r2.example.', algorithm: 'hmac-sha512', scope: 'POOL' },
+      ...{ resource_id: POOL_ID, updated_at: null },
+    });
+    expect(next.secret).not.toBe(before.secret);
+    expect(Buffer.from(String(next.secret), 'base64')).toHaveLength(64);
+    expect(await keyOf(id)).toEqual(before);
+    const { body } = await service.get(`/v2/tsigkeys/${next.id}/grants`);
+    expect(body.grants).toEqual(grants);
+    await until(async () => expect((await lifecycleOf(id)).keys[0]?.waiting).not.toBe(null));
+    expect(await lifecycleOf(String(next.id))).toEqual(await lifecycleOf(id));
+    expect(await lifecycleOf(id)).toMatchObject({
+      ...{ handle: 'first.example.', owner: null, purpose: null, consumers: [] },
+      keys: [
+        { id, name: 'first.example.', overlap_seconds: 604_800, successor_id: next.id },
+        { id: next.id, name: 'first-r2.example.', state: 'active', successor_id: null },
+      ],
+    });
+  });
+
+  test('201 with the given members', async () => {
+    const id = await created();
+    const secret = Buffer.alloc(48, 7).toString('base64');
+    const { body } = await done(
+      act(id, 'rotate', { name: 'given', algorithm: 'hmac-sha384', secret, retire: 'manual' }),
+    );
+    expect(body).toMatchObject({ name: 'given', algorithm: 'hmac-sha384', secret });
+    const [key] = (await lifecycleOf(id)).keys;
+    expect(key).toMatchObject({ retire: 'manual' });
+  });
+
+  test('409 if the key has a successor, and names it', async () => {
+    const id = await created();
+    const next = await rotated(id);
+    const response = await act(id, 'rotate', {});
+    expectError(response, 409, 'rotation_state');
+    expect(response.body.message).toContain(next);
+    expect(await statesOf(id)).toHaveLength(2);
+  });
+
+  test('409 for a successor to which clients have not moved, and 201 once the key drains', async () => {
+    const id = await created({ name: 'row' });
+    const next = await rotated(id);
+    expectError(await act(next, 'rotate', {}), 409, 'rotation_state');
+    await until(async () => expect(await statesOf(id)).toEqual(['switching', 'active']));
+    await done(act(id, 'confirm', {}));
+    const third = await rotated(next);
+    expect((await keyOf(third)).name).toBe('row-r3');
+    expect((await statesOf(id))[0]).toBe('draining');
+    expect(await listed('lineage=row')).toEqual(['row', 'row-r2', 'row-r3']);
+  });
+
+  test('400 asks for a name if the next label would be too long', async () => {
+    const id = await created({ name: `${'a'.repeat(61)}.example` });
+    const response = await act(id, 'rotate', {});
+    expectError(response, 400, 'invalid_object');
+    expect(response.body.message).toContain("'name'");
+    await done(act(id, 'rotate', { name: 'short.example' }));
+  });
+
+  test('skips names that are taken', async () => {
+    const id = await created({ name: 'taken' });
+    await created({ name: 'TAKEN-R2.' });
+    expect((await keyOf(await rotated(id))).name).toBe('taken-r3');
+  });
+
+  test('400 for members that are unknown or invalid, and nothing changes', async () => {
+    const id = await created();
+    for (const body of [
+      { overlap_seconds: -1 },
+      { retire: 'never' },
+      { strategy: 'both' },
+      { algorithm: 'hmac-sha3' },
+      { scope: 'ZONE' },
+      { name: '' },
+    ])
+      expectError(await act(id, 'rotate', body), 400, 'invalid_object');
+    expect(await statesOf(id)).toEqual(['active']);
+  });
+
+  test('in_place gives the key another secret', async () => {
+    const id = await created();
+    const before = await keyOf(id);
+    const { body, headers } = await done(act(id, 'rotate', { strategy: 'in_place' }));
+    expect(headers.get('location')).toContain(id);
+    expect(body).toMatchObject({ id, name: before.name });
+    expect(body.secret).not.toBe(before.secret);
+    expect(await statesOf(id)).toEqual(['active']);
+  });
+
+  test('compromised deletes the key at once, and its name is free if it is not the handle', async () => {
+    const id = await created({ name: 'leaked' });
+    const next = await rotated(id, { compromised: true });
+    expect((await service.get(`/v2/tsigkeys/${id}`)).status).toBe(404);
+    expectError(await act(id, 'restore'), 404, 'tsigkey_not_found');
+    expect(await statesOf(next)).toEqual(['active']);
+    const third = await rotated(next, { compromised: true });
+    await created({ name: 'leaked-r2' });
+    const refused = await service.post('/v2/tsigkeys', {
+      ...{ name: 'LEAKED.', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID },
+    });
+    expectError(refused, 409, 'reserved_name');
+    expect(await listed('lineage=leaked')).toEqual(['leaked-r3']);
+    await service.delete(`/v2/tsigkeys/${third}`);
+    await created({ name: 'leaked' });
+  });
+
+  test('warns of an overlap shorter than a day', async () => {
+    const response = await done(act(await created(), 'rotate', { overlap_seconds: 3600 }));
+    expect(response.headers.get('tsigil-warning')).toContain('overlap');
+    const quiet = await done(act(await created(), 'rotate', { overlap_seconds: 86_400 }));
+    expect(quiet.headers.get('tsigil-warning')).toBe(null);
+  });
+
+  test('writes one record of the change and one event', async () => {
+    const id = await created();
+    const next = await rotated(id);
+    expect(await actionsOn(next)).toEqual(['tsigkeys:rotate']);
+    await until(async () => {
+      expect(await actionsOn(id)).toEqual([
+        'tsigkeys:create',
+        'tsigkey.rotation.started',
+        'tsigkey.rotation.verified',
+        'tsigkey.rotation.waiting',
+      ]);
+    });
+  });
+});
+
+describe('the way to retirement', () => {
+  test('a key without name servers waits for a confirmation, then for its time', async () => {
+    const id = await created({ name: 'whole' });
+    const next = await rotated(id, { overlap_seconds: 3 * 86_400 });
+    await until(async () => {
+      expect((await lifecycleOf(id)).keys[0]).toMatchObject({
+        ...{ state: 'switching', retire_at: null },
+        waiting: { reason: 'unknown_consumers', who: [] },
+      });
+    });
+    expect(await listed('lineage=whole&current=true')).toEqual(['whole-r2']);
+    const { body } = await done(act(id, 'confirm', {}));
+    expect(body.keys).toMatchObject([{ state: 'draining', waiting: null }, { id: next }]);
+    aheadMs += 2 * DAY_MS;
+    await new Promise((resume) => setTimeout(resume, 100));
+    expect(await statesOf(id)).toEqual(['draining', 'active']);
+    aheadMs += 2 * DAY_MS;
+    await until(async () => expect(await statesOf(id)).toEqual(['retired', 'active']));
+    expect((await service.get(`/v2/tsigkeys/${id}`)).status).toBe(404);
+    expect(await listed('lineage=whole')).toEqual(['whole-r2']);
+    aheadMs += 8 * DAY_MS;
+    await until(async () => expect(await statesOf(next)).toEqual(['active']));
+    expectError(await act(id, 'restore'), 404, 'tsigkey_not_found');
+  });
+
+  test('automatic retires without a confirmation, and manual waits for a request', async () => {
+    const [one, other] = [await created(), await created()];
+    await rotated(one, { retire: 'automatic', overlap_seconds: 0 });
+    await rotated(other, { retire: 'manual', overlap_seconds: 0 });
+    await until(async () => expect((await statesOf(one))[0]).toBe('retired'));
+    await done(act(other, 'confirm', {}));
+    await until(async () => {
+      expect((await lifecycleOf(other)).keys[0]).toMatchObject({ waiting: { reason: 'manual' } });
+    });
+    const { body } = await done(act(other, 'retire'));
+    expect(body.keys).toMatchObject([{ state: 'retired' }, { state: 'active' }]);
+  });
+
+  test('409 to retire a key whose clients may need it, except by force', async () => {
+    const id = await created();
+    expectError(await act(id, 'retire'), 409, 'rotation_state');
+    await rotated(id);
+    await until(async () => expect((await statesOf(id))[0]).toBe('switching'));
+    expectError(await act(id, 'retire'), 409, 'rotation_state');
+    await done(act(id, 'retire', { force: true }));
+    expect((await statesOf(id))[0]).toBe('retired');
+  });
+});
+
+describe('DELETE of a key in a lineage', () => {
+  test('of the successor makes its predecessor active again', async () => {
+    const id = await created();
+    const next = await rotated(id);
+    expect((await service.delete(`/v2/tsigkeys/${next}`)).status).toBe(204);
+    expect(await lifecycleOf(id)).toMatchObject({
+      keys: [{ id, state: 'active', successor_id: null, started_at: null, waiting: null }],
+    });
+    await rotated(id);
+  });
+
+  test('of the predecessor destroys it now, and the handle stays', async () => {
+    const id = await created({ name: 'handle' });
+    const next = await rotated(id);
+    expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
+    expectError(await act(id, 'restore'), 404, 'tsigkey_not_found');
+    expect(await lifecycleOf(next)).toMatchObject({ handle: 'handle', keys: [{ id: next }] });
+    expect(await listed('lineage=HANDLE.&current=true')).toEqual(['handle-r2']);
+    const refused = await service.patch(`/v2/tsigkeys/${await created()}`, { name: 'handle' });
+    expectError(refused, 409, 'reserved_name');
+  });
+
+  test('of one in the middle joins its neighbours', async () => {
+    const [first, second, third] = await threeKeys();
+    await service.delete(`/v2/tsigkeys/${second}`);
+    expect((await lifecycleOf(first)).keys).toMatchObject([
+      { id: first, successor_id: third },
+      { id: third, successor_id: null },
+    ]);
+    expect((await lifecycleOf(first)).keys[0]?.state).not.toBe('active');
+  });
+
+  async function threeKeys(): Promise<[string, string, string]> {
+    const first = await created();
+    const second = await rotated(first);
+    await until(async () => expect((await statesOf(first))[0]).toBe('switching'));
+    await done(act(first, 'confirm', {}));
+    return [first, second, await rotated(second)];
+  }
+});
+
+describe('POST /v2/tsigkeys/{id}/abort', () => {
+  test('withdraws a successor while it spreads, and later only by force', async () => {
+    const id = await created();
+    const next = await rotated(id);
+    await until(async () => expect((await statesOf(id))[0]).toBe('switching'));
+    expectError(await act(id, 'abort'), 409, 'rotation_state');
+    const { body } = await done(act(id, 'abort', { force: true }));
+    expect(body.keys).toMatchObject([{ id, state: 'active', successor_id: null }]);
+    expect((await service.get(`/v2/tsigkeys/${next}`)).status).toBe(404);
+    expectError(await act(id, 'abort'), 409, 'rotation_state');
+    expect(await actionsOn(next)).toEqual(['tsigkeys:rotate', 'tsigkeys:abort']);
+  });
+});
+
+describe('POST /v2/tsigkeys/{id}/confirm', () => {
+  test('400 for a consumer that the lineage does not name', async () => {
+    const id = await created();
+    await rotated(id);
+    expectError(await act(id, 'confirm', { consumers: ['ns9'] }), 400, 'invalid_object');
+  });
+
+  test('409 for a key without successor, 404 for an unknown key', async () => {
+    expectError(await act(await created(), 'confirm', {}), 409, 'rotation_state');
+    expectError(await act(POOL_ID, 'confirm', {}), 404, 'tsigkey_not_found');
+  });
+});
+
+describe('POST /v2/tsigkeys/{id}/restore', () => {
+  test('200 with the same key, which was in no list meanwhile', async () => {
+    const grants = [{ rights: ['transfer'], zones: 'all' }];
+    const id = await created({ name: 'forgotten', grants });
+    const before = await keyOf(id);
+    const next = await rotated(id);
+    await done(act(id, 'retire', { force: true }));
+    expect(await listed('name=forgotten')).toEqual([]);
+    for (const name of ['forgotten', 'Forgotten.']) {
+      const refused = await service.post('/v2/tsigkeys', {
+        ...{ name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID },
+      });
+      expectError(refused, 409, 'reserved_name');
+    }
+    const { body } = await done(act(id, 'restore'));
+    expect(body.keys).toMatchObject([
+      { id, state: 'switching', waiting: { reason: 'unknown_consumers' } },
+      { id: next, state: 'active' },
+    ]);
+    expect(await keyOf(id)).toEqual(before);
+    expect((await service.get(`/v2/tsigkeys/${id}/grants`)).body.grants).toEqual(grants);
+    expectError(await act(id, 'restore'), 409, 'rotation_state');
+    expect(await actionsOn(id)).toEqual(expect.arrayContaining(['tsigkeys:restore']));
+  });
+
+  test('the key is active if its successor was deleted', async () => {
+    const id = await created();
+    const next = await rotated(id);
+    await done(act(id, 'retire', { force: true }));
+    await service.delete(`/v2/tsigkeys/${next}`);
+    const { body } = await done(act(id, 'restore'));
+    expect(body.keys).toMatchObject([{ id, state: 'active', successor_id: null }]);
+  });
+
+  test('grants lose the zones that were deleted meanwhile', async () => {
+    const zone = async (name: string) => {
+      const body = { name, email: 'hostmaster@example.org' };
+      const made = await service.post('/v2/zones', body, { 'x-auth-sudo-project-id': 'red' });
+      return String(made.body.id);
+    };
+    const [kept, gone] = [await zone('kept.example.'), await zone('gone.example.')];
+    const grants = [{ rights: ['transfer'], zones: [kept, gone] }];
+    const id = await created({ grants });
+    await rotated(id);
+    await done(act(id, 'retire', { force: true }));
+    const all = { 'x-auth-all-projects': 'true' };
+    expect((await service.delete(`/v2/zones/${gone}`, all)).status).toBe(202);
+    await done(act(id, 'restore'));
+    expect((await service.get(`/v2/tsigkeys/${id}/grants`)).body.grants).toEqual([
+      { rights: ['transfer'], zones: [kept] },
+    ]);
+  });
+});
+
+describe('callers with limits', () => {
+  let estate: Estate;
+  let limited: Awaited<ReturnType<typeof limitedTokens>>;
+
+  beforeAll(async () => {
+    estate = await createEstate(service);
+    limited = await limitedTokens(service, estate);
+  });
+
+  test('rotate only keys within their pools or zones, and see only those', async () => {
+    const [inside, outside] = estate.zoneKeys;
+    for (const action of ['rotate', 'retire', 'abort', 'confirm', 'restore'])
+      expectError(await act(outside, action, {}, limited.zones), 404, 'tsigkey_not_found');
+    expectError(await act(inside, 'rotate', {}, limited.keys), 403, 'outside_limits');
+    const { body } = await done(act(inside, 'rotate', {}, limited.zones));
+    expect((await lifecycleOf(inside, limited.zones)).keys).toHaveLength(2);
+    const only = await tokenWith(service, { keys: [inside] });
+    expect((await lifecycleOf(inside, only)).keys).toMatchObject([{ id: inside }]);
+    expectError(await only.get(`/v2/tsigkeys/${body.id}/lifecycle`), 404, 'tsigkey_not_found');
+    const force = await act(inside, 'retire', { force: true }, limited.zones);
+    expectError(force, 409, 'rotation_state');
+  });
+
+  test('a key manager may take each step, and a reader none', async () => {
+    const manager = await tokenWith(service, { roles: ['keymanager'] });
+    const id = await created();
+    await done(act(id, 'rotate', {}, manager));
+    await done(act(id, 'confirm', {}, manager));
+    const reader = await tokenWith(service, { roles: ['reader'] });
+    for (const action of ['rotate', 'retire', 'abort', 'confirm', 'restore'])
+      expectError(await act(id, action, {}, reader), 401, 'access_denied');
+  });
+});
+
+test('a key keeps its representation while it is rotated', async () => {
+  const id = await created();
+  const before = await keyOf(id);
+  await rotated(id);
+  await until(async () => expect((await statesOf(id))[0]).toBe('switching'));
+  await done(act(id, 'confirm', {}));
+  expect(await keyOf(id)).toEqual(before);
+  const { body } = await service.get('/v2/tsigkeys');
+  for (const key of body.tsigkeys as object[])
+    expect(Object.keys(key)).toEqual(Object.keys(before));
+});
