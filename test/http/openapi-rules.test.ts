@@ -59,6 +59,10 @@ describe('collection rules', () => {
       }),
     );
 
+    const handle = await made(ruled.post('/v2/tsigkeys', { ...key, name: 'handle' }));
+    await made(ruled.post(`/v2/tsigkeys/${handle}/rotate`, {}));
+    await ruled.delete(`/v2/tsigkeys/${handle}`);
+
     const agent = await startAgentRequests();
     const named = await agent.createKey('transfer');
     const owner = await clientFor(agent.service, ['member'], 'owner');
@@ -122,6 +126,16 @@ describe('collection rules', () => {
         'tsigkeys:update',
         'outside_grants',
         () => ruled.patch(`/v2/tsigkeys/${narrowId}`, { resource_id: pool }),
+      ],
+      [
+        'tsigkeys:create',
+        'reserved_name',
+        () => ruled.post('/v2/tsigkeys', { ...key, name: 'handle' }),
+      ],
+      [
+        'tsigkeys:update',
+        'reserved_name',
+        () => ruled.patch(`/v2/tsigkeys/${keyId}`, { name: 'handle' }),
       ],
       ['tsigkeys:delete', 'key_is_referenced', () => agent.service.delete(`/v2/tsigkeys/${named}`)],
       [

@@ -66,6 +66,12 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:grant': ['PUT', '/v2/tsigkeys/{key}/grants', { grants: null }],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
+  ...Object.fromEntries(
+    ['rotate', 'retire', 'abort', 'confirm', 'restore'].map((action): [string, Request] => [
+      `tsigkeys:${action}`,
+      ['POST', `/v2/tsigkeys/${UNKNOWN_ID}/${action}`, {}],
+    ]),
+  ),
 };
 
 /** Returns a key without its secret. */

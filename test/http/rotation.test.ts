@@ -30,11 +30,11 @@ async function created(more: object = {}, client: Client = service): Promise<str
   return String(response.body.id);
 }
 
+/** Takes a step of a rotation. The member `force` of the body takes it by force. */
 function act(id: string, action: string, body?: object, client: Client = service) {
-  const force = body !== undefined && 'force' in body ? { 'tsigil-force': 'true' } : {};
-  const { force: _, ...rest } = { force: true, ...body };
+  const force = body !== undefined && 'force' in body;
   const path = `/v2/tsigkeys/${id}/${action}`;
-  return client.post(path, body === undefined ? undefined : rest, force);
+  return client.post(path, force ? {} : body, force ? { 'tsigil-force': 'true' } : {});
 }
 
 async function done(response: Promise<ApiResponse>): Promise<ApiResponse> {
@@ -50,7 +50,7 @@ async function rotated(id: string, body: object = {}): Promise<string> {
 async function lifecycleOf(id: string, client: Client = service): Promise<ShownLifecycle> {
   const response = await client.get(`/v2/tsigkeys/${id}/lifecycle`);
   expect(response.status, response.text).toBe(200);
-  return response.body as unknown as ShownLifecycle;
+  return response.body as ShownLifecycle;
 }
 const statesOf = async (id: string) => (await lifecycleOf(id)).keys.map(({ state }) => state);
 const keyOf = async (id: string) => (await service.get(`/v2/tsigkeys/${id}`)).body;

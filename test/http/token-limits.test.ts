@@ -189,7 +189,9 @@ describe.each(rowsWith('w').filter(({ path }) => path.includes('{id}')))(
     const urlOf = (id: string) =>
       `${path.replace('{id}', id)}${QUERIES[path.split('/')[4] ?? ''] ?? ''}`;
     const isReport = method === 'PUT' && collection === 'nameservers';
-    const body = { PATCH: {}, PUT: isReport ? REPORT : { grants: [] } }[method];
+    const body = { PATCH: {}, PUT: isReport ? REPORT : { grants: [] }, POST: {} }[method];
+    // A step of a rotation may be done already, or not be possible yet.
+    const usual = method === 'POST' ? [200, 201, 409] : [200, 202];
 
     test('404 outside the limits, with the same response as for an unknown id', async () => {
       const unknown = randomUUID();
@@ -209,7 +211,7 @@ describe.each(rowsWith('w').filter(({ path }) => path.includes('{id}')))(
       async () => {
         for (const id of idsOf(kind, collection).inside) {
           const { status } = await limited[kind].call(method, urlOf(id), body);
-          expect(isReport ? [409] : [200, 202]).toContain(status);
+          expect(isReport ? [409] : usual).toContain(status);
         }
       },
     );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { text } from '../../src/domain/model/field.ts';
 import { defineResource } from '../../src/domain/model/resource.ts';
-import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
+import { STORED_TYPES } from '../../src/domain/resources/resources.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SECRET_PLACES } from '../../src/store/secrets/re-encrypt.ts';
 import { tableOf } from '../../src/store/sql/table.ts';
@@ -16,7 +16,7 @@ describe('a field with a secret', () => {
     const database = await openSqlite(`${folder}/tsigil.db`, { committed: () => undefined });
     await migrate(database, NOW);
     expect(SECRET_PLACES).toMatchObject(
-      RESOURCE_TYPES.flatMap((type) =>
+      STORED_TYPES.flatMap((type) =>
         Object.entries(type.fields).flatMap(([column, field]) =>
           field.secret === true
             ? [{ table: type.collection, column, keyColumn: `${column}_key` }]

@@ -221,6 +221,13 @@ function changesOn(
       { type, exclusive: true },
       ...changes.flatMap((change) => rulesOf(type)?.locks(change, context) ?? []),
     ]);
+  const rows: Pick<Changes, 'get' | 'getToChange' | 'find' | 'put' | 'drop'> = {
+    ...{ get: writer.get, getToChange: writer.getToChange, find: writer.find },
+    put: (type, row) => writer.putAll(type, [keyed(type, row)]),
+    async drop(type, id) {
+      await writer.remove(type, id);
+    },
+  };
   return {
     // Separate assignments, because spreading the writer takes longer than the rest of the call.
     get: writer.get,
@@ -283,10 +290,8 @@ function changesOn(
       log.note(tsigkey, { ...change, resource }, { ...admitted, right: GRANT_RIGHT });
       noteAffected(affected, tsigkey, 'update', resource, current);
     },
-    put: (type, row) => writer.putAll(type, [keyed(type, row)]),
-    async drop(type, id) {
-      await writer.remove(type, id);
-    },
+    put: rows.put,
+    drop: rows.drop,
     async retire(key, retired) {
       await writer.remove(tsigkey, key.id);
       log.note(tsigkey, { operation: 'delete', ...keyed(tsigkey, key) });
@@ -309,7 +314,7 @@ function changesOn(
       const deletion = { operation: 'delete', ...keyed(type, resource) } as const;
       const removed = await admit(type, deletion, dependencies.clock());
       await writer.remove(type, resource.id);
-      if (isKeys(type)) await leaveLineage(writer, resource.id, dependencies.clock());
+      if (isKeys(type)) await leaveLineage(rows, resource.id, dependencies.clock());
       log.note(type, deletion);
       noteAffected(affected, type, 'delete', resource);
       return removed.resource;
@@ -327,7 +332,7 @@ function changesOn(
         noteAffected(affected, type, next.operation, admitted.resource, former);
         if (next.operation === 'delete') {
           removed.push(admitted.resource.id);
-          if (isKeys(type)) await leaveLineage(writer, admitted.resource.id, dependencies.clock());
+          if (isKeys(type)) await leaveLineage(rows, admitted.resource.id, dependencies.clock());
         } else {
           stored.push({ resource: admitted.resource, uniqueForm: next.uniqueForm });
           warn(type, admitted);

@@ -17,7 +17,7 @@ import {
 } from '../resources/lineage.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../rules/grant-rules.ts';
-import { relink, removeIfEmpty } from '../rules/lineage-rules.ts';
+import { leave, relink } from '../rules/lineage-rules.ts';
 import { millisecondsOf, timestampOf } from '../text/timestamps.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { RETIRE_RIGHT } from '../resources/limits.ts';
@@ -182,10 +182,9 @@ export async function retireNow(
 ): Promise<void> {
   const { row, key } = rotation;
   const now = changes.now();
-  const { granted: _, ...members } = key;
   const grants = await grantsOfKey(changes, key);
   const retired: RetiredKey = {
-    ...members,
+    ...withoutMembers(key, 'granted'),
     secret: isUnreadable(key.secret) ? '' : key.secret,
     grants: grants && grantList(grants),
     retired_at: now,
@@ -200,11 +199,21 @@ export async function retireNow(
       ...{ due_at: retired.purge_at, updated_at: now },
     });
   else {
-    await changes.drop(lifecycle, row.id);
-    await removeIfEmpty({ find: changes.find, remove: changes.drop }, row.lineage_id);
+    await leave(changes, row);
   }
   const until = isKept ? retired.purge_at : null;
   changes.event(eventOf(rotation, 'retired', { restorable_until: until }));
+}
+
+/** Returns an object without some of its members. */
+export function withoutMembers<T extends object, K extends keyof T>(
+  value: T,
+  ...names: readonly K[]
+): Omit<T, K> {
+  const kept = Object.entries(value).filter(
+    ([name]) => !(names as readonly string[]).includes(name),
+  );
+  return Object.fromEntries(kept) as Omit<T, K>; // only these members are missing
 }
 
 /** Reports the first use of a retired key, and destroys its secret when its time is over. */
@@ -218,8 +227,7 @@ async function lookAtRetired(
   if (key === undefined || key.purge_at <= clock()) {
     await changeRow(dependencies, SERVICE, row, async (changes) => {
       await changes.drop(retiredKey, row.id);
-      await changes.drop(lifecycle, row.id);
-      await removeIfEmpty({ find: changes.find, remove: changes.drop }, row.lineage_id);
+      await leave(changes, row);
     });
     return false;
   }

@@ -25,7 +25,7 @@ import {
 } from '../resources/lineage.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from '../rules/lineage-rules.ts';
-import { useAfterRetirement } from './advance.ts';
+import { useAfterRetirement, withoutMembers } from './advance.ts';
 
 const TIME = nullable(timestamp());
 
@@ -143,8 +143,9 @@ async function retiredAsKey(
 }
 
 /** Returns a retired key in the form of a key, for the limits of tokens. */
-export function asKey({ grants, retired_at: _, purge_at: __, ...key }: RetiredKey): Tsigkey {
-  return { ...key, granted: grants === null ? null : '' };
+export function asKey(retired: RetiredKey): Tsigkey {
+  const key = withoutMembers(retired, 'grants', 'retired_at', 'purge_at');
+  return { ...key, granted: retired.grants === null ? null : '' };
 }
 
 function shownKey(

@@ -27,33 +27,38 @@ export async function assertNotReserved(
   if (kind !== undefined) throw new ServiceError('reserved_name', { name: resource.name, kind });
 }
 
-type Keeper = Pick<Writer, 'get' | 'getToChange' | 'find' | 'replace' | 'remove'>;
-
 /**
  * Takes a deleted key out of its lineage: its predecessors get its successor, or work on as if they
  * had never been replaced. A lineage without keys goes. `now` is the time of the change.
  */
-export async function leaveLineage(writer: Keeper, id: string, now: string): Promise<void> {
-  const known = await writer.get(lifecycle, id);
+export async function leaveLineage(rows: Rows, id: string, now: string): Promise<void> {
+  const known = await rows.get(lifecycle, id);
   if (known === undefined) return;
-  await writer.getToChange(lineage, known.lineage_id);
-  const row = await writer.get(lifecycle, id);
+  await rows.getToChange(lineage, known.lineage_id);
+  const row = await rows.get(lifecycle, id);
   if (row === undefined) return;
-  const put: Rows['put'] = (type, changed) => writer.replace(type, keyed(type, changed));
-  await relink({ find: writer.find, put }, row, now);
-  await writer.remove(lifecycle, id);
-  await removeIfEmpty(writer, row.lineage_id);
+  await relink(rows, row, now);
+  await leave(rows, row);
+}
+
+/** Removes the row of a key that is gone, and the lineage if it was the last. */
+export async function leave(
+  { find, drop }: Pick<Rows, 'find' | 'drop'>,
+  { id, lineage_id: lineageId }: Pick<Lifecycle, 'id' | 'lineage_id'>,
+): Promise<void> {
+  await drop(lifecycle, id);
+  if ((await find(lifecycle, 'lineage', [lineageId])).length === 0) await drop(lineage, lineageId);
 }
 
 /** Reads and changes rows that belong to keys. */
-interface Rows {
-  readonly find: Reader['find'];
+interface Rows extends Pick<Writer, 'get' | 'getToChange' | 'find'> {
+  drop(type: ResourceType, id: string): Promise<unknown>;
   put<F extends Fields>(type: ResourceType<F>, row: ResourceOf<F>): Promise<void>;
 }
 
 /** Gives the predecessors of a key that is no longer accepted the successor of this key. */
 export async function relink(
-  { find, put }: Rows,
+  { find, put }: Pick<Rows, 'find' | 'put'>,
   { id, state, successor_id: next }: Lifecycle,
   now: string,
 ): Promise<void> {
@@ -68,13 +73,4 @@ export async function relink(
           : { ...row, ...again, successor_id: next };
     await put(lifecycle, { ...changed, updated_at: now });
   }
-}
-
-/** Removes a lineage without keys. */
-export async function removeIfEmpty(
-  { find, remove }: Pick<Writer, 'find'> & { remove(type: ResourceType, id: string): unknown },
-  lineageId: string,
-): Promise<void> {
-  if ((await find(lifecycle, 'lineage', [lineageId])).length === 0)
-    await remove(lineage, lineageId);
 }
