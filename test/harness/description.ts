@@ -148,6 +148,7 @@ const VARYING = new Set([
   'key_is_referenced',
   'method_not_allowed',
   'request_too_large',
+  'rotation_state',
 ]);
 
 /** Settings that make `stranger` a known role without the right to any operation. */

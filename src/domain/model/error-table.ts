@@ -345,7 +345,7 @@ export const ERRORS = {
       kind === 'handle'
         ? `The name '${name}' is the handle of keys that have replaced each other, by which programs find the newest. Use another name, or delete these keys first: GET /v2/tsigkeys?lineage=${encodeURIComponent(name)}`
         : `The name '${name}' belongs to a retired key. Restore that key, use another name, or wait until its secret is destroyed`,
-    example: () => ({ name: 'transfer-key', kind: 'retired' as const }),
+    example: () => ({ name: 'transfer-key', kind: 'handle' as const }),
   }),
   rotation_state: entry({
     status: 409,

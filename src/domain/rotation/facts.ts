@@ -36,7 +36,7 @@ export async function factsOf(
     ids.length === 0 ? {} : ((await delivery?.uses([key.id, successor.id], ids)) ?? {});
   const seen = (id: string, since: string) =>
     addresses(uses.filter((use) => use.keyId === id && isUse(use) && use.last_at >= since));
-  const start = earlier(now, windowMs);
+  const start = minuteOf(earlier(now, windowMs));
   const complete = usesOf(key.id, former, { uses, full }, now).servers;
   const moved = seen(successor.id, '');
   const overlapMs = (row.overlap_seconds ?? 0) * 1000;
@@ -51,9 +51,9 @@ export async function factsOf(
       complete.length === 0
         ? null
         : complete
-            .filter(({ since }) => since === null || since > start)
+            .filter(({ since }) => since === null || since > earlier(now, windowMs))
             .map((each) => each.name_server),
-    remaining: seen(key.id, earlier(now, Math.max(windowMs, overlapMs))).filter(
+    remaining: seen(key.id, minuteOf(earlier(now, Math.max(windowMs, overlapMs)))).filter(
       (address) => !moved.includes(address),
     ),
     users: seen(key.id, start),
@@ -75,6 +75,11 @@ function isVerified({ version }: Pick<Tsigkey, 'version'>, { isWanted, delivery 
       delivery.deliveredVersion === version &&
       delivery.error === null)
   );
+}
+
+/** Returns the minute of a time: times in logs are stored by the minute. */
+function minuteOf(timestamp: string): string {
+  return timestamp.slice(0, 'YYYY-MM-DDTHH:MM'.length);
 }
 
 /** Returns whether the logs of all name servers show every use. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../sql/sql.ts';
-import { USE_COLUMNS } from './key-uses.ts';
+import { RETIRED, USE_COLUMNS } from './key-uses.ts';
 import { places } from './outbox.ts';
 import { putDeliveries, readDeliveries, ROWS } from './pass-records.ts';
 
@@ -15,12 +15,15 @@ const SERVER_COLUMNS = [
   'log_position',
 ];
 
+const USE_TABLES = ['tsigkey_uses', RETIRED.uses];
+
 /** What one name server has, and what it waits for. */
 interface ServerState {
   readonly server: readonly SqlValue[];
   readonly deliveries: Awaited<ReturnType<typeof readDeliveries>>;
   readonly outbox: readonly (readonly [id: string, at: number])[];
-  readonly uses: readonly (readonly SqlValue[])[];
+  /** The rows of each table with uses of keys. */
+  readonly uses: readonly (readonly [table: string, row: readonly SqlValue[]])[];
 }
 
 /**
@@ -36,7 +39,7 @@ export async function copyDelivery(
   for (const { id } of await from.all('SELECT id FROM nameservers ORDER BY id', [])) {
     const [server, state] = [String(id), await stateOf(from, String(id))];
     await to.write(async (sql) => {
-      for (const table of ['deliveries', 'outbox', 'tsigkey_uses'])
+      for (const table of ['deliveries', 'outbox', ...USE_TABLES])
         await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [server]);
       const values = SERVER_COLUMNS.map((column) => `${column} = ?`).join(', ');
       await sql.run(`UPDATE nameservers SET ${values} WHERE id = ?`, [...state.server, server]);
@@ -46,9 +49,9 @@ export async function copyDelivery(
           `INSERT INTO outbox (nameserver_id, id, at) VALUES ${rows.map(() => '(?, ?, ?)').join(', ')}`,
           rows.flatMap((row) => [server, ...row]),
         );
-      for (const row of state.uses)
+      for (const [table, row] of state.uses)
         await sql.run(
-          `INSERT INTO tsigkey_uses (${USE_COLUMNS.join(', ')}) VALUES (${places(row.length)})`,
+          `INSERT INTO ${table} (${USE_COLUMNS.join(', ')}) VALUES (${places(row.length)})`,
           row,
         );
     });
@@ -69,16 +72,18 @@ async function stateOf(sql: Sql, id: string): Promise<ServerState> {
   const outbox = await sql.all('SELECT id, at FROM outbox WHERE nameserver_id = ? ORDER BY id', [
     id,
   ]);
-  const uses = await sql.all(
-    `SELECT ${USE_COLUMNS.join(', ')} FROM tsigkey_uses WHERE nameserver_id = ?
-      ORDER BY ${USE_COLUMNS.join(', ')}`,
-    [id],
-  );
+  const uses: [string, SqlValue[]][] = [];
+  for (const table of USE_TABLES)
+    for (const { count, ...row } of await sql.all(
+      `SELECT ${USE_COLUMNS.join(', ')} FROM ${table} WHERE nameserver_id = ?
+        ORDER BY ${USE_COLUMNS.join(', ')}`,
+      [id],
+    )) {
+      const values = USE_COLUMNS.slice(0, -1).map((column) => valueOf(row[column]));
+      uses.push([table, [...values, Number(count)]]);
+    }
   return {
-    uses: uses.map(({ count, ...row }) => [
-      ...USE_COLUMNS.slice(0, -1).map((column) => valueOf(row[column])),
-      Number(count),
-    ]),
+    uses,
     server: SERVER_COLUMNS.map((column) => valueOf(row?.[column])),
     deliveries: await readDeliveries(sql, id),
     outbox: outbox.map((each: SqlRow) => [String(each.id), Number(each.at)]),

@@ -1,0 +1,210 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
+import { bind } from '../harness/brands/bind.ts';
+import type { Client } from '../harness/client.ts';
+import {
+  createKey,
+  createZones,
+  DEFAULT_POOL,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
+import { logging } from '../harness/logging.ts';
+import {
+  startServiceProcess,
+  startTestService,
+  temporaryFolder,
+  testDatabase,
+  type ServiceProcess,
+  type TestService,
+} from '../harness/service.ts';
+
+async function lifecycleOf(client: Client, id: string): Promise<ShownLifecycle['keys']> {
+  const response = await client.get(`/v2/tsigkeys/${id}/lifecycle`);
+  expect(response.status, response.text).toBe(200);
+  return (response.body as ShownLifecycle).keys;
+}
+
+async function take(client: Client, id: string, action: string, body?: object, force = false) {
+  const headers = force ? { 'tsigil-force': 'true' } : {};
+  const response = await client.post(`/v2/tsigkeys/${id}/${action}`, body, headers);
+  expect(response.status, response.text).toBeLessThan(300);
+  return response.body as unknown;
+}
+
+async function eventsOf(client: Client, id: string): Promise<string[]> {
+  const { body } = await client.get(`/v2/audit?resource_id=${id}&limit=100`);
+  const actions = (body.records as { action: string }[]).map(({ action }) => action);
+  return actions.filter((action) => action.startsWith('tsigkey.rotation.')).sort();
+}
+
+describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => {
+  let server: DeliveryServer;
+  let service: TestService;
+
+  beforeAll(async () => {
+    server = await startDeliveryServer(logging(bind));
+    service = await startTestService(delivering(server), {
+      rotations: { intervalMs: 100, pollMs: 100, windowMs: 1000 },
+    });
+    await createZones(service);
+    await untilLive(service);
+  });
+  afterAll(() => service.close());
+
+  /** Makes passes until `check` succeeds. */
+  async function untilPass(check: () => Promise<void>): Promise<void> {
+    const { id } = await shownServer(service);
+    await vi.waitFor(
+      async () => {
+        await service.post(`/v2/nameservers/${id}/reconcile`, {});
+        await check();
+      },
+      { timeout: 60_000, interval: 300 },
+    );
+  }
+
+  test('no transfer fails, a forgotten client is named, and restored at once', async () => {
+    let signing = await createKey(service, 'used');
+    const [first, idle] = [signing, await createKey(service, 'idle')];
+    for (const { id } of [first, idle]) await deliveries(service, id);
+    const failed: string[] = [];
+    const ended = new AbortController();
+    const client = (async () => {
+      for (; !ended.signal.aborted; await pause(50)) {
+        const { name } = signing;
+        if (!(await isGranted(server.address, 'a.test', 'transfer', signing))) failed.push(name);
+      }
+    })();
+    onTestFinished(() => ended.abort());
+
+    // The log has shown every use for a while.
+    await untilPass(async () => {
+      const { body } = await service.get(`/v2/tsigkeys/${first.id}/uses`);
+      expect(body.servers).toMatchObject([{ state: 'seen', since: expect.any(String) }]);
+    });
+    const next = (await take(service, first.id, 'rotate', { overlap_seconds: 1 })) as CreatedKey;
+    expect((await deliveries(service, next.id)).state).toBe('delivered');
+    await untilPass(async () => {
+      expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
+        ...{ state: 'switching', retire_at: null },
+        waiting: { reason: 'unconfirmed', who: ['127.0.0.1'] },
+      });
+    });
+    signing = next;
+    await untilPass(async () => {
+      expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
+        ...{ state: 'draining', waiting: { reason: 'in_use', who: ['127.0.0.1'] } },
+      });
+    });
+    const refused = await service.post(`/v2/tsigkeys/${first.id}/retire`, undefined);
+    expect([refused.status, refused.body.type]).toEqual([409, 'rotation_state']);
+    await take(service, first.id, 'retire', undefined, true);
+    await vi.waitFor(async () => expect(await verdictOf(server, first)).not.toBe('good'), {
+      timeout: 20_000,
+    });
+    // A use just before the retirement can be in the log of the same minute.
+    await isGranted(server.address, 'a.test', 'transfer', first);
+    await untilPass(async () => {
+      expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
+        state: 'retired',
+        used_after_retirement: { addresses: ['127.0.0.1'] },
+      });
+      expect(await eventsOf(service, first.id)).toContain('tsigkey.rotation.used_after_retirement');
+    });
+    expect(service.log.filter((line) => line.includes('A client uses a retired key'))).toHaveLength(
+      1,
+    );
+    await take(service, first.id, 'restore');
+    await vi.waitFor(async () => expect(await verdictOf(server, first)).toBe('good'), {
+      timeout: 10_000,
+    });
+    expect(await verdictOf(server, next)).toBe('good');
+
+    // Nobody uses this key, and the log shows it.
+    const other = (await take(service, idle.id, 'rotate', { overlap_seconds: 1 })) as CreatedKey;
+    await untilPass(async () => {
+      expect((await lifecycleOf(service, idle.id))[0]).toMatchObject({ state: 'retired' });
+    });
+    expect(await eventsOf(service, idle.id)).toEqual(
+      ['retired', 'started', 'verified'].map((event) => `tsigkey.rotation.${event}`),
+    );
+    expect(await verdictOf(server, other)).toBe('good');
+    await vi.waitFor(async () => expect(await verdictOf(server, idle)).not.toBe('good'));
+
+    ended.abort();
+    await client;
+    expect(failed).toEqual([]);
+  });
+
+  test('the time of retirement stays empty while the name server is down', async () => {
+    const key = await createKey(service, 'spread');
+    await deliveries(service, key.id);
+    await server.stop();
+    await take(service, key.id, 'rotate', { overlap_seconds: 0, retire: 'automatic' });
+    await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
+    await pause(1000);
+    expect((await lifecycleOf(service, key.id))[0]).toMatchObject({
+      ...{ state: 'spreading', verified_at: null, retire_at: null },
+    });
+    await server.start();
+    await untilPass(async () => {
+      expect((await lifecycleOf(service, key.id))[0]).toMatchObject({ state: 'retired' });
+    });
+  });
+});
+
+describe('a service that is killed while keys are rotated', () => {
+  const folder = temporaryFolder();
+  let service: ServiceProcess;
+  let variables: Record<string, string>;
+
+  beforeAll(async () => {
+    variables = {
+      TSIGIL_DATABASE_URL: await testDatabase(folder),
+      TSIGIL_ADMIN_TOKEN: 'kill-rotation-0123456789-0123456789abcdef',
+    };
+    service = await startServiceProcess(folder, variables);
+  });
+  afterAll(() => service.stop('SIGTERM'));
+
+  test('always has a valid key of each lineage, and retires each key once', async () => {
+    const keys: CreatedKey[] = [];
+    for (let index = 0; index < 40; index += 1) {
+      const key = await createKey(service, `killed-${index}`);
+      await take(service, key.id, 'rotate', { overlap_seconds: 0, retire: 'automatic' });
+      keys.push(key);
+    }
+    for (let round = 0; round < 4; round += 1) {
+      // The job begins five seconds after the start.
+      await pause(4990 + randomInt(40));
+      await service.stop('SIGKILL');
+      service = await startServiceProcess(folder, variables);
+      for (const { id } of keys) {
+        const states = (await lifecycleOf(service, id)).map(({ state }) => state);
+        expect(states[1]).toBe('active');
+        expect(['spreading', 'switching', 'draining', 'retired']).toContain(states[0]);
+      }
+    }
+    for (const { id } of keys) {
+      await vi.waitFor(
+        async () => expect((await lifecycleOf(service, id))[0]?.state).toBe('retired'),
+        { timeout: 30_000, interval: 200 },
+      );
+      expect(await eventsOf(service, id)).toEqual(
+        ['retired', 'started', 'verified'].map((event) => `tsigkey.rotation.${event}`),
+      );
+    }
+    const { body } = await service.get(`/v2/tsigkeys?resource_id=${DEFAULT_POOL}&limit=1000`);
+    expect(body.tsigkeys).toHaveLength(keys.length);
+  });
+});
