@@ -69,7 +69,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
         await service.post(`/v2/nameservers/${id}/reconcile`, {});
         await check();
       },
-      { timeout: 60_000, interval: 300 },
+      { timeout: 40_000, interval: 300 },
     );
   }
 

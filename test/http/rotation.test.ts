@@ -4,7 +4,12 @@ import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { createEstate, limitedTokens, tokenWith, type Estate } from '../harness/limited-tokens.ts';
 import { expectError, POOL_ID } from '../harness/samples.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import {
+  startTestService,
+  temporaryFolder,
+  testDatabase,
+  type TestService,
+} from '../harness/service.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -425,3 +430,40 @@ test('a key keeps its representation while it is rotated', async () => {
   for (const key of body.tsigkeys as object[])
     expect(Object.keys(key)).toEqual(Object.keys(before));
 });
+
+test.runIf(process.env.TEST_DATABASE === 'postgres')(
+  'two processes rotate a key once, and take each step once',
+  async () => {
+    const database = await testDatabase(temporaryFolder());
+    const token = 'two-processes-0123456789-0123456789abcdef';
+    const variables = { TSIGIL_DATABASE_URL: database, TSIGIL_ADMIN_TOKEN: token };
+    const rotations = { intervalMs: 10, pollMs: 10 };
+    const both = [
+      await startTestService(variables, { rotations }),
+      await startTestService(variables, { rotations }),
+    ];
+    const everywhere = (work: (client: Client) => Promise<ApiResponse>) =>
+      Promise.all([...both, ...both].map(work));
+    for (let round = 0; round < 10; round += 1) {
+      const id = await created({}, both[0]);
+      const started = await everywhere((client) =>
+        act(id, 'rotate', { overlap_seconds: 0 }, client),
+      );
+      expect(started.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+      const confirmed = await everywhere((client) => act(id, 'confirm', {}, client));
+      for (const { status } of confirmed) expect([200, 404, 409]).toContain(status);
+      await until(async () => {
+        const [old, next] = (await lifecycleOf(id, both[1])).keys;
+        expect([old?.state, next?.state]).toEqual(['retired', 'active']);
+      });
+      const { body } = await (both[0] as Client).get(`/v2/audit?resource_id=${id}&limit=100`);
+      const actions = (body.records as { action: string }[]).map(({ action }) => action);
+      expect(actions.filter((action) => /started|retired/.test(action)).sort()).toEqual([
+        'tsigkey.rotation.retired',
+        'tsigkey.rotation.started',
+      ]);
+      const restored = await everywhere((client) => act(id, 'restore', undefined, client));
+      expect(restored.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
+    }
+  },
+);

@@ -40,6 +40,7 @@ export const JOB_EXAMPLE: Job = {
   is_slow: false,
   is_refused: false,
   changes: 1,
+  retired: [],
   evidence: null,
   log_position: null,
 };

@@ -162,6 +162,10 @@ export const JOB = responseObject({
     false,
   ),
   changes: described(integer(0), 'The number of changes that the state includes.'),
+  retired: withDefault(
+    names('The names of retired keys, of which the agent reports the refused uses in the log.'),
+    [],
+  ),
   evidence: withDefault(
     described(nullable(EVIDENCE), 'What the log of the name server has shown so far.'),
     null,

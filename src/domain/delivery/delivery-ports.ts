@@ -20,6 +20,8 @@ export interface Candidate {
 export interface Desire {
   readonly state: DesiredState;
   readonly undeliverable: readonly Undeliverable[];
+  /** The names of the retired keys of the pool, in comparison form. Absent if there are none. */
+  readonly retired?: readonly string[];
 }
 
 /** A key that no name server could use, or whose secret is lost or cannot be decrypted. */

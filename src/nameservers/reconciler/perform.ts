@@ -92,9 +92,9 @@ const NOTHING: Result = {
   log_position: null,
 };
 
-/** Returns the names of all keys that the name server has, or should have, from Tsigil. */
-function namesIn({ state, withheld, owned }: FullJob): ReadonlySet<string> {
-  const names = new Set(owned);
+/** Returns the names of all keys that the name server has, should have or had, from Tsigil. */
+function namesIn({ state, withheld, owned, retired }: FullJob): ReadonlySet<string> {
+  const names = new Set([...owned, ...retired]);
   const lists = [state.keys, state.kept, withheld?.keys ?? [], withheld?.kept ?? []];
   for (const keys of lists) for (const { name } of keys) names.add(name);
   return names;

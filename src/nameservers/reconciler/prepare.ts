@@ -149,6 +149,7 @@ export async function preparePass(
       is_slow: isSlow,
       is_refused: claim.refusals > 0,
       changes: outbox.length,
+      retired: [...(desired.retired ?? [])],
       evidence: server.evidence,
       log_position: claim.logPosition,
     },

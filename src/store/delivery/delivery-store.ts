@@ -12,7 +12,7 @@ import { insertRecords } from '../sql/audit-records.ts';
 import { newSlicer } from '../sql/reader.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
-import { candidatesOf, zoneNamesOf } from './candidates.ts';
+import { candidatesOf, retiredNamesOf, zoneNamesOf } from './candidates.ts';
 import { isDue, readClaim, reduceOutbox, stampsIn } from './claims.ts';
 import { places } from './outbox.ts';
 import { putUses } from './key-uses.ts';
@@ -87,7 +87,8 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       const { pool_id: pool } = server;
       const zones = await zoneNamesOf(database.reads, pool);
       const candidates = await candidatesOf(database, store, pool, slicer);
-      return desire(server, zones, candidates, slicer);
+      const retired = await retiredNamesOf(database.reads, pool);
+      return { ...(await desire(server, zones, candidates, slicer)), retired };
     },
     deliveries: (id) => readDeliveries(database.reads, id),
     record: (id, holder, fence, pass) =>
