@@ -6,10 +6,12 @@ import type { Fields, Given, ResourceOf, ResourceType } from '../domain/model/re
 import { isUnreadable } from '../domain/model/unreadable.ts';
 import type { Changes } from '../domain/operations/change.ts';
 import { commonGrants, type Grants } from '../domain/resources/grants.ts';
+import { lifecycle, retiredKey, type RetiredKey } from '../domain/resources/lineage.ts';
 import { token, type Token } from '../domain/resources/token.ts';
 import { tsigkey, type Target, type Tsigkey } from '../domain/resources/tsigkey.ts';
 import { zone } from '../domain/resources/zone.ts';
 import { grantsInScope, grantsOfKey } from '../domain/rules/grant-rules.ts';
+import { leave } from '../domain/rules/lineage-rules.ts';
 import { eventsOf, lastBatchOf, noteRestore, readHead, trustedHead } from './audit/head.ts';
 import { allResources } from './sql/reader.ts';
 import type { Database, Sql } from './sql/sql.ts';
@@ -24,6 +26,8 @@ export interface RestoredOver {
 export interface ChangesSince {
   readonly tokens: readonly Token[];
   readonly keys: readonly Tsigkey[];
+  /** Retired keys of the backup that nobody can restore any more. */
+  readonly retired: readonly RetiredKey[];
   /**
    * Keys whose name, secret or scope was replaced, with the members that are in force now, and keys
    * whose grants were narrowed, with what both databases permit.
@@ -43,12 +47,13 @@ interface ChangedKey {
 export const NO_CHANGES: ChangesSince = {
   tokens: [],
   keys: [],
+  retired: [],
   changed: [],
   added: { tokens: [], keys: [] },
 };
 
-export function isEmpty({ tokens, keys, changed }: ChangesSince): boolean {
-  return tokens.length + keys.length + changed.length === 0;
+export function isEmpty({ tokens, keys, retired, changed }: ChangesSince): boolean {
+  return tokens.length + keys.length + retired.length + changed.length === 0;
 }
 
 /**
@@ -96,6 +101,12 @@ export async function isEarlierState(backup: Sql, replaced: Sql): Promise<boolea
 export async function changesSince(backup: Reader, replaced: Reader): Promise<ChangesSince> {
   const tokens = await compare(token, backup, replaced);
   const keys = await compare(tsigkey, backup, replaced);
+  const gone = (await compare(retiredKey, backup, replaced)).missing;
+  const restored = await replaced.present(
+    tsigkey,
+    'id',
+    gone.map(({ id }) => id),
+  );
   const changed: ChangedKey[] = [];
   for (const [current, later] of keys.both) {
     const given = await replacedMembers(current, later, backup);
@@ -113,6 +124,7 @@ export async function changesSince(backup: Reader, replaced: Reader): Promise<Ch
   return {
     tokens: tokens.missing,
     keys: keys.missing,
+    retired: gone.filter(({ id }) => !restored.has(id)),
     changed,
     added: { tokens: tokens.added, keys: keys.added },
   };
@@ -198,10 +210,15 @@ const NOTHING: Grants = { all: '', zones: new Map() };
 /** Takes away in a restored copy what the replaced database had taken away. */
 export async function withdraw(
   changes: Changes,
-  { tokens, keys, changed }: ChangesSince,
+  { tokens, keys, retired, changed }: ChangesSince,
 ): Promise<void> {
   for (const deleted of tokens) await changes.remove(token, deleted);
   for (const deleted of keys) await changes.remove(tsigkey, deleted);
+  for (const { id } of retired) {
+    await changes.drop(retiredKey, id);
+    const row = await changes.get(lifecycle, id);
+    if (row !== undefined) await leave(changes, row);
+  }
   for (const { current, given, grants } of changed) {
     // Without grants first, because those of the backup may be outside the scope that is in force.
     if (grants !== undefined) await changes.grant(current, NOTHING);

@@ -85,7 +85,9 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
         if (!(await isGranted(server.address, 'a.test', 'transfer', signing))) failed.push(name);
       }
     })();
-    onTestFinished(() => ended.abort());
+    onTestFinished(() => {
+      ended.abort();
+    });
 
     // The log has shown every use for a while.
     await untilPass(async () => {

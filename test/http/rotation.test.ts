@@ -419,6 +419,28 @@ describe('callers with limits', () => {
   });
 });
 
+test('a PATCH of the secret of a delivered key warns, and one of its name does not', async () => {
+  const pool = (await service.post('/v2/pools', { name: 'served' })).body.id;
+  const secret = Buffer.alloc(32, 1).toString('base64');
+  const id = await created({ resource_id: pool });
+  const warningsOf = async (body: object) =>
+    (await service.patch(`/v2/tsigkeys/${id}`, body)).headers.get('tsigil-warning');
+  expect(await warningsOf({ secret })).toBe(null);
+  const server = { name: 'served', pool_id: pool, driver: 'bind', address: '192.0.2.53' };
+  await service.post('/v2/nameservers', server);
+  expect(await warningsOf({ secret: Buffer.alloc(32, 2).toString('base64') })).toContain('rotate');
+  expect(await warningsOf({ name: 'renamed' })).toBe(null);
+});
+
+test('an import does not bring back a retired key', async () => {
+  const id = await created({ name: 'imported' });
+  const key = { ...(await keyOf(id)), links: undefined };
+  await rotated(id);
+  await done(act(id, 'retire', { force: true }));
+  const response = await service.post('/v2/tsigkeys/import', { tsigkeys: [key] });
+  expect([response.status, response.body.type]).toEqual([409, 'reserved_name']);
+});
+
 test('a key keeps its representation while it is rotated', async () => {
   const id = await created();
   const before = await keyOf(id);

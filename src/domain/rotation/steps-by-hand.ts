@@ -182,20 +182,18 @@ export async function restoreKey(
   context: ChangeContext,
   id: string,
 ): Promise<void> {
-  const { settings, store } = dependencies;
+  const { settings } = dependencies;
   const { caller } = context;
-  const living = await store.get(tsigkey, id);
-  if (living !== undefined) {
-    const { name } = await existing(store, tsigkey, caller, living);
-    throw new ServiceError('rotation_state', `The key '${name}' is not retired`);
-  }
   await change(dependencies, { ...context, right: RESTORE_RIGHT }, async (changes) => {
     const known = await changes.get(lifecycle, id);
     if (known !== undefined) await changes.getToChange(lineage, known.lineage_id);
     const found = await changes.getToChange(retiredKey, id);
     const row = await changes.get(lifecycle, id);
-    if (found === undefined || row === undefined)
-      throw new ServiceError('resource_not_found', tsigkey);
+    if (found === undefined || row === undefined) {
+      const living = await changes.get(tsigkey, id);
+      const { name } = await existing(changes, tsigkey, caller, living);
+      throw new ServiceError('rotation_state', `The key '${name}' is not retired`);
+    }
     const former = await existing(changes, tsigkey, caller, asKey(found));
     if (settings.requireResource && (await areOrphaned([former], changes))[0] === true)
       throw new ServiceError('invalid_tsigkey', {

@@ -106,7 +106,7 @@ export function assertServerUnreferenced(
 }
 
 /** Returns the pool whose name servers have a key. */
-async function poolOf({ scope, resource_id: id }: Target, transaction: Reader) {
+export async function poolOf({ scope, resource_id: id }: Target, transaction: Reader) {
   return scope === 'POOL' ? id : ((await transaction.get(zone, id))?.pool_id ?? undefined);
 }
 

@@ -2,6 +2,7 @@ import { ServiceError } from '../model/errors.ts';
 import type { Lock, Reader } from '../model/ports.ts';
 import { readable } from '../model/unreadable.ts';
 import type { Admission, Admitted, Change, LockContext, ResourceType } from '../model/resource.ts';
+import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID } from '../resources/pool.ts';
 import { givenGrants } from '../resources/grants.ts';
 import {
@@ -14,7 +15,7 @@ import {
 } from '../resources/tsigkey.ts';
 import { admitGrants, assertGrantsInScope, type AdmittedGrants } from './grant-rules.ts';
 import { assertNotReserved } from './lineage-rules.ts';
-import { assertKeyUnreferenced } from './reference-rules.ts';
+import { assertKeyUnreferenced, poolOf } from './reference-rules.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
@@ -55,8 +56,12 @@ export async function admitTsigkey(
   const isMissing = refersAnew(change) && !(await hasResource(resource, transaction));
   if (isMissing && settings.requireResource) throw missingResource(resource);
   const secret = resource.secret ?? generateSecret(resource.algorithm, randomBytes);
+  const warnings = [
+    ...(isMissing ? [MISSING_RESOURCE[resource.scope]] : []),
+    ...((await breaksClients(change, transaction)) ? [OTHER_SECRET] : []),
+  ];
   return {
-    ...(isMissing ? { warnings: [MISSING_RESOURCE[resource.scope]] } : {}),
+    ...(warnings.length > 0 ? { warnings } : {}),
     ...(zoneRights === undefined ? {} : { zoneRights, recorded }),
     resource: {
       ...resource,
@@ -76,16 +81,31 @@ function secretFacts(
   const { resource } = change;
   if (change.operation === 'create')
     return { secret_octets: octetsOf(readable(secret)), secret_set_at: resource.created_at };
-  const isNew =
-    change.operation === 'update' &&
-    'secret' in change.given &&
-    change.given.secret !== change.current.secret;
+  const isNew = change.operation === 'update' && hasNewSecret(change);
   return isNew
     ? {
         secret_octets: octetsOf(readable(secret)),
         secret_set_at: resource.updated_at ?? resource.created_at,
       }
     : { secret_octets: resource.secret_octets, secret_set_at: resource.secret_set_at };
+}
+
+const OTHER_SECRET =
+  'clients fail until they have the new secret. To change it without a gap, rotate the key instead';
+
+/** Returns whether a change gives another secret to a key that name servers should have. */
+async function breaksClients(change: Change<TsigkeyFields>, transaction: Reader): Promise<boolean> {
+  if (change.operation !== 'update' || !hasNewSecret(change)) return false;
+  const pool = await poolOf(change.resource, transaction);
+  const inPool = [{ field: 'pool_id', test: '=', value: pool ?? '' } as const];
+  return pool !== undefined && transaction.exists(nameServer, inPool);
+}
+
+function hasNewSecret({
+  given,
+  current,
+}: Extract<Change<TsigkeyFields>, { readonly operation: 'update' }>): boolean {
+  return 'secret' in given && given.secret !== current.secret;
 }
 
 const DELIVERED = ['name', 'algorithm', 'secret', 'scope', 'resource_id'] as const;
