@@ -311,7 +311,7 @@ function rotationObserver(log: Log): RotationObserver {
 }
 
 const USED_AFTER_RETIREMENT =
-  'A client uses a retired key. To let it go on: tsigil tsigkey restore NAME';
+  'A client uses a retired key. To make the key valid again: POST /v2/tsigkeys/{id}/restore';
 
 /**
  * Returns the status of a response to a caller who lacks a right. With Keystone alone, the default
