@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader, Store } from '../domain/model/ports.ts';
-import { STORED_TYPES } from '../domain/resources/resources.ts';
+import { RESOURCE_TYPES, STORED_TYPES } from '../domain/resources/resources.ts';
 import type { ResourceType } from '../domain/model/resource.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
 import { keyed } from '../domain/model/query.ts';
@@ -22,7 +22,8 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
       await to.write((writer) => writer.putAll(type, all));
       count += rows.length;
     }
-    counts.set(type.collection, count);
+    // A database without rotations has no rows of them to speak of.
+    if (count > 0 || RESOURCE_TYPES.includes(type)) counts.set(type.collection, count);
   }
   for (const type of STORED_TYPES) await compare(type, from, to);
   for await (const keys of allResources(tsigkey, from))

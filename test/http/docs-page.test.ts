@@ -222,7 +222,10 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
           command,
         )
           ? 200
-          : command.includes('-X POST') && !/\/(?:reconcile|release|remove-key)'/.test(command)
+          : command.includes('-X POST') &&
+              !/\/(?:reconcile|release|remove-key|rotate|retire|abort|confirm|restore)'/.test(
+                command,
+              )
             ? 201
             : /\/v2\/\w+\//.test(command)
               ? 404
