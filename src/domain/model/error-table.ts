@@ -343,7 +343,7 @@ export const ERRORS = {
     when: 'The name is the handle of keys that replace each other, or belongs to a retired key that can still be restored.',
     message: ({ name, kind }: { readonly name: string; readonly kind: 'handle' | 'retired' }) =>
       kind === 'handle'
-        ? `The name '${name}' is the handle of keys that have replaced each other, by which programs find the newest. Use another name, or delete these keys first: GET /v2/tsigkeys?lineage=${encodeURIComponent(name)}`
+        ? `The name '${name}' is the handle of keys that have replaced each other, by which programs find the newest. Use another name, or delete these keys first; the filter 'lineage' lists them`
         : `The name '${name}' belongs to a retired key. Restore that key, use another name, or wait until its secret is destroyed`,
     example: () => ({ name: 'transfer-key', kind: 'handle' as const }),
   }),

@@ -1,9 +1,9 @@
 import { ServiceError } from '../model/errors.ts';
 import type { Reader, Writer } from '../model/ports.ts';
-import { keyed } from '../model/query.ts';
 import type { Change, Fields, ResourceOf, ResourceType } from '../model/resource.ts';
 import { lifecycle, lineage, type Lifecycle } from '../resources/lineage.ts';
-import { tsigkey } from '../resources/tsigkey.ts';
+import type { tsigkey } from '../resources/tsigkey.ts';
+import { comparisonForm } from '../text/dns-name.ts';
 
 /** The members of a key that nothing replaces. */
 export const NO_ROTATION = {
@@ -22,7 +22,10 @@ export async function assertNotReserved(
 ): Promise<void> {
   const { operation, resource, uniqueForm } = change;
   if (operation === 'delete') return;
-  if (operation === 'update' && keyed(tsigkey, change.current).uniqueForm === uniqueForm) return;
+  if (operation === 'update') {
+    const { name } = change.current;
+    if (name === resource.name || comparisonForm(name) === uniqueForm) return;
+  }
   const kind = await transaction.reservation(uniqueForm);
   if (kind !== undefined) throw new ServiceError('reserved_name', { name: resource.name, kind });
 }
