@@ -55,12 +55,15 @@ export function runRotations({
     return rows.map(({ id }) => String(id));
   };
   const tick = async () => {
+    const errors: unknown[] = [];
     for (const id of await due()) {
       if (isClosed) return;
       // The lease only saves work: each step is safe in several processes.
       if ((await lease.write(() => Promise.resolve(true))) === undefined) return;
-      await advance(dependencies(), id, observer);
+      // A key that fails must not keep the others waiting.
+      await advance(dependencies(), id, observer).catch((error: unknown) => errors.push(error));
     }
+    if (errors.length > 0) throw errors[0];
   };
   const job = runJob({ everyMs: intervalMs, lease, work: tick, failed });
   return {

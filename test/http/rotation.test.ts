@@ -318,6 +318,26 @@ describe('POST /v2/tsigkeys/{id}/abort', () => {
   });
 });
 
+test('409 to withdraw a successor that was replaced itself', async () => {
+  const id = await created();
+  const next = await rotated(id);
+  await until(async () => expect((await statesOf(id))[0]).toBe('switching'));
+  await done(act(id, 'confirm', {}));
+  await rotated(next);
+  expectError(await act(id, 'abort', { force: true }), 409, 'rotation_state');
+  expect(await statesOf(id)).toHaveLength(3);
+});
+
+test('a key is retired as it is by then', async () => {
+  const id = await created();
+  await rotated(id);
+  const secret = Buffer.alloc(32, 9).toString('base64');
+  await service.patch(`/v2/tsigkeys/${id}`, { name: 'as-it-is', secret });
+  await done(act(id, 'retire', { force: true }));
+  await done(act(id, 'restore'));
+  expect(await keyOf(id)).toMatchObject({ name: 'as-it-is', secret });
+});
+
 describe('POST /v2/tsigkeys/{id}/confirm', () => {
   test('400 for a consumer that the lineage does not name', async () => {
     const id = await created();

@@ -81,10 +81,14 @@ async function takeStep(
   const { key } = rotation;
   const facts = await factsOf(dependencies, rotation);
   const step = nextStep(row, facts);
-  let [begun, retired] = [false, false];
+  let [begun, retired, isStale] = [false, false, false];
   const context = { ...SERVICE, right: RETIRE_RIGHT };
   const went = await changeRow(dependencies, context, row, async (changes) => {
     [begun, retired] = [false, step.retire];
+    // Name servers were asked about this version of the successor.
+    const current = await changes.get(tsigkey, rotation.successor.id);
+    isStale = current?.version !== rotation.successor.version;
+    if (isStale) return;
     if (step.retire) {
       await retireNow(changes, dependencies, rotation);
       return;
@@ -102,7 +106,7 @@ async function takeStep(
     begun = reason !== null && reason !== row.waiting_reason;
     if (begun) changes.event(eventOf(rotation, 'waiting', { reason, who }));
   });
-  if (!went) return true;
+  if (!went || isStale) return true;
   if (begun && !step.retire)
     observer.waiting(key, step.row.waiting_reason ?? '', step.row.waiting_for ?? []);
   if (retired) observer.retired(key);
@@ -180,7 +184,9 @@ export async function retireNow(
   { settings: { graceSeconds } }: Pick<Dependencies, 'settings'>,
   rotation: Rotation,
 ): Promise<void> {
-  const { row, key } = rotation;
+  const { row } = rotation;
+  // The key may have changed since the rotation was read.
+  const key = (await changes.getToChange(tsigkey, row.id)) ?? rotation.key;
   const now = changes.now();
   const grants = await grantsOfKey(changes, key);
   const retired: RetiredKey = {

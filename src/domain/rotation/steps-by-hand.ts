@@ -124,7 +124,13 @@ export async function abortRotation(
         `The rotation of '${key.name}' cannot be withdrawn: ${reason}. To withdraw it nevertheless, use --force, or the header 'Tsigil-Force: true'`,
       );
     },
-    work: async (changes, { successor }) => {
+    work: async (changes, { key, successor }) => {
+      const own = await changes.get(lifecycle, successor.id);
+      if (own !== undefined && own.successor_id !== null)
+        throw new ServiceError(
+          'rotation_state',
+          `The rotation of '${key.name}' cannot be withdrawn: its successor '${successor.name}' has a successor already. Withdraw that one first`,
+        );
       const found = await changes.getToChange(tsigkey, successor.id);
       if (found !== undefined) await changes.remove(tsigkey, found);
     },
