@@ -80,9 +80,10 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     const failed: string[] = [];
     const ended = new AbortController();
     const client = (async () => {
-      for (; !ended.signal.aborted; await pause(50)) {
+      while (!ended.signal.aborted) {
         const { name } = signing;
         if (!(await isGranted(server.address, 'a.test', 'transfer', signing))) failed.push(name);
+        await pause(50);
       }
     })();
     onTestFinished(() => {
