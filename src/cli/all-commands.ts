@@ -19,6 +19,8 @@ import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyExport } from './commands/tsigkey/tsigkey-export.ts';
 import { addKeyGrants } from './commands/key-grants.ts';
 import { addKeyImport } from './commands/tsigkey/tsigkey-import.ts';
+import { addLifecycle } from './commands/tsigkey/lifecycle.ts';
+import { addKeyRotation } from './commands/tsigkey/tsigkey-rotate.ts';
 import { addKeyUses } from './commands/tsigkey/tsigkey-uses.ts';
 import { addKeyVerify } from './commands/tsigkey/tsigkey-verify.ts';
 import { addCompletion } from './completion.ts';
@@ -47,6 +49,8 @@ export function addAllCommands(
   addKeyGrants(key, terminal);
   addKeyStatus(key, terminal);
   addKeyUses(key, terminal);
+  addKeyRotation(key, terminal);
+  addLifecycle(key, terminal);
   addServerCheck(server, terminal);
   addReconcile(server, terminal);
   addKeyRemoval(server, terminal);

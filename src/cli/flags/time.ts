@@ -32,6 +32,18 @@ export function readExpiry(text: string, now: number): string {
   return readTime(text, now);
 }
 
+/** Returns the seconds of a duration such as `7d`, `12h` or `30m`. Throws `CommandError`. */
+export function readDuration(text: string): number {
+  const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
+  const seconds = UNIT_SECONDS[unit];
+  if (seconds === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid duration '${text}'. Use one such as 7d, 12h or 30m.`,
+    );
+  return Number(amount) * seconds;
+}
+
 function timeOf(text: string, now: number, sign: 1 | -1): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];

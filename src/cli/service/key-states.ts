@@ -48,7 +48,8 @@ export async function unusedSince(
   return { unused, unknownOn: [...unknownOn].toSorted() };
 }
 
-async function statesOf(connection: Connection, keys: readonly Item[]) {
+/** Returns the states of at most 1,000 keys, by id. */
+export async function statesOf(connection: Connection, keys: readonly Item[]) {
   const body = { ids: keys.map(({ id }) => id) };
   const path = '/v2/tsigkeys/states';
   const { states } = await callFor(KEY_STATES, connection, 'POST', path, body);

@@ -3,7 +3,7 @@ import { wireProblems } from '../key-formats/key.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { enumeration, integer, nullable, timestamp, uuid } from '../model/field.ts';
 import { GRANTS, RIGHTS_TEXTS } from './grants.ts';
-import { byLineage, currentOf, lifecycle, lineage } from './lineage.ts';
+import { byLineage, currentOf, lifecycle, lineage, retiredKey } from './lineage.ts';
 import { keyVersion, line } from './shared-fields.ts';
 import { pool } from './pool.ts';
 import {
@@ -155,7 +155,7 @@ export const tsigkey = defineResource({
   selectors: {
     lineage: {
       description:
-        'Only the keys that have replaced each other from this key on, which is the first of them. Its name stays the handle of the others. A key that was never replaced is alone.',
+        'Only the keys that have replaced each other, by the name of any of them, even if it is retired. The name of the first one stays the handle of the others. A key that was never replaced is alone.',
       example: 'transfer-key',
       select: keysOfLineage,
     },
@@ -228,19 +228,16 @@ async function areCurrent(
   return ids.map((id) => !rotated.has(id) || current.has(id));
 }
 
-/** Returns the ids of the keys of the lineage with a handle, or of the only key with this name. */
-async function keysOfLineage(handle: string, reader: Pick<IndexReader, 'find'>): Promise<string[]> {
-  const name = comparisonForm(handle);
-  const [found] = await reader.find(lineage, 'handle', [name]);
-  if (found !== undefined)
-    return (await reader.find(lifecycle, 'lineage', [found.id])).map(({ id }) => id);
-  const keys = await reader.find(tsigkey, 'name', [name]);
-  const others = await reader.find(
-    lifecycle,
-    'id',
-    keys.map(({ id }) => id),
-  );
-  return others.length > 0 ? [] : keys.map(({ id }) => id);
+/** Returns the ids of the keys of the lineage in which a key has this name, or had it as the first. */
+async function keysOfLineage(text: string, reader: Pick<IndexReader, 'find'>): Promise<string[]> {
+  const name = comparisonForm(text);
+  const [living] = await reader.find(tsigkey, 'name', [name]);
+  const [own] = living === undefined ? await reader.find(retiredKey, 'name', [name]) : [living];
+  const [row] = own === undefined ? [] : await reader.find(lifecycle, 'id', [own.id]);
+  const [byHandle] = row === undefined ? await reader.find(lineage, 'handle', [name]) : [];
+  const lineageId = row?.lineage_id ?? byHandle?.id;
+  if (lineageId === undefined) return living === undefined ? [] : [living.id];
+  return (await reader.find(lifecycle, 'lineage', [lineageId])).map(({ id }) => id);
 }
 
 export async function areOrphaned(

@@ -1,0 +1,195 @@
+import { Option, type Command } from 'commander';
+import { tsigkey } from '../../../domain/resources/tsigkey.ts';
+import { LIFECYCLE, type ShownLifecycle } from '../../../domain/rotation/shown.ts';
+import {
+  checkColumns,
+  collect,
+  connect,
+  withConnectionFlags,
+  withOutputFlags,
+} from '../../flags/flags.ts';
+import { addExamples, type Example } from '../../flags/help.ts';
+import { printItem, printList, type OutputFlags } from '../../output/output.ts';
+import { plainText } from '../../output/plain-text.ts';
+import type { Terminal } from '../../output/terminal.ts';
+import { callFor, type Connection } from '../../service/client.ts';
+import type { ConnectionFlags } from '../../service/connection.ts';
+import {
+  findLineage,
+  keyPath,
+  replacedKey,
+  retiredKeyOf,
+  successorOf,
+  type LineageKey,
+  type NamedLineage,
+} from '../../service/lineages.ts';
+import { withHints } from '../../service/resource-requests.ts';
+import { withForce } from '../resource-commands.ts';
+
+const COLUMNS = ['name', 'algorithm', 'state', 'since', 'retire_at', 'waiting'];
+
+const MEMBERS = ['handle', 'owner', 'purpose', 'consumers', 'keys'];
+
+type Flags = ConnectionFlags & OutputFlags & { force?: true; consumer?: string[] };
+
+/** A step that an operator takes by hand. */
+interface Step {
+  readonly name: 'retire' | 'abort' | 'confirm' | 'restore';
+  readonly description: string;
+  readonly argument: string;
+  readonly options: readonly Option[];
+  readonly examples: readonly (string | Example)[];
+  /** Returns the key to which the step applies. Throws `CommandError`. */
+  keyOf(lineage: NamedLineage): LineageKey;
+}
+
+const FORCE = 'even if a client may still need the key that goes';
+
+const STEPS: readonly Step[] = [
+  {
+    name: 'confirm',
+    description:
+      'confirm that clients use the successor of a tsigkey; after the last one, the overlap begins',
+    argument: 'id or name of the tsigkey that is being replaced',
+    options: [
+      new Option(
+        '--consumer <name>',
+        'confirm only for this consumer; repeat the flag for more consumers (default: all clients)',
+      ).argParser(collect),
+    ],
+    examples: ['tsigil tsigkey confirm transfer', 'tsigil tsigkey confirm transfer --consumer ns3'],
+    keyOf: replacedKey,
+  },
+  {
+    name: 'retire',
+    description: 'remove a tsigkey that has a successor from all name servers now',
+    argument: 'id or name of the tsigkey that is being replaced',
+    options: [new Option('--force', `retire the key ${FORCE}`)],
+    examples: [
+      'tsigil tsigkey retire transfer',
+      {
+        command: 'tsigil tsigkey retire transfer --force',
+        purpose: 'its clients fail until they have the successor',
+      },
+    ],
+    keyOf: replacedKey,
+  },
+  {
+    name: 'abort',
+    description: 'delete the successor of a tsigkey, which then works on as before',
+    argument: 'id or name of the tsigkey that is being replaced',
+    options: [new Option('--force', `delete the successor ${FORCE}`)],
+    examples: ['tsigil tsigkey abort transfer'],
+    keyOf: replacedKey,
+  },
+  {
+    name: 'restore',
+    description: 'make a retired tsigkey valid again, with the same secret',
+    argument: 'id or name of the retired tsigkey',
+    options: [],
+    examples: ['tsigil tsigkey restore transfer'],
+    keyOf: retiredKeyOf,
+  },
+];
+
+/** Adds the commands that show a rotation, and take one of its steps by hand. */
+export function addLifecycle(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('lifecycle')
+    .description(
+      'show a tsigkey with those that it replaced or that replace it, what a rotation waits for, and what to do',
+    )
+    .argument('<tsigkey>', 'id or name of the tsigkey, living or retired')
+    .action(async (idOrName: string, flags: Flags) => {
+      checkColumns(flags, COLUMNS);
+      const connection = await connect(flags, terminal);
+      printLifecycle(await findLineage(connection, idOrName), flags, terminal);
+    });
+  addExamples(withConnectionFlags(withOutputFlags(command)), [
+    'tsigil tsigkey lifecycle transfer',
+    'tsigil tsigkey lifecycle transfer -f json',
+  ]);
+  for (const step of STEPS) addStep(parent, step, terminal);
+}
+
+function addStep(parent: Command, step: Step, terminal: Terminal): void {
+  const { name, description, argument, options, examples } = step;
+  const command = parent.command(name).description(description).argument('<tsigkey>', argument);
+  for (const option of options) command.addOption(option);
+  command.action(async (idOrName: string, flags: Flags) => {
+    checkColumns(flags, COLUMNS);
+    const { force, consumer: consumers } = flags;
+    const connection = withForce(await connect(flags, terminal), force === true);
+    const { id } = step.keyOf(await findLineage(connection, idOrName));
+    const body =
+      name === 'confirm' ? { ...(consumers === undefined ? {} : { consumers }) } : undefined;
+    printLifecycle(await takeStep(connection, id, name, body), flags, terminal);
+  });
+  addExamples(withConnectionFlags(withOutputFlags(command)), examples);
+}
+
+function takeStep(
+  connection: Connection,
+  id: string,
+  step: string,
+  body?: object,
+): Promise<ShownLifecycle> {
+  return withHints(tsigkey, () =>
+    callFor(LIFECYCLE, connection, 'POST', `${keyPath(id)}/${step}`, body),
+  );
+}
+
+/** Prints a lineage, and in a table what to do next. */
+function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Terminal): void {
+  const { format, column } = flags;
+  if ((format === 'json' || format === 'yaml') && column === undefined) {
+    printItem(terminal, shown, MEMBERS, { format });
+    return;
+  }
+  const rows = shown.keys.map((key) => ({
+    name: key.name,
+    algorithm: key.algorithm,
+    state: key.state,
+    since: key.state === 'active' ? key.created_at : key.started_at,
+    retire_at: key.state === 'retired' ? null : key.retire_at,
+    waiting: key.waiting?.reason ?? null,
+  }));
+  printList(terminal, rows, COLUMNS, flags);
+  const { owner, purpose, consumers } = shown;
+  const names = consumers.map(({ name }) => name).join(', ');
+  const facts = [
+    ...(owner === null ? [] : [`Owner: ${owner}`]),
+    ...(purpose === null ? [] : [`Purpose: ${purpose}`]),
+    ...(names === '' ? [] : [`Consumers: ${names}`]),
+  ];
+  for (const line of [...facts, ...shown.keys.flatMap((key) => adviceOn(key, shown))])
+    terminal.err.write(`${plainText(line)}\n`);
+}
+
+/** Returns what a rotation waits for, and what to do. */
+function adviceOn(key: LineageKey, lineage: ShownLifecycle): string[] {
+  const { name, state, waiting, retire_at: retireAt, used_after_retirement: use } = key;
+  const successor = successorOf(lineage, key)?.name ?? 'its successor';
+  const who = waiting?.who.join(', ') ?? '';
+  if (state === 'retired')
+    return use === null
+      ? []
+      : [
+          `${name}: name servers refused it ${use.count} times since its retirement, last at ${use.last_at}${use.addresses.length === 0 ? '' : `, from ${use.addresses.join(', ')}`}. Give the client '${successor}', or make the key valid again: tsigil tsigkey restore ${name}`,
+        ];
+  const texts: Readonly<Record<NonNullable<LineageKey['waiting']>['reason'], string>> = {
+    not_verified: `not every name server accepts '${successor}' yet (${who}): tsigil tsigkey status ${successor}`,
+    unconfirmed: `${who} was not seen with '${successor}'. After a change there: tsigil tsigkey confirm ${name}`,
+    unknown_consumers: `the logs of ${who} do not show every use. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${name}`,
+    in_use: `still used by ${who}. Give this client '${successor}'`,
+    referenced: `its name is in ${who || 'the configuration of a name server'}. Put '${successor}' there`,
+    manual: `when no client needs it, run: tsigil tsigkey retire ${name}`,
+  };
+  const text =
+    waiting === null
+      ? state === 'draining' && retireAt !== null
+        ? `works until ${retireAt}`
+        : undefined
+      : texts[waiting.reason];
+  return text === undefined ? [] : [`${name}: ${text}`];
+}
