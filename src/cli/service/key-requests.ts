@@ -3,6 +3,7 @@ import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { call, type Connection } from './client.ts';
+import { currentKey, findLineage, keyPath } from './lineages.ts';
 import {
   assertSecrets,
   findId,
@@ -19,6 +20,8 @@ export interface ServiceKey extends Key {
 }
 
 export interface KeySelection {
+  /** Whether each name stands for the key of its lineage to use now. */
+  readonly current?: boolean;
   readonly all?: boolean;
   readonly pool?: string;
 }
@@ -43,12 +46,12 @@ export function assertOneSelection(
 export async function selectKeys(
   connection: Connection,
   idsOrNames: readonly string[],
-  { pool: ofPool }: KeySelection,
+  { pool: ofPool, current = false }: KeySelection,
   done: 'exported' | 'verified',
 ): Promise<ServiceKey[]> {
   const keys =
     idsOrNames.length > 0
-      ? await getKeys(connection, idsOrNames)
+      ? await getKeys(connection, idsOrNames, current)
       : await listKeys(connection, ofPool);
   if (keys.length > 0) return keys;
   throw new CommandError(
@@ -60,10 +63,20 @@ export async function selectKeys(
   );
 }
 
-async function getKey(connection: Connection, idOrName: string): Promise<ServiceKey> {
+async function getKey(
+  connection: Connection,
+  idOrName: string,
+  current: boolean,
+): Promise<ServiceKey> {
   return keyOf(
     await withHints(tsigkey, async () =>
-      call(connection, 'GET', await findPath(connection, tsigkey, idOrName)),
+      call(
+        connection,
+        'GET',
+        current
+          ? keyPath(currentKey(await findLineage(connection, idOrName)).id)
+          : await findPath(connection, tsigkey, idOrName),
+      ),
     ),
   );
 }
@@ -72,10 +85,11 @@ async function getKey(connection: Connection, idOrName: string): Promise<Service
 async function getKeys(
   connection: Connection,
   idsOrNames: readonly string[],
+  current: boolean,
 ): Promise<ServiceKey[]> {
   const keys = new Map<string, ServiceKey>();
   for (const idOrName of idsOrNames) {
-    const key = await getKey(connection, idOrName);
+    const key = await getKey(connection, idOrName, current);
     keys.set(canonicalKey(key).name, key);
   }
   return [...keys.values()];

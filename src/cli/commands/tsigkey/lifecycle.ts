@@ -180,9 +180,9 @@ function adviceOn(key: LineageKey, lineage: ShownLifecycle): string[] {
   const texts: Readonly<Record<NonNullable<LineageKey['waiting']>['reason'], string>> = {
     not_verified: `not every name server accepts '${successor}' yet (${who}): tsigil tsigkey status ${successor}`,
     unconfirmed: `${who} was not seen with '${successor}'. After a change there: tsigil tsigkey confirm ${name}`,
-    unknown_consumers: `the logs of ${who} do not show every use. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${name}`,
+    unknown_consumers: `${who === '' ? 'no log shows' : `the logs of ${who} do not show`} every use. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${name}`,
     in_use: `still used by ${who}. Give this client '${successor}'`,
-    referenced: `its name is in ${who || 'the configuration of a name server'}. Put '${successor}' there`,
+    referenced: `named in ${who === '' ? 'the configuration of a name server' : who}. Put '${successor}' there`,
     manual: `when no client needs it, run: tsigil tsigkey retire ${name}`,
   };
   const text =

@@ -50,6 +50,12 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
     .addOption(new Option('--all', 'write all keys').conflicts('tsigkey'))
     .addOption(
       new Option(
+        '--current',
+        'write the key to use now instead of one that it replaces; the name of any key of its lineage is enough',
+      ).conflicts(['pool', 'all']),
+    )
+    .addOption(
+      new Option(
         '-o, --output <file>',
         'write to a new file with mode 0600; - is standard output (default)',
       ).conflicts('outputDir'),
