@@ -67,6 +67,11 @@ export async function advance(
     if (!(await takeStep(dependencies, id, observer))) return;
 }
 
+/** Takes the steps that are due now. A failure is left to the job, because the change is stored. */
+export async function settle(dependencies: Dependencies, id: string): Promise<void> {
+  await advance(dependencies, id).catch(() => undefined);
+}
+
 /** Takes one step. Returns whether another one may follow at once. */
 async function takeStep(
   dependencies: Dependencies,

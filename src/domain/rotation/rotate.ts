@@ -16,7 +16,7 @@ import { generateSecret, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../rules/grant-rules.ts';
 import { NO_ROTATION } from '../rules/lineage-rules.ts';
 import { comparisonForm } from '../text/dns-name.ts';
-import { eventOf } from './advance.ts';
+import { eventOf, settle } from './advance.ts';
 import { WINDOW_MS } from './facts.ts';
 
 /** A request to replace a key. */
@@ -92,6 +92,7 @@ export async function rotateKey(
     warn({ type: tsigkey, id, requestId: context.requestId, message: SHORT_OVERLAP });
     context.warnings?.push(SHORT_OVERLAP);
   }
+  if (strategy === 'successor' && !compromised) await settle(dependencies, id);
   return result;
 }
 

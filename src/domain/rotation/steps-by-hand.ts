@@ -12,7 +12,7 @@ import { lifecycle, lineage, retiredKey, type Lifecycle } from '../resources/lin
 import { areOrphaned, SCOPES, tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsInScope } from '../rules/grant-rules.ts';
 import { NO_ROTATION } from '../rules/lineage-rules.ts';
-import { advance, changeRow, readRotation, retireNow } from './advance.ts';
+import { changeRow, readRotation, retireNow, settle } from './advance.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { asKey } from './shown.ts';
 import { retirementObstacle, switchingObstacle, type RotationFacts } from './step.ts';
@@ -223,9 +223,4 @@ function restoredRow(row: Lifecycle, now: string): Lifecycle {
     ...{ ...again, state: 'switching', retire: row.retire === 'manual' ? 'manual' : null },
     ...{ confirmed: [], confirmed_all: false, retire_at: null, due_at: now },
   };
-}
-
-/** Takes the steps that are due now. A failure is left to the job, because the change is stored. */
-async function settle(dependencies: Dependencies, id: string): Promise<void> {
-  await advance(dependencies, id).catch(() => undefined);
 }

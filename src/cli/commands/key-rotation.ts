@@ -1,41 +1,41 @@
 import { Option, type Command } from 'commander';
-import { ALGORITHM_NAMES, weaknessOf } from '../../../domain/dns/algorithms.ts';
-import { KEY_USES } from '../../../domain/delivery/key-uses.ts';
-import { RETIREMENTS } from '../../../domain/resources/lineage.ts';
-import { tsigkey } from '../../../domain/resources/tsigkey.ts';
-import { MAX_LIMIT } from '../../../domain/model/settings.ts';
-import { parts } from '../../../domain/scheduling/slicer.ts';
-import { firstOf } from '../../../domain/text/first-of.ts';
-import { millisecondsOf } from '../../../domain/text/timestamps.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
-import { addExamples } from '../../flags/help.ts';
-import { readReferences } from '../../flags/references.ts';
-import type { FlagValues } from '../../flags/resource-flags.ts';
-import { columnsOf } from '../../flags/resource-table.ts';
-import { hideSecret, readSecret, revealOptions, secretOptions } from '../../flags/secret-flags.ts';
-import { readDuration, readPastTime } from '../../flags/time.ts';
-import { CommandError, EXIT } from '../../output/command-error.ts';
+import { ALGORITHM_NAMES, weaknessOf } from '../../domain/dns/algorithms.ts';
+import { KEY_USES } from '../../domain/delivery/key-uses.ts';
+import { RETIREMENTS } from '../../domain/resources/lineage.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import { parts } from '../../domain/scheduling/slicer.ts';
+import { firstOf } from '../../domain/text/first-of.ts';
+import { millisecondsOf } from '../../domain/text/timestamps.ts';
+import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
+import { addExamples } from '../flags/help.ts';
+import { readReferences } from '../flags/references.ts';
+import type { FlagValues } from '../flags/resource-flags.ts';
+import { columnsOf } from '../flags/resource-table.ts';
+import { hideSecret, readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
+import { readDuration, readPastTime } from '../flags/time.ts';
+import { CommandError, EXIT } from '../output/command-error.ts';
 import {
   declareDestructive,
   type Confirm,
   type ConfirmationFlags,
-} from '../../output/confirmation.ts';
-import { plainCell, printItem, printList, type OutputFlags } from '../../output/output.ts';
-import { plainText } from '../../output/plain-text.ts';
-import type { Terminal } from '../../output/terminal.ts';
-import { call, callFor, type Connection } from '../../service/client.ts';
-import type { ConnectionFlags } from '../../service/connection.ts';
-import { statesOf } from '../../service/key-states.ts';
-import { currentKey, findLineage, keyPath } from '../../service/lineages.ts';
+} from '../output/confirmation.ts';
+import { plainCell, printItem, printList, type OutputFlags } from '../output/output.ts';
+import { plainText } from '../output/plain-text.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { call, callFor, type Connection } from '../service/client.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
+import { statesOf } from '../service/key-states.ts';
+import { currentKey, findLineage, keyPath } from '../service/lineages.ts';
 import {
   assertMayReveal,
   listItems,
   withHints,
   withoutSecrets,
   type Item,
-} from '../../service/resource-requests.ts';
-import { waitForDelivery, waitIfAsked } from '../deliveries.ts';
-import { withForce } from '../resource-commands.ts';
+} from '../service/resource-requests.ts';
+import { waitForDelivery, waitIfAsked } from './deliveries.ts';
+import { withForce } from './resource-commands.ts';
 
 interface RotateFlags extends ConnectionFlags, OutputFlags, ConfirmationFlags, FlagValues {
   readonly name?: string;

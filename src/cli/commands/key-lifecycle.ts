@@ -1,19 +1,19 @@
 import { Option, type Command } from 'commander';
-import { tsigkey } from '../../../domain/resources/tsigkey.ts';
-import { LIFECYCLE, type ShownLifecycle } from '../../../domain/rotation/shown.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
 import {
   checkColumns,
   collect,
   connect,
   withConnectionFlags,
   withOutputFlags,
-} from '../../flags/flags.ts';
-import { addExamples, type Example } from '../../flags/help.ts';
-import { printItem, printList, type OutputFlags } from '../../output/output.ts';
-import { plainText } from '../../output/plain-text.ts';
-import type { Terminal } from '../../output/terminal.ts';
-import { callFor, type Connection } from '../../service/client.ts';
-import type { ConnectionFlags } from '../../service/connection.ts';
+} from '../flags/flags.ts';
+import { addExamples, type Example } from '../flags/help.ts';
+import { printItem, printList, type OutputFlags } from '../output/output.ts';
+import { plainText } from '../output/plain-text.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { callFor, type Connection } from '../service/client.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
 import {
   findLineage,
   keyPath,
@@ -22,9 +22,9 @@ import {
   successorOf,
   type LineageKey,
   type NamedLineage,
-} from '../../service/lineages.ts';
-import { withHints } from '../../service/resource-requests.ts';
-import { withForce } from '../resource-commands.ts';
+} from '../service/lineages.ts';
+import { withHints } from '../service/resource-requests.ts';
+import { withForce } from './resource-commands.ts';
 
 const COLUMNS = ['name', 'algorithm', 'state', 'since', 'retire_at', 'waiting'];
 
