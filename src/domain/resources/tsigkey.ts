@@ -232,8 +232,9 @@ async function areCurrent(
 async function keysOfLineage(text: string, reader: Pick<IndexReader, 'find'>): Promise<string[]> {
   const name = comparisonForm(text);
   const [living] = await reader.find(tsigkey, 'name', [name]);
-  const [own] = living === undefined ? await reader.find(retiredKey, 'name', [name]) : [living];
-  const [row] = own === undefined ? [] : await reader.find(lifecycle, 'id', [own.id]);
+  const [retired] = living === undefined ? await reader.find(retiredKey, 'name', [name]) : [];
+  const id = living?.id ?? retired?.id;
+  const [row] = id === undefined ? [] : await reader.find(lifecycle, 'id', [id]);
   const [byHandle] = row === undefined ? await reader.find(lineage, 'handle', [name]) : [];
   const lineageId = row?.lineage_id ?? byHandle?.id;
   if (lineageId === undefined) return living === undefined ? [] : [living.id];
