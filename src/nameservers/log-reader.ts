@@ -168,6 +168,7 @@ export function createLogReader(path: string, log: KeyLog, now = Date.now): LogR
       names = some;
       if (job !== undefined || isClosed) return;
       position = evidence === null ? null : from;
+      if (evidence === null) problem = `'${path}' was not read yet`; // uses are counted from then on
       const known = position === null ? [] : (evidence?.shown ?? []);
       for (const { operation, since, last } of known)
         shown.set(operation, { since: millisecondsOf(since), last: millisecondsOf(last) });
