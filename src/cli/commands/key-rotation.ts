@@ -120,7 +120,7 @@ export function addKeyRotation(parent: Command, terminal: Terminal): void {
     .option('--wait', 'wait up to 60 seconds until every name server has verified the successor');
   const confirm = declareDestructive(
     command,
-    'before clients that have only the former secret fail',
+    'before --in-place or --compromised makes clients fail',
   );
   command.action(async (idsOrNames: string[], flags: RotateFlags) => {
     const isSelected = flags.weak === true || flags.olderThan !== undefined;
