@@ -307,6 +307,11 @@ function rotationObserver(log: Log): RotationObserver {
       const details = { tsigkey: id, name, count, last_at: lastAt, addresses };
       log.warn(details, USED_AFTER_RETIREMENT);
     },
+    expiring: ({ id, name }, expiresAt, days) =>
+      log.warn(
+        { tsigkey: id, name, expires_at: expiresAt, days },
+        'A key should be replaced: POST /v2/tsigkeys/{id}/rotate',
+      ),
   };
 }
 
@@ -348,6 +353,7 @@ export function liveSettings(config: Config, lasting: LastingDependencies): Live
         maxPageBytes: config.api.maxPageBytes,
         overlapSeconds: config.tsigkeys.overlapSeconds,
         graceSeconds: config.tsigkeys.graceSeconds,
+        maxAgeDays: config.tsigkeys.maxAgeDays,
       },
     },
     rateLimit: config.rateLimit,

@@ -139,6 +139,12 @@ export const TABLE = {
       meaning:
         'How long a retired key can be restored, in seconds. Then its secret is destroyed. 0 destroys it at once.',
     }),
+    maxAgeDays: option(integer(0, 36_500), {
+      reload: 'yes',
+      default: 0,
+      meaning:
+        'The age in days at which a secret should be replaced. The service warns 30, 14, 7 and 1 days before, and then each day, and keeps delivering the key. 0 is no limit.',
+    }),
   },
   zones: {
     tldRule: option(enumeration(TLD_RULES), {

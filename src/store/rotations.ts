@@ -1,6 +1,9 @@
 import { runJob, type Job } from '../domain/scheduling/job.ts';
 import type { Dependencies } from '../domain/operations/change.ts';
-import { advance, type RotationObserver } from '../domain/rotation/advance.ts';
+import { advance, POLL_MS, type RotationObserver } from '../domain/rotation/advance.ts';
+import { watchExpiry } from '../domain/rotation/describe.ts';
+import { WARNING_DAYS } from '../domain/rules/expiry.ts';
+import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
 import { leaseOn } from './sql/leases.ts';
 import type { Database } from './sql/sql.ts';
 
@@ -11,6 +14,24 @@ const LEASE_MS = 30_000;
 
 /** The number of keys that one query returns. */
 const BATCH = 100;
+
+const DAY_MS = 86_400_000;
+
+/** Finds keys whose expiry nothing watches yet: of their own, or by the age of the secret. */
+const UNWATCHED = `SELECT k.id FROM tsigkeys k LEFT JOIN tsigkey_lifecycles l ON l.id = k.id
+  WHERE (l.id IS NULL OR (l.state = 'active' AND l.due_at IS NULL))
+    AND (l.expires_at IS NOT NULL OR k.secret_set_at <= ?) LIMIT ${BATCH}`;
+
+/** 1 for a key that nothing replaces and that expires until a time; NULL counts as 0. */
+const EXPIRES = `CASE WHEN (l.id IS NULL OR l.state = 'active')
+  AND (l.expires_at <= ? OR k.secret_set_at <= ?) THEN 1 ELSE 0 END)`;
+
+/** Returns before when a secret was set that is too old in `days`. Empty, and so never, without limit. */
+function setBefore({ clock, settings: { maxAgeDays } }: Dependencies, days: number): string {
+  return maxAgeDays === 0
+    ? ''
+    : timestampOf(millisecondsOf(clock()) - (maxAgeDays - days) * DAY_MS);
+}
 
 export interface RotationJob {
   readonly database: Database;
@@ -29,6 +50,10 @@ export interface RotationState {
   readonly states: ReadonlyMap<string, number>;
   readonly waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
   readonly used: number;
+  /** The keys that expire within so many days, by the days of `WARNING_DAYS`. */
+  readonly expiring: ReadonlyMap<number, number>;
+  /** When the oldest secret was set. */
+  readonly oldest: string | undefined;
 }
 
 /**
@@ -54,8 +79,19 @@ export function runRotations({
     );
     return rows.map(({ id }) => String(id));
   };
+  const unwatched = async (): Promise<string[]> => {
+    const rows = await reads.all(UNWATCHED, [setBefore(dependencies(), WARNING_DAYS[0])]);
+    return rows.map(({ id }) => String(id));
+  };
+  let scannedAt = -Infinity;
   const tick = async () => {
     const errors: unknown[] = [];
+    const time = millisecondsOf(dependencies().clock());
+    if (time - scannedAt >= (dependencies().rotations?.pollMs ?? POLL_MS)) {
+      const ids = await unwatched();
+      for (const id of ids) await watchExpiry(dependencies(), id);
+      if (ids.length < BATCH) scannedAt = time;
+    }
     for (const id of await due()) {
       if (isClosed) return;
       // The lease only saves work: each step is safe in several processes.
@@ -81,7 +117,14 @@ export function runRotations({
           FROM tsigkey_lifecycles WHERE waiting_reason IS NOT NULL GROUP BY waiting_reason`,
         [],
       );
-      const all = await reads.one('SELECT count(*) AS count FROM tsigkeys', []);
+      const all = await reads.one(
+        `SELECT count(*) AS count, min(k.secret_set_at) AS oldest, ${WARNING_DAYS.map((days) => `sum(${EXPIRES} AS within_${days}`).join(', ')}
+          FROM tsigkeys k LEFT JOIN tsigkey_lifecycles l ON l.id = k.id`,
+        WARNING_DAYS.flatMap((days) => [
+          timestampOf(millisecondsOf(dependencies().clock()) + days * DAY_MS),
+          setBefore(dependencies(), days),
+        ]),
+      );
       const states = new Map(rows.map((row) => [String(row.state), Number(row.count)]));
       const others = ['active', 'spreading', 'switching', 'draining'];
       const known = others.reduce((sum, state) => sum + (states.get(state) ?? 0), 0);
@@ -95,6 +138,8 @@ export function runRotations({
           ]),
         ),
         used: rows.reduce((sum, row) => sum + Number(row.used), 0),
+        expiring: new Map(WARNING_DAYS.map((days) => [days, Number(all?.[`within_${days}`])])),
+        oldest: typeof all?.oldest === 'string' ? all.oldest : undefined,
       };
     },
   };

@@ -177,3 +177,45 @@ describe('several keys', () => {
     expect(await run(...argv)).toMatchObject({ status: 2, out: '' });
   });
 });
+
+describe('who uses a key', () => {
+  test('is said with flags of set, and found by list', async () => {
+    await create('described.example');
+    const set = await run(
+      ...['set', 'described.example', '--owner', 'netops', '--purpose', 'Frankfurt'],
+      ...['--consumer', 'ns3.partner.example=192.0.2.7,noc', '--consumer', 'ns4.partner.example'],
+      ...['--expires', '20d'],
+    );
+    expect(set).toMatchObject({ status: 0 });
+    expect(set.err.split('\n').slice(0, 4)).toEqual([
+      'Owner: netops',
+      'Purpose: Frankfurt',
+      'Consumers: ns3.partner.example (192.0.2.7), ns4.partner.example',
+      expect.stringMatching(/^described\.example: replace it until \d{4}-/),
+    ]);
+    const names = async (...flags: string[]) =>
+      (await run('list', ...flags, '-f', 'value', '-c', 'name')).out.trim();
+    expect(await names('--due', '30d')).toBe('described.example');
+    expect(await names('--due', '10d')).toBe('');
+    expect(await names('--owner', 'netops')).toBe('described.example');
+    expect(await names('--owner', 'others')).toBe('');
+    const listed = await run('list', '--owner', 'netops', '-f', 'value', '-c', 'owner');
+    expect(listed.out).toBe('netops\n');
+    await run('set', 'described.example', '--no-owner', '--no-consumer', '--no-expires');
+    const { out } = await run('lifecycle', 'described.example', '-f', 'json');
+    expect(JSON.parse(out)).toMatchObject({ owner: null, purpose: 'Frankfurt', consumers: [] });
+    expect(await names('--due', '30d')).toBe('');
+  });
+
+  test('refuses a consumer without a name, and an address that is none', async () => {
+    await create('refused.example');
+    expect(await run('set', 'refused.example', '--consumer', '=192.0.2.7')).toMatchObject({
+      status: 2,
+    });
+    const { status, err } = await run('set', 'refused.example', '--consumer', 'ns3=nowhere');
+    expect({ status, err }).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('IPv4 or IPv6 address') as string,
+    });
+  });
+});

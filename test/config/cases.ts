@@ -97,6 +97,7 @@ export const CASES: Readonly<
   'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
   'tsigkeys.overlapSeconds': ['TSIGIL_TSIGKEYS_OVERLAP_SECONDS', 86_400, -1],
   'tsigkeys.graceSeconds': ['TSIGIL_TSIGKEYS_GRACE_SECONDS', 0, 'a week'],
+  'tsigkeys.maxAgeDays': ['TSIGIL_TSIGKEYS_MAX_AGE_DAYS', 365, -1],
   'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
   'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
   'zones.pendingStatus': ['TSIGIL_ZONES_PENDING_STATUS', true, 'maybe'],

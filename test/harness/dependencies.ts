@@ -24,6 +24,7 @@ export const SETTINGS: Settings = {
   maxPageBytes: 1_048_576,
   overlapSeconds: 604_800,
   graceSeconds: 604_800,
+  maxAgeDays: 0,
 };
 
 const POOL: DatabaseSettings = {

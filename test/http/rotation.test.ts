@@ -473,6 +473,117 @@ test('a key keeps its representation while it is rotated', async () => {
     expect(Object.keys(key)).toEqual(Object.keys(before));
 });
 
+describe('PATCH /v2/tsigkeys/{id}/lifecycle', () => {
+  const patch = (id: string, body: object, client: Client = service) =>
+    client.patch(`/v2/tsigkeys/${id}/lifecycle`, body);
+  const eventsOf = async (id: string, client: Client = service) => {
+    const { body } = await client.get(`/v2/audit?resource_id=${id}&limit=100`);
+    return body.records as { action: string; detail: Record<string, unknown> }[];
+  };
+  const partner = { name: 'ns3.partner.example', address: '2001:DB8:0::7', contact: 'noc' };
+
+  test('says who uses a key, for its successors too, and leaves the key as it is', async () => {
+    const id = await created();
+    const before = await keyOf(id);
+    const { body } = await done(
+      patch(id, { owner: 'netops', purpose: 'Frankfurt', consumers: [partner] }),
+    );
+    const consumers = [{ ...partner, address: '2001:db8::7' }];
+    expect(body).toMatchObject({ owner: 'netops', purpose: 'Frankfurt', consumers });
+    expect(await keyOf(id)).toEqual(before);
+    const next = await rotated(id);
+    await done(patch(next, { purpose: null, consumers: [{ name: 'a' }, { name: 'b' }] }));
+    expect(await lifecycleOf(id)).toMatchObject({
+      owner: 'netops',
+      purpose: null,
+      consumers: [
+        { name: 'a', address: null, contact: null },
+        { name: 'b', address: null, contact: null },
+      ],
+    });
+    const [, changed] = [await eventsOf(id), await eventsOf(next)];
+    expect(changed.find(({ action }) => action === 'tsigkeys:update')?.detail).toMatchObject({
+      before: { purpose: 'Frankfurt', consumers },
+      after: { purpose: null },
+    });
+  });
+
+  test('makes a rotation wait for each consumer, and go on without it', async () => {
+    const id = await created();
+    await done(patch(id, { consumers: [{ name: 'a' }, { name: 'b' }] }));
+    await rotated(id);
+    await done(act(id, 'confirm', { consumers: ['a'] }));
+    expect((await lifecycleOf(id)).keys[0]?.waiting).toMatchObject({
+      reason: 'unconfirmed',
+      who: ['b'],
+    });
+    const { body } = await done(patch(id, { consumers: [{ name: 'a' }] }));
+    expect((body as unknown as ShownLifecycle).keys[0]?.state).toBe('draining');
+  });
+
+  test('refuses what is no address, and two consumers with one name', async () => {
+    const id = await created();
+    for (const consumers of [
+      [{ name: 'a', address: 'ns1.example' }],
+      [{ name: 'a', address: 'fe80::1%eth0' }],
+      [{ name: 'a' }, { name: 'a', address: '192.0.2.1' }],
+      [{ address: '192.0.2.1' }],
+    ])
+      expectError(await patch(id, { consumers }), 400, 'invalid_object');
+    for (const body of [{ owner: '' }, { expires_at: 'soon' }, { name: 'x' }])
+      expectError(await patch(id, body), 400, 'invalid_object');
+    expect(await lifecycleOf(id)).toMatchObject({ owner: null, consumers: [] });
+  });
+
+  test('the service warns of a key before it expires, then each day, and never cuts it off', async () => {
+    const id = await created();
+    const expiry = new Date(Date.now() + aheadMs + 40 * DAY_MS).toISOString();
+    await done(patch(id, { expires_at: expiry }));
+    const warnings = async () =>
+      (await eventsOf(id))
+        .filter(({ action }) => action === 'tsigkey.rotation.expiring')
+        .map(({ detail }) => detail.days)
+        .reverse();
+    const expected: number[] = [];
+    for (const [ahead, left] of [
+      [11, 29],
+      [16, 13],
+      [8, 5],
+      [6, -1],
+      [1, -2],
+    ] as const) {
+      aheadMs += ahead * DAY_MS;
+      expected.push(left);
+      await until(async () => expect(await warnings()).toEqual(expected));
+    }
+    expect((await service.get(`/v2/tsigkeys/${id}`)).status).toBe(200);
+    const { text } = await service.get('/metrics');
+    expect(text).toMatch(/tsigil_tsigkeys_expiring\{within="0d"\} [1-9]/);
+  });
+
+  test('tsigkeys.maxAgeDays makes keys expire by the age of their secret', async () => {
+    let now = Date.now();
+    const own = await startTestService(
+      { TSIGIL_TSIGKEYS_MAX_AGE_DAYS: '365' },
+      { clock: createClock(() => now), rotations: { intervalMs: 20, pollMs: 20 } },
+    );
+    const id = await created({}, own);
+    const due = now + 365 * DAY_MS;
+    const shown = (await lifecycleOf(id, own)).keys[0]?.expires_at ?? '';
+    expect(Math.abs(Date.parse(`${shown}Z`) - due)).toBeLessThan(60_000);
+    now += 370 * DAY_MS;
+    await until(async () => {
+      const found = (await eventsOf(id, own)).filter(({ action }) => action.endsWith('expiring'));
+      expect(found.map(({ detail }) => detail.days)).toEqual([-5]);
+    });
+    const secret = Buffer.alloc(32, 7).toString('base64');
+    await done(own.patch(`/v2/tsigkeys/${id}`, { secret }));
+    const states = await own.post('/v2/tsigkeys/states', { ids: [id] });
+    const [state] = states.body.states as { expires_at: string }[];
+    expect(Date.parse(`${state?.expires_at}Z`)).toBeGreaterThan(now + 364 * DAY_MS);
+  });
+});
+
 test.runIf(process.env.TEST_DATABASE === 'postgres')(
   'two processes rotate a key once, and take each step once',
   async () => {

@@ -36,6 +36,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tsigkeys/{id}/uses': 'w w w -',
   'PUT /v2/tsigkeys/{id}/grants': 'w w - -',
   'GET /v2/tsigkeys/{id}/lifecycle': 'w w w -',
+  'PATCH /v2/tsigkeys/{id}/lifecycle': 'w w w -',
   'POST /v2/tsigkeys/{id}/rotate': 'w w - -',
   'POST /v2/tsigkeys/{id}/retire': 'w w - -',
   'POST /v2/tsigkeys/{id}/abort': 'w w - -',

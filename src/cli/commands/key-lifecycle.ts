@@ -15,6 +15,7 @@ import type { Terminal } from '../output/terminal.ts';
 import { callFor, type Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import {
+  factsOf,
   findLineage,
   keyPath,
   replacedKey,
@@ -155,14 +156,7 @@ function printLifecycle(shown: ShownLifecycle, flags: OutputFlags, terminal: Ter
     waiting: key.waiting?.reason ?? null,
   }));
   printList(terminal, rows, COLUMNS, flags);
-  const { owner, purpose, consumers } = shown;
-  const names = consumers.map(({ name }) => name).join(', ');
-  const facts = [
-    ...(owner === null ? [] : [`Owner: ${owner}`]),
-    ...(purpose === null ? [] : [`Purpose: ${purpose}`]),
-    ...(names === '' ? [] : [`Consumers: ${names}`]),
-  ];
-  for (const line of [...facts, ...shown.keys.flatMap((key) => adviceOn(key, shown))])
+  for (const line of [...factsOf(shown), ...shown.keys.flatMap((key) => adviceOn(key, shown))])
     terminal.err.write(`${plainText(line)}\n`);
 }
 

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { ResourceType } from '../../domain/model/resource.ts';
-import { call, type Connection } from '../service/client.ts';
+import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { acceptConnectionFlagsFirst, checkColumns, connect, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
@@ -58,8 +58,15 @@ import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { reportGrants, reportOpeningKeys } from './key-grants.ts';
 import { addCreate } from './resource-create.ts';
-import { readPastTime } from '../flags/time.ts';
-import { unusedSince, withStates } from '../service/key-states.ts';
+import { readPastTime, readTime } from '../flags/time.ts';
+import { describedAs, unusedSince, withStates } from '../service/key-states.ts';
+import { factsOf } from '../service/lineages.ts';
+import {
+  descriptionOptions,
+  readDescription,
+  type DescriptionFlags,
+} from '../flags/description-flags.ts';
+import { LIFECYCLE } from '../../domain/rotation/shown.ts';
 import {
   addVerb,
   findVerb,
@@ -127,10 +134,10 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
     sortOption(resource),
     long,
     ...revealOptions(type),
-    ...unusedOptions(type),
+    ...useOptions(type),
   ];
   addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(
-    async (flags: Flags & { limit?: number; sort?: string; long?: boolean; unused?: string }) => {
+    async (flags: Flags & UseFlags & { limit?: number; sort?: string; long?: boolean }) => {
       checkColumns(flags, [...columnsOf(type), ...(resource.stateColumns ?? [])]);
       const wanted = [
         ...readFilters(resource, flags, terminal.now()),
@@ -139,19 +146,16 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       const connection = await connect(flags, terminal);
       const references = await readReferences(type, flags, connection);
       const parameters = [...Object.entries(references), ...wanted];
-      const { limit: most, unused } = type === tsigkey ? flags : { ...flags, unused: undefined };
-      const since = unused === undefined ? undefined : readPastTime(unused, terminal.now());
+      const { limit: most } = flags;
+      const select = type === tsigkey ? selectionOf(flags, terminal) : undefined;
       const reading = readingOf(connection, flags);
       const all = await listItems(
         reading,
         type,
         parameters,
-        since === undefined ? most : undefined,
+        select === undefined ? most : undefined,
       );
-      const items =
-        since === undefined
-          ? all
-          : (await listUnused(connection, all, since, terminal)).slice(0, most);
+      const items = select === undefined ? all : (await select(connection, all)).slice(0, most);
       const hidden = items.map((item) => hideSecret(type, item, flags));
       const columns = flags.column ?? listColumns(resource, flags);
       const isStateShown = columns.some((name) => resource.stateColumns?.includes(name));
@@ -165,12 +169,40 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
   );
 }
 
-/** Returns the flag `--unused` of keys, which the logs of name servers answer. */
-function unusedOptions(type: ResourceType): Option[] {
+/** The flags of a list of keys that their members do not answer. */
+interface UseFlags {
+  readonly unused?: string;
+  readonly due?: string;
+  readonly owner?: string;
+}
+
+/** Returns the flags of `UseFlags` for keys. */
+function useOptions(type: ResourceType): Option[] {
   if (type !== tsigkey) return [];
   const description =
     'list only keys that no log of their name servers shows since this time or for this long, such as 90d; a key is left out if the log of one of its name servers does not show every use';
-  return [new Option('--unused <time>', description)];
+  return [
+    new Option('--unused <time>', description),
+    new Option(
+      '--due <time>',
+      'list only keys that should be replaced until this time or within this long, such as 30d: by their expiry, or the tsigkeys.maxAgeDays of the service',
+    ),
+    new Option('--owner <text>', 'list only keys of this owner'),
+  ];
+}
+
+/** Returns what selects the keys of a list, or undefined for all. Throws `CommandError`. */
+function selectionOf(
+  { unused, due, owner }: UseFlags,
+  terminal: Terminal,
+): ((connection: Connection, keys: readonly Item[]) => Promise<readonly Item[]>) | undefined {
+  if (unused === undefined && due === undefined && owner === undefined) return undefined;
+  const since = unused === undefined ? undefined : readPastTime(unused, terminal.now());
+  const until = due === undefined ? undefined : readTime(due, terminal.now());
+  return async (connection, keys) => {
+    const found = await describedAs(connection, keys, { due: until, owner });
+    return since === undefined ? found : listUnused(connection, found, since, terminal);
+  };
 }
 
 /** Returns the unused keys, and reports the name servers that leave the others open. */
@@ -219,6 +251,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     ...fields,
     ...secretOptions(type, false),
     ...revealOptions(type),
+    ...descriptionOptions(type),
     ...waitOptions(resource),
     ...forceOptions(type, 'update'),
   ]);
@@ -228,14 +261,16 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
       : undefined;
   command
     .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
-    .action(async (idOrName: string, flags: Flags & ConfirmationFlags) => {
+    .action(async (idOrName: string, flags: Flags & ConfirmationFlags & DescriptionFlags) => {
       checkColumns(flags, columnsOf(type));
+      const description = type === tsigkey ? readDescription(flags, terminal.now()) : undefined;
       const given = withName(resource, {
         ...readFields(resource, false, flags, terminal.now()),
         ...(await readSecret(type, flags, terminal)),
       });
       const refers = hasReferences(type, flags);
-      if (Object.keys(given).length === 0 && !refers && flags.generate !== true) {
+      const isKept = Object.keys(given).length === 0 && !refers && flags.generate !== true;
+      if (isKept && description === undefined) {
         throw new CommandError(
           EXIT.usage,
           'Nothing to change: no flag sets a field',
@@ -245,6 +280,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
       const connection = withForce(await connect(flags, terminal), flags.force === true);
       const body = { ...given, ...(await readReferences(type, flags, connection)) };
       if (flags.reveal === true) await assertMayReveal(connection, type);
+      let facts: readonly string[] = [];
       const change = async () => {
         const path = await pathOf(connection, resource, idOrName);
         if (flags.generate === true && flags.yes !== true) {
@@ -252,14 +288,26 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
           if (holders.servers.length > 0)
             await confirm?.(plainText(describeReplacement(holders)), flags, terminal);
         }
+        if (description !== undefined) facts = await describe(connection, path, description);
+        if (isKept) return call(readingOf(connection, flags), 'GET', path);
         const secret = await generateSecret(connection, resource, path, body, flags);
         return call(connection, 'PATCH', path, { ...body, ...secret });
       };
       const item = await withHints(type, change, body);
       print(terminal, type, item, flags);
+      for (const line of facts) terminal.err.write(`${plainText(line)}\n`);
       if (flags.generate === true) printNextSteps(terminal, resource, item, flags);
       await waitIfAsked(connection, type, item, flags, terminal);
     });
+}
+
+/** Says who uses a key and until when, and returns lines about what the service knows then. */
+async function describe(
+  connection: Connection,
+  path: string,
+  description: object,
+): Promise<readonly string[]> {
+  return factsOf(await callFor(LIFECYCLE, connection, 'PATCH', `${path}/lifecycle`, description));
 }
 
 /** Returns a connection whose responses omit secrets, unless the flags reveal the secrets. */

@@ -191,6 +191,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",
         'tsigil tsigkey list --weak',
         'tsigil tsigkey list --unused 90d',
+        'tsigil tsigkey list --due 30d --owner netops',
         'tsigil tsigkey list --pool default',
         'tsigil tsigkey list --orphaned --sort name:desc --long',
       ],
@@ -203,6 +204,11 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'tsigil tsigkey set transfer --generate --wait',
         'openssl rand -base64 32 | tsigil tsigkey set transfer --secret -',
         'tsigil tsigkey set update --name dynamic-update',
+        {
+          command:
+            'tsigil tsigkey set transfer --owner netops --consumer ns3.partner.example=192.0.2.7 --expires 365d',
+          purpose: 'say who answers for the key, who uses it, and when to replace it',
+        },
       ],
       delete: [
         'tsigil tsigkey delete transfer dynamic-update',

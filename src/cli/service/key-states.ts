@@ -6,7 +6,7 @@ import { callFor, type Connection } from './client.ts';
 import type { Item } from './resource-requests.ts';
 
 /** The columns of keys that `withStates` adds. */
-export const STATE_COLUMNS = ['state', 'age', 'weakness'] as const;
+export const STATE_COLUMNS = ['state', 'age', 'weakness', 'owner', 'expires_at'] as const;
 
 /** Adds the columns of `STATE_COLUMNS` to keys, with one request for 1,000 keys. */
 export async function withStates(
@@ -18,9 +18,10 @@ export async function withStates(
   for (const some of parts(keys, MAX_LIMIT)) {
     const byId = await statesOf(connection, some);
     for (const key of some) {
-      const { state, weakness, secret_set_at: since } = byId.get(String(key.id)) ?? {};
+      const known = byId.get(String(key.id));
+      const { state, weakness, secret_set_at: since, owner, expires_at } = known ?? {};
       const age = since === undefined ? null : ageOf(now - millisecondsOf(since));
-      shown.push({ ...key, state, weakness, age });
+      shown.push({ ...key, state, weakness, age, owner, expires_at });
     }
   }
   return shown;
@@ -46,6 +47,27 @@ export async function unusedSince(
     }
   }
   return { unused, unknownOn: [...unknownOn].toSorted() };
+}
+
+/** Returns the keys that should be replaced until `time`, and those of an owner. */
+export async function describedAs(
+  connection: Connection,
+  keys: readonly Item[],
+  wanted: { readonly due?: string | undefined; readonly owner?: string | undefined },
+): Promise<Item[]> {
+  const { due, owner } = wanted;
+  const found: Item[] = [];
+  for (const some of parts(keys, MAX_LIMIT)) {
+    const byId = await statesOf(connection, some);
+    for (const key of some) {
+      const known = byId.get(String(key.id));
+      const expiry = known?.expires_at ?? null;
+      if (due !== undefined && (expiry === null || millisecondsOf(expiry) > Date.parse(due)))
+        continue;
+      if (owner === undefined || known?.owner === owner) found.push(key);
+    }
+  }
+  return found;
 }
 
 /** Returns the states of at most 1,000 keys, by id. */

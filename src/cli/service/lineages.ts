@@ -47,6 +47,21 @@ async function idInLineage(connection: Connection, name: string): Promise<string
   return found === undefined ? findId(connection, tsigkey, name) : String(found.id);
 }
 
+/** Returns lines about who uses the keys of a lineage, and when they should be replaced. */
+export function factsOf({ owner, purpose, consumers, keys }: ShownLifecycle): string[] {
+  const names = consumers.map(
+    ({ name, address }) => `${name}${address === null ? '' : ` (${address})`}`,
+  );
+  return [
+    ...(owner === null ? [] : [`Owner: ${owner}`]),
+    ...(purpose === null ? [] : [`Purpose: ${purpose}`]),
+    ...(names.length === 0 ? [] : [`Consumers: ${names.join(', ')}`]),
+    ...keys.flatMap(({ name, state, expires_at: expiry }) =>
+      expiry === null || state !== 'active' ? [] : [`${name}: replace it until ${expiry}`],
+    ),
+  ];
+}
+
 /** Returns the key of a lineage to use now. */
 export function currentKey({ keys }: ShownLifecycle): LineageKey {
   const current = keys.find(({ state }) => state === 'active' || state === 'spreading');

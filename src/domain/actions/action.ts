@@ -128,7 +128,7 @@ export interface ActionGroup {
 interface ActionBase<B, P extends Parameters> {
   /** The path in OpenAPI form. `{id}` is the id of a resource of `type`. */
   readonly path: string;
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   /** The right that callers need. Absent if any valid token is enough. */
   readonly right?: string;
   readonly operationId: string;

@@ -3,7 +3,7 @@ import { EXAMPLE_ID } from '../model/error-entry.ts';
 import { anyText, enumeration, list, nullable, timestamp, uuid } from '../model/field.ts';
 import { described, list as objects, object, responseObject } from '../model/object.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
-import { FLAWS, keyStates, keysUnused } from '../operations/key-states.ts';
+import { describedKeys, FLAWS, keyStates, keysUnused } from '../operations/key-states.ts';
 import { isVisible } from '../operations/visibility.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
@@ -22,6 +22,11 @@ export const KEY_STATES = responseObject({
           'What is wrong with the key: `md5` or `sha1` for its algorithm, `short` for a secret shorter than the output of the algorithm, `unusable` if no name server can use it.',
         ),
         secret_set_at: described(timestamp(), 'The time when the key got its present secret.'),
+        owner: described(nullable(anyText()), 'Who answers for the key.'),
+        expires_at: described(
+          nullable(timestamp()),
+          'When the key should be replaced. Null without an expiry, or if it is being replaced.',
+        ),
         unused_since: described(
           nullable(timestamp()),
           'The time since when the logs of all its name servers show every use, and none of this key. Null if it may be in use.',
@@ -68,6 +73,8 @@ export const keyStatesAction = defineAction({
               state: 'delivered',
               weakness: ['short'],
               secret_set_at: '2030-01-31T12:00:00.000000',
+              owner: 'netops',
+              expires_at: null,
               unused_since: null,
               uses_unknown_on: ['ns1'],
             },
@@ -86,9 +93,12 @@ export const keyStatesAction = defineAction({
     const places = await delivery.ofKeys(keys);
     const states = await keyStates(dependencies, keys, places);
     const unused = await keysUnused(dependencies, keys, places);
+    const about = await describedKeys(dependencies, keys);
     return {
       states: states.map((state, index) => ({
         ...state,
+        owner: about[index]?.owner ?? null,
+        expires_at: about[index]?.expires_at ?? null,
         unused_since: unused[index]?.since ?? null,
         uses_unknown_on: unused[index]?.unknown ?? [],
       })),

@@ -1,4 +1,4 @@
-import { boolean, enumeration, integer, list } from '../model/field.ts';
+import { boolean, enumeration, integer, list, nullable, timestamp } from '../model/field.ts';
 import { described, object, optional, withDefault } from '../model/object.ts';
 import {
   ABORT_RIGHT,
@@ -7,9 +7,10 @@ import {
   RETIRE_RIGHT,
   ROTATE_RIGHT,
 } from '../resources/limits.ts';
-import { RETIREMENTS } from '../resources/lineage.ts';
+import { CONSUMERS, RETIREMENTS } from '../resources/lineage.ts';
 import { line } from '../resources/shared-fields.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
+import { describeKey } from '../rotation/describe.ts';
 import { rotateKey } from '../rotation/rotate.ts';
 import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from '../rotation/shown.ts';
 import {
@@ -185,5 +186,43 @@ export const ROTATION_ACTIONS = [
       'Returns the key, those that it replaced and those that replaced it, with what a rotation waits for. The id can be that of a retired key.',
     response: RESPONSE,
     run: shown,
+  }),
+  defineAction({
+    ...at('lifecycle'),
+    method: 'PATCH',
+    right: `${tsigkey.collection}:update`,
+    operationId: 'patch_tsigkey_lifecycle',
+    summary: `Say who uses a ${tsigkey.words.one}, and until when`,
+    description:
+      'Changes who answers for the key and its successors, what they are for and who uses them, and when this key should be replaced. Members that are left out stay. A rotation waits for each consumer: until a log shows it with the successor, or it is confirmed. The expiry warns, and cuts nobody off.',
+    errors: ['invalid_object'],
+    body: {
+      kind: object({
+        owner: described(optional(nullable(line(255))), 'Who answers for the keys.'),
+        purpose: described(optional(nullable(line(255))), 'What the keys are for.'),
+        consumers: described(optional(CONSUMERS), 'Who uses the keys: the whole list.'),
+        expires_at: described(
+          optional(nullable(timestamp())),
+          'The time when this key should be replaced. Null: only `tsigkeys.maxAgeDays` counts.',
+        ),
+      }),
+      schemaName: 'TsigKeyDescription',
+      what: 'lifecycle',
+      examples: {
+        one: {
+          summary: 'A secondary of a partner.',
+          value: {
+            owner: 'netops',
+            consumers: [{ name: 'ns3.partner.example', address: '192.0.2.7', contact: null }],
+          },
+        },
+      },
+    },
+    response: RESPONSE,
+    async run(request) {
+      const { dependencies, context, id, body } = request;
+      await describeKey(dependencies, context, id, body);
+      return shown(request);
+    },
   }),
 ];

@@ -31,6 +31,8 @@ export interface Settings {
   readonly overlapSeconds: number;
   /** How long a retired key can be restored. */
   readonly graceSeconds: number;
+  /** The age in days at which a secret should be replaced, or 0 for no limit. */
+  readonly maxAgeDays: number;
 }
 
 /** The ways to authenticate callers: with the service's own tokens, and through Keystone. */
@@ -74,4 +76,5 @@ export const LENIENT: Settings = {
   maxPageBytes: Infinity,
   overlapSeconds: 604_800,
   graceSeconds: 604_800,
+  maxAgeDays: 0,
 };

@@ -3,6 +3,8 @@ import type { DeliveryStatus, KeyOnServer, StoredUse } from '../delivery/deliver
 import { deliveriesOf } from '../delivery/status.ts';
 import type { ShownDeliveries } from '../delivery/responses.ts';
 import { isUnusable, weaknessesOf, WEAKNESSES, type Tsigkey } from '../resources/tsigkey.ts';
+import { lifecycle, lineage } from '../resources/lineage.ts';
+import { expiryOf } from '../rules/expiry.ts';
 import type { Dependencies } from './change.ts';
 
 /** What is wrong with a key itself. */
@@ -56,5 +58,33 @@ export async function keysUnused(
   return keys.map(({ id }, index) => {
     const uses = { uses: byKey.get(id) ?? [], full: found.full };
     return unusedSince(usesOf(id, places[index] ?? [], uses, now));
+  });
+}
+
+/** Returns for each key who answers for it, and when it should be replaced if nothing replaces it. */
+export async function describedKeys(
+  { store, settings }: Pick<Dependencies, 'store' | 'settings'>,
+  keys: readonly Tsigkey[],
+): Promise<{ readonly owner: string | null; readonly expires_at: string | null }[]> {
+  const found = await store.find(
+    lifecycle,
+    'id',
+    keys.map(({ id }) => id),
+  );
+  const rows = new Map(found.map((row) => [row.id, row]));
+  const ids = [...new Set(found.map((row) => row.lineage_id))];
+  const owners = new Map(
+    (ids.length === 0 ? [] : await store.find(lineage, 'id', ids)).map((own) => [
+      own.id,
+      own.owner,
+    ]),
+  );
+  return keys.map((key) => {
+    const row = rows.get(key.id);
+    const isReplaced = row !== undefined && row.state !== 'active';
+    return {
+      owner: owners.get(row?.lineage_id ?? '') ?? null,
+      expires_at: isReplaced ? null : expiryOf(key, row, settings.maxAgeDays),
+    };
   });
 }

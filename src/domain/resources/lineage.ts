@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { ALGORITHM_NAMES } from '../dns/algorithms.ts';
 import {
   anyText,
@@ -11,7 +12,7 @@ import {
   type Kind,
   type ValueOf,
 } from '../model/field.ts';
-import { described, object } from '../model/object.ts';
+import { described, object, withDefault } from '../model/object.ts';
 import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { GRANTS } from './grants.ts';
@@ -32,11 +33,25 @@ function required<T>(kind: Kind<T>, description: string) {
   return { ...kind, ...hidden, description, onCreate: 'required' } as const;
 }
 
+/** The address of a consumer in the canonical form (RFC 5952), in which logs show it. */
+const ADDRESS: Kind<string> = {
+  schema: { type: 'string', maxLength: 45 },
+  parse(value) {
+    const version = typeof value === 'string' ? isIP(value) : 0;
+    if (typeof value !== 'string' || version === 0 || value.includes('%'))
+      return { problem: 'must be an IPv4 or IPv6 address', validator: 'format' };
+    return { value: version === 4 ? value : new URL(`http://[${value}]`).hostname.slice(1, -1) };
+  },
+};
+
 /** Who uses the keys of a lineage. */
 export const CONSUMER = object({
   name: described(line(255), 'The name of the consumer.'),
-  address: described(nullable(line(255)), 'Its address in the logs of name servers, or null.'),
-  contact: described(nullable(line(255)), 'Whom to ask about it, or null.'),
+  address: described(
+    withDefault(nullable(ADDRESS), null),
+    'Its IPv4 or IPv6 address, as the logs of name servers show it. Null: it is seen by no log, and must be confirmed.',
+  ),
+  contact: described(withDefault(nullable(line(255)), null), 'Whom to ask about it, or null.'),
 });
 
 export type Consumer = ValueOf<typeof CONSUMER>;

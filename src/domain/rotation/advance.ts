@@ -19,6 +19,7 @@ import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../rules/grant-rules.ts';
 import { leave, relink } from '../rules/lineage-rules.ts';
 import { millisecondsOf, timestampOf } from '../text/timestamps.ts';
+import { daysUntil, expiryOf, firstWarning, nextWarning } from '../rules/expiry.ts';
 import { factsOf, type Rotation } from './facts.ts';
 import { RETIRE_RIGHT } from '../resources/limits.ts';
 import { nextStep } from './step.ts';
@@ -38,12 +39,15 @@ export interface RotationObserver {
   waiting(key: Pick<Tsigkey, 'id' | 'name'>, reason: string, who: readonly string[]): void;
   retired(key: Pick<Tsigkey, 'id' | 'name'>): void;
   usedAfterRetirement(use: UseAfterRetirement): void;
+  /** A key that nothing replaces expires in `days`, which are negative after its expiry. */
+  expiring(key: Pick<Tsigkey, 'id' | 'name'>, expiresAt: string, days: number): void;
 }
 
 const SILENT: RotationObserver = {
   waiting: () => undefined,
   retired: () => undefined,
   usedAfterRetirement: () => undefined,
+  expiring: () => undefined,
 };
 
 /** How often a rotation that waits for time or for clients is looked at, unless told otherwise. */
@@ -79,7 +83,8 @@ async function takeStep(
   observer: RotationObserver,
 ): Promise<boolean> {
   const row = await dependencies.store.get(lifecycle, id);
-  if (row === undefined || row.state === 'active') return false;
+  if (row === undefined) return false;
+  if (row.state === 'active') return lookAtExpiry(dependencies, row, observer);
   if (row.state === 'retired') return lookAtRetired(dependencies, row, observer);
   const rotation = await readRotation(dependencies, row);
   if (rotation === undefined) return false;
@@ -259,6 +264,36 @@ async function lookAtRetired(
       });
   });
   if (went && isFirst) observer.usedAfterRetirement(use);
+  return false;
+}
+
+/** Warns of a key that should be replaced, at the days of `WARNING_DAYS`. */
+async function lookAtExpiry(
+  dependencies: Dependencies,
+  row: Lifecycle,
+  observer: RotationObserver,
+): Promise<boolean> {
+  const { store, clock, settings } = dependencies;
+  const now = clock();
+  if (row.due_at === null || row.due_at > now) return false;
+  const key = await store.get(tsigkey, row.id);
+  if (key === undefined) return false;
+  const expiry = expiryOf(key, row, settings.maxAgeDays);
+  const isNear = expiry !== null && firstWarning(expiry) <= now;
+  const dueAt = expiry === null ? null : isNear ? nextWarning(expiry, now) : firstWarning(expiry);
+  const days = expiry === null ? 0 : daysUntil(expiry, now);
+  const went = await changeRow(dependencies, SERVICE, row, async (changes) => {
+    await changes.put(lifecycle, { ...row, due_at: dueAt, updated_at: changes.now() });
+    if (isNear)
+      changes.event({
+        action: 'tsigkey.rotation.expiring',
+        type: tsigkey,
+        id: key.id,
+        name: key.name,
+        detail: { expires_at: expiry, days },
+      });
+  });
+  if (went && isNear) observer.expiring(key, expiry, days);
   return false;
 }
 

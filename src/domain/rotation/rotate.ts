@@ -193,8 +193,8 @@ function noName(reason: string): ServiceError {
   return invalidObject('rotation', [{ path: ['name'], message, validator: 'required' }]);
 }
 
-/** Returns the row of a key. Creates its lineage if it has none. */
-async function ownRow(
+/** Returns the row of a key in its lineage, and begins a lineage for a key without one. */
+export async function ownRow(
   changes: Changes,
   { newId }: Pick<Dependencies, 'newId'>,
   { id, name }: Tsigkey,

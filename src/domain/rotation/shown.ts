@@ -26,6 +26,7 @@ import {
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { NO_ROTATION } from '../rules/lineage-rules.ts';
 import { useAfterRetirement, withoutMembers } from './advance.ts';
+import { expiryOf } from '../rules/expiry.ts';
 
 const TIME = nullable(timestamp());
 
@@ -48,7 +49,10 @@ export const LIFECYCLE = responseObject({
         started_at: described(TIME, 'The time when its rotation began.'),
         verified_at: described(TIME, 'The time when every name server accepted the successor.'),
         retire_at: described(TIME, 'The earliest time of its retirement.'),
-        expires_at: described(TIME, 'The time when the key should be replaced.'),
+        expires_at: described(
+          TIME,
+          'The time when the key should be replaced: its own, or by `tsigkeys.maxAgeDays`, whichever is earlier.',
+        ),
         retire: described(
           nullable(enumeration(RETIREMENTS)),
           'Who retires the key. Null: the service, once it knows that no client needs the key.',
@@ -94,7 +98,7 @@ export type ShownLifecycle = ValueOf<typeof LIFECYCLE>;
  * `resource_not_found`.
  */
 export async function showLifecycle(
-  { store, delivery }: Pick<Dependencies, 'store' | 'delivery'>,
+  { store, delivery, settings }: Pick<Dependencies, 'store' | 'delivery' | 'settings'>,
   caller: Caller,
   id: string,
 ): Promise<ShownLifecycle> {
@@ -103,7 +107,8 @@ export async function showLifecycle(
   const row = await store.get(lifecycle, id);
   const own = row && (await store.get(lineage, row.lineage_id));
   if (row === undefined || own === undefined) {
-    const keys = [shownKey(key, ALONE, caller)];
+    const expiry = expiryOf(key, undefined, settings.maxAgeDays);
+    const keys = [{ ...shownKey(key, ALONE, caller), expires_at: expiry }];
     return { handle: key.name, owner: null, purpose: null, consumers: [], keys };
   }
   const rows = await store.find(lifecycle, 'lineage', [own.id]);
@@ -119,6 +124,7 @@ export async function showLifecycle(
     const use = gone && useAfterRetirement(gone, uses ?? []);
     keys.push({
       ...shownKey(member, each, caller),
+      expires_at: gone ? each.expires_at : expiryOf(member, each, settings.maxAgeDays),
       ...(use === undefined
         ? {}
         : {

@@ -159,6 +159,10 @@ export interface RotationState {
   readonly waiting: ReadonlyMap<string, { readonly count: number; readonly since: string }>;
   /** The number of retired keys that a client still uses. */
   readonly used: number;
+  /** The number of keys that expire within so many days. */
+  readonly expiring: ReadonlyMap<number, number>;
+  /** When the oldest secret was set. */
+  readonly oldest: string | undefined;
 }
 
 export const ROTATION_GAUGES: readonly DatabaseGauge<RotationState>[] = [
@@ -189,6 +193,18 @@ export const ROTATION_GAUGES: readonly DatabaseGauge<RotationState>[] = [
     name: 'tsigil_tsigkeys_used_after_retirement',
     help: 'Retired keys that a client still uses, until they are restored or destroyed.',
     valueOf: ({ used }) => used,
+  },
+  {
+    name: 'tsigil_tsigkeys_expiring',
+    help: 'Keys without successor that expire within a time: their own, or by tsigkeys.maxAgeDays.',
+    labelNames: ['within'],
+    valueOf: ({ expiring }) =>
+      [...expiring].map(([days, count]) => [{ within: `${days}d` }, count] as const),
+  },
+  {
+    name: 'tsigil_tsigkey_age_seconds_max',
+    help: 'Age of the oldest secret of a key.',
+    valueOf: ({ oldest }) => ageSeconds(oldest),
   },
 ];
 
