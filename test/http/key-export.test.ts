@@ -135,6 +135,9 @@ test('the OpenAPI document contains an example of every format', () => {
   const operation = actionPaths(settings, [keyExport])['/v2/tsigkeys/{id}/export']?.get;
   expect(operation?.parameters).toMatchObject([
     { name: 'format', schema: { enum: Object.keys(EXPORT_FORMATS) } },
+    { name: 'for', required: false },
+    { name: 'primary', required: false },
+    { name: 'zone', required: false },
   ]);
   const content = (operation?.responses['200'] as ResponseObject).content ?? {};
   expect(
@@ -154,4 +157,42 @@ test('the log contains neither the name nor the secret of an exported key', asyn
     .poll(() => service.log.slice(before).join('\n'))
     .toContain('/v2/tsigkeys/:id/export');
   expect(service.log.slice(before).join('\n')).not.toMatch(/Transfer|transfer|4ycKX/);
+});
+
+describe('?for=secondary', () => {
+  const query = '&for=secondary&primary=';
+
+  test.each(['bind', 'knot', 'nsd', 'powerdns'])('200 in the format %s', async (format) => {
+    const response = await exported(
+      key.id,
+      `?format=${format}${query}192.0.2.53&zone=Example.ORG.`,
+    );
+    expect([response.status, response.text]).toEqual([
+      200,
+      exportKey(
+        format,
+        { name: key.name, algorithm: 'hmac-sha256', secret: SECRET },
+        { host: '192.0.2.53', port: 53, zone: 'example.org' },
+      ).text,
+    ]);
+    expect(response.text).toContain(SECRET);
+    expect(response.text).toContain('192.0.2.53');
+    expect(response.text).toContain('example.org');
+  });
+
+  test.each([
+    ['?format=lego&for=secondary&primary=192.0.2.53', /bind, knot, nsd, powerdns/],
+    ['?format=bind&for=secondary', /needs primary/],
+    ['?format=bind&for=secondary&primary=ns1.example.org', /IPv4 or IPv6/],
+    ['?format=bind&for=secondary&primary=192.0.2.53:0', /IPv4 or IPv6/],
+    ['?format=bind&for=secondary&primary=192.0.2.53&zone=a%3Bb.example', /domain name/],
+    ['?format=powerdns&for=secondary&primary=192.0.2.53&zone=a%24(id).example', /domain name/],
+    ['?format=bind&primary=192.0.2.53', /for=secondary/],
+    ['?format=bind&for=primary&zone=example.org', /for=secondary/],
+    ['?format=bind&for=other', /for /],
+  ])('400 for %s', async (text, reason) => {
+    const response = await exported(key.id, text);
+    expectError(response, 400, 'bad_request');
+    expect(response.body.message).toMatch(reason);
+  });
 });

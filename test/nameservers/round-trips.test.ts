@@ -114,6 +114,27 @@ for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
       );
     });
 
+    test(`${program} accepts the text for a secondary server, with and without a zone`, () => {
+      const primaries = fc.record({
+        host: fc.constantFrom('192.0.2.53', '2001:db8::53'),
+        port: fc.constantFrom(53, 5300),
+        zone: fc.constantFrom('example.org', '0/25.2.0.192.in-addr.arpa', undefined),
+      });
+      fc.assert(
+        fc.property(keysWith(Object.keys(ALGORITHMS)), primaries, (key, primary) => {
+          const { text } = exportKey(format, key, primary);
+          expect(readBack(text)).toEqual([canonicalKey(key)]);
+          const examples = text.replaceAll(/^# (?!In each)/gm, '');
+          for (const each of [text, examples])
+            expect(check(fileOf(`${format}-secondary.conf`, configure(each)))).toMatchObject({
+              status: 0,
+            });
+          expect(examples).toContain(primary.zone ?? 'example.org');
+        }),
+        { numRuns: randomCases(10) },
+      );
+    });
+
     test(`${program} refuses misspelt statements from the comments`, () => {
       const text = permit(
         exportKeys(format, [{ name: 'a', algorithm: 'hmac-sha256', secret: SECRET }]),

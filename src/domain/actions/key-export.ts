@@ -1,9 +1,10 @@
 import { defineAction } from './action.ts';
 import { existing } from '../operations/visibility.ts';
-import { EXPORT_FORMATS, exportKey } from '../export-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey, readPrimary, SIDES } from '../export-formats/formats.ts';
 import { enumeration } from '../model/field.ts';
 import { readable } from '../model/unreadable.ts';
 import { requireReveal } from '../resources/policy.ts';
+import { line } from '../resources/shared-fields.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
@@ -26,6 +27,27 @@ export const keyExport = defineAction({
       description: `The format: ${CONSUMERS.join('; ')}.`,
       example: 'bind',
     },
+    for: {
+      ...enumeration(SIDES),
+      description:
+        'The side of a transfer that reads the text: the one that accepts requests, or a secondary server that transfers from `primary`, in the formats of name servers. The default is `primary`.',
+      example: 'primary',
+      isOptional: true,
+    },
+    primary: {
+      ...line(60),
+      description:
+        'With `for=secondary`: the IPv4 or IPv6 address of the primary server, also with a port, as in `[2001:db8::53]:5300`.',
+      example: '192.0.2.53',
+      isOptional: true,
+    },
+    zone: {
+      ...line(254),
+      description:
+        'With `for=secondary`: the zone to transfer. Without it, the text has an example as a comment.',
+      example: 'example.org',
+      isOptional: true,
+    },
   },
   file: {
     description: 'The exported key as a text file.',
@@ -43,9 +65,14 @@ export const keyExport = defineAction({
   async run({ dependencies, context, id, parameters }) {
     requireReveal(dependencies.policy, context.caller, tsigkey);
     const { recording, store } = dependencies;
+    const primary = readPrimary(parameters.format, parameters);
     const found = await store.get(tsigkey, id);
     const { name, algorithm, secret } = await existing(store, tsigkey, context.caller, found);
-    const file = exportKey(parameters.format, { name, algorithm, secret: readable(secret) });
+    const file = exportKey(
+      parameters.format,
+      { name, algorithm, secret: readable(secret) },
+      primary,
+    );
     await recording.secretsRead({
       caller: context.caller,
       source: context.source,

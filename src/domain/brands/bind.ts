@@ -1,6 +1,6 @@
 import type { Key } from '../key-formats/key.ts';
 import { MARKER_START } from '../key-formats/read-bind.ts';
-import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
+import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
@@ -89,6 +89,15 @@ export const bind = {
   minimumIntervalMs: 200, // a reload delays queries
   ownKeys: MARKER_START,
   exports: {
+    writeSecondary: (key, primary) =>
+      bindClause(key) +
+      secondaryZone(primary, (zone) => [
+        `zone ${quoted(zone)} {`,
+        '\ttype secondary;',
+        `\tfile ${quoted(`${zone.replaceAll('/', '-')}.db`)};`,
+        `\tprimaries { ${primary.host} port ${primary.port} key ${quoted(key.name)}; };`,
+        '};',
+      ]),
     consumer: 'BIND 9',
     extension: 'conf',
     algorithms: EVERY_ALGORITHM,

@@ -1,5 +1,5 @@
 import type { Key } from '../key-formats/key.ts';
-import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
+import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, RIGHTS, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
@@ -58,6 +58,31 @@ export const knot = {
   hidesUnlistedKeys: true,
   minimumIntervalMs: 0,
   exports: {
+    writeSecondary(key, primary) {
+      const { name } = key;
+      return (
+        lines('key:') +
+        knotKey(key) +
+        lines(
+          'remote:',
+          // Knot DNS logs only the id of a remote, not the key.
+          `  - id: ${quoted(name)}`,
+          `    address: ${quoted(`${primary.host}@${primary.port}`)}`,
+          `    key: ${quoted(`${name}.`)}`,
+          'acl:',
+          `  - id: ${quoted(name)}`,
+          `    address: ${quoted(primary.host)}`,
+          `    key: ${quoted(`${name}.`)}`,
+          '    action: notify',
+        ) +
+        secondaryZone(primary, (zone) => [
+          'zone:',
+          `  - domain: ${quoted(zone)}`,
+          `    master: ${quoted(name)}`,
+          `    acl: ${quoted(name)}`,
+        ])
+      );
+    },
     consumer: 'Knot DNS',
     extension: 'conf',
     algorithms: EVERY_ALGORITHM,

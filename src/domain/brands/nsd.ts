@@ -1,5 +1,5 @@
 import type { Key } from '../key-formats/key.ts';
-import { comments, EVERY_ALGORITHM, lines, quoted } from '../key-formats/writer.ts';
+import { comments, EVERY_ALGORITHM, lines, quoted, secondaryZone } from '../key-formats/writer.ts';
 import { ADD_ZONE_TO_FILE, keyFileCommands, zoneComments, type Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
@@ -56,6 +56,14 @@ export const nsd = {
   },
   minimumIntervalMs: 0,
   exports: {
+    writeSecondary: (key, primary) =>
+      nsdKey(key) +
+      secondaryZone(primary, (zone) => [
+        'zone:',
+        `    name: ${quoted(zone)}`,
+        `    request-xfr: ${primary.host}@${primary.port} ${quoted(key.name)}`,
+        `    allow-notify: ${primary.host} ${quoted(key.name)}`,
+      ]),
     consumer: 'NSD',
     extension: 'conf',
     algorithms: EVERY_ALGORITHM,

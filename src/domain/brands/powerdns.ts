@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+import type { Key } from '../key-formats/key.ts';
 import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
 import type { Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
@@ -51,25 +53,22 @@ export const powerdns = {
     consumer: 'PowerDNS (the body of a request to its API)',
     extension: 'json',
     algorithms: EVERY_ALGORITHM,
-    write: ({ name, algorithm, secret }) =>
-      lines(
-        JSON.stringify(
-          {
-            name: `${name}.`,
-            algorithm,
-            key: secret,
-            comment: [
-              'To permit transfers, create the key and run:',
-              `pdnsutil activate-tsig-key example.org ${name} primary`,
-              'To permit updates, run these commands in this order. The second command alone permits unsigned updates.',
-              `pdnsutil add-meta example.org TSIG-ALLOW-DNSUPDATE ${name}`,
-              'pdnsutil set-meta example.org ALLOW-DNSUPDATE-FROM 0.0.0.0/0 ::/0',
-            ],
-          },
-          null,
-          2,
-        ),
-      ),
+    write: (key) =>
+      requestBody(key, [
+        'To permit transfers, create the key and run:',
+        `pdnsutil activate-tsig-key example.org ${key.name} primary`,
+        'To permit updates, run these commands in this order. The second command alone permits unsigned updates.',
+        `pdnsutil add-meta example.org TSIG-ALLOW-DNSUPDATE ${key.name}`,
+        'pdnsutil set-meta example.org ALLOW-DNSUPDATE-FROM 0.0.0.0/0 ::/0',
+      ]),
+    writeSecondary(key, { host, port, zone = 'example.org' }) {
+      const address = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+      return requestBody(key, [
+        'To transfer a zone, create the key and run these commands in this order. The key must be the first of the zone, or PowerDNS refuses the signed NOTIFY.',
+        `pdnsutil create-secondary-zone ${zone} ${address}`,
+        `pdnsutil activate-tsig-key ${zone} ${key.name} secondary`,
+      ]);
+    },
   },
   log,
   recipe: {
@@ -97,3 +96,8 @@ systemctl restart pdns
 tsigil zone create example.net. --email hostmaster@example.net`,
   },
 } satisfies Brand;
+
+/** Returns the body of a request that creates a key. PowerDNS ignores the member `comment`. */
+function requestBody({ name, algorithm, secret }: Key, comment: readonly string[]): string {
+  return lines(JSON.stringify({ name: `${name}.`, algorithm, key: secret, comment }, null, 2));
+}

@@ -1,7 +1,10 @@
+import { isIP } from 'node:net';
 import { BRANDS } from '../brands/brands.ts';
 import { canonicalKey, keyProblems, type Key } from '../key-formats/key.ts';
-import { holdsSeveral, type ExportFormat } from '../key-formats/writer.ts';
+import { holdsSeveral, type ExportFormat, type Primary } from '../key-formats/writer.ts';
 import { ServiceError } from '../model/errors.ts';
+import { parseDnsAddress } from '../text/dns-address.ts';
+import { isRelativeName, toAsciiName, withoutFinalDot } from '../text/dns-name.ts';
 import { acmeSh, caddy, certbot, certManagerSecret, lego } from './certificate-tools.ts';
 import { dnspython, knsupdate, nsupdate } from './query-tools.ts';
 import { coredns, dnscontrol, externalDns, kea, octodns, terraform } from './zone-tools.ts';
@@ -32,6 +35,59 @@ export interface KeyFile {
   readonly fileName: string;
 }
 
+/** The sides of a transfer for which a key can be exported. */
+export const SIDES = ['primary', 'secondary'] as const;
+
+/** Whom a text is for: the side that accepts requests, or a secondary of the server `primary`. */
+export interface Receiver {
+  readonly for?: (typeof SIDES)[number] | undefined;
+  /** An IPv4 or IPv6 address, also with a port, as in `[2001:db8::1]:5300`. */
+  readonly primary?: string | undefined;
+  readonly zone?: string | undefined;
+}
+
+/** The formats that a secondary server reads. */
+const SECONDARY_FORMATS = Object.entries(EXPORT_FORMATS).flatMap(([name, { writeSecondary }]) =>
+  writeSecondary === undefined ? [] : [name],
+);
+
+/**
+ * Returns the primary server of a secondary, or undefined for the side that accepts requests. Throws
+ * `bad_request` for members that do not fit together or the format.
+ */
+export function readPrimary(
+  formatName: string,
+  { for: side = 'primary', primary, zone }: Receiver,
+): Primary | undefined {
+  if (side === 'primary') {
+    if (primary === undefined && zone === undefined) return undefined;
+    throw new ServiceError('bad_request', 'primary and zone need for=secondary');
+  }
+  if (findFormat(formatName).writeSecondary === undefined)
+    throw new ServiceError(
+      'bad_request',
+      `for=secondary needs one of the formats ${SECONDARY_FORMATS.join(', ')}`,
+    );
+  const address = primary === undefined ? undefined : parseDnsAddress(primary);
+  if (address === undefined || isIP(address.host) === 0)
+    throw new ServiceError(
+      'bad_request',
+      'for=secondary needs primary: an IPv4 or IPv6 address, with a port as in 192.0.2.53:5300 or [2001:db8::53]:5300',
+    );
+  const name = zone === undefined ? undefined : toAsciiName(withoutFinalDot(zone))?.toLowerCase();
+  // A label such as 0/25 is common in reverse zones (RFC 2317). Others could end a word of a command.
+  const isPlain = name !== undefined && isRelativeName(name) && /^[\w./-]+$/.test(name);
+  if (zone !== undefined && !isPlain)
+    throw new ServiceError('bad_request', 'zone must be a domain name');
+  return { ...address, zone: name };
+}
+
+function secondaryText(format: ExportFormat, key: Key, primary: Primary): string {
+  const problems = exportProblems(format, key);
+  if (problems.length > 0) throw new ServiceError('not_exportable', problems);
+  return format.writeSecondary?.(canonicalKey(key), primary) ?? '';
+}
+
 /** Returns the export format with this name. Throws `bad_request` for an unknown name. */
 export function findFormat(name: string): ExportFormat {
   const format = Object.hasOwn(EXPORT_FORMATS, name) ? EXPORT_FORMATS[name] : undefined;
@@ -57,12 +113,14 @@ export function exportProblems(format: ExportFormat, key: Key): string[] {
 
 /**
  * Returns the key in the format with this name. Rejects invalid names and secrets instead of
- * escaping them, so that a key cannot inject text into the output. Throws `bad_request` for an
- * unknown format, and `not_exportable` for a key that the format's consumer cannot use.
+ * escaping them, so that a key cannot inject text into the output. With `primary`, which
+ * `readPrimary` returned, the text is for a secondary server. Throws `bad_request` for an unknown format, and `not_exportable` for a key that the format's consumer cannot use.
  */
-export function exportKey(formatName: string, key: Key): KeyFile {
-  const text = exportKeys(formatName, [key]);
-  const { extension } = findFormat(formatName);
+export function exportKey(formatName: string, key: Key, primary?: Primary): KeyFile {
+  const format = findFormat(formatName);
+  const { extension } = format;
+  const text =
+    primary === undefined ? exportKeys(formatName, [key]) : secondaryText(format, key, primary);
   return { text, fileName: `${canonicalKey(key).name.slice(0, 200)}.${extension}` };
 }
 

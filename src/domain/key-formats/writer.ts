@@ -1,12 +1,25 @@
 import { ALGORITHM_NAMES } from '../dns/algorithms.ts';
 import type { Key } from './key.ts';
 
+/** The primary server from which a secondary transfers: an IPv4 or IPv6 address and a port. */
+export interface Primary {
+  readonly host: string;
+  readonly port: number;
+  /** Without it, the text contains an example as a comment. In lower case, without the final dot. */
+  readonly zone: string | undefined;
+}
+
 /** The properties of an export format, and of the program that accepts it. */
 interface FormatDescription {
   /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;
   readonly extension: string;
   readonly algorithms: readonly string[];
+  /**
+   * Returns the configuration of a secondary server that transfers from `primary` with a valid,
+   * canonical key, and accepts its NOTIFY messages. Only formats of name servers have it.
+   */
+  writeSecondary?(key: Key, primary: Primary): string;
 }
 
 /** An export format whose files hold one key each. */
@@ -66,4 +79,17 @@ export function environmentFile(
     `# ${comment}`,
     ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
   );
+}
+
+/**
+ * Returns what a secondary adds for a zone, as `linesOf` returns it. Without a zone, returns an
+ * example as comments.
+ */
+export function secondaryZone(
+  { zone }: Pick<Primary, 'zone'>,
+  linesOf: (zone: string) => readonly string[],
+): string {
+  return zone === undefined
+    ? comments('In each zone:', ...linesOf('example.org'))
+    : lines(...linesOf(zone));
 }

@@ -8,10 +8,13 @@ import {
   exportKeys,
   exportProblems,
   findFormat,
+  readPrimary,
+  SIDES,
   type KeyFile,
+  type Receiver,
 } from '../../../domain/export-formats/formats.ts';
 import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
-import { holdsSeveral } from '../../../domain/key-formats/writer.ts';
+import { holdsSeveral, type Primary } from '../../../domain/key-formats/writer.ts';
 import { weaknessOf } from '../../../domain/dns/algorithms.ts';
 import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';
@@ -24,7 +27,7 @@ import { addExamples } from '../../flags/help.ts';
 import { assertOneSelection, selectKeys, type KeySelection } from '../../service/key-requests.ts';
 import type { Terminal } from '../../output/terminal.ts';
 
-interface ExportFlags extends ConnectionFlags, KeySelection {
+interface ExportFlags extends ConnectionFlags, KeySelection, Receiver {
   readonly format: string;
   readonly output?: string;
   readonly outputDir?: string;
@@ -56,6 +59,20 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
     )
     .addOption(
       new Option(
+        '--for <side>',
+        'write what this side of a transfer needs: the one that accepts requests, or a secondary server (default: primary)',
+      ).choices([...SIDES]),
+    )
+    .option(
+      '--primary <address>',
+      'with --for secondary: the address of the primary server, such as 192.0.2.53 or [2001:db8::53]:5300',
+    )
+    .option(
+      '--zone <zone>',
+      'with --for secondary: the zone to transfer (default: an example as a comment)',
+    )
+    .addOption(
+      new Option(
         '-o, --output <file>',
         'write to a new file with mode 0600; - is standard output (default)',
       ).conflicts('outputDir'),
@@ -65,20 +82,21 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
     .action(async (idsOrNames: string[], flags: ExportFlags) => {
       assertOneSelection(idsOrNames, flags);
       assertFits(idsOrNames, flags);
+      const primary = primaryOf(idsOrNames, flags);
       const connection = await connect(flags, terminal);
       const keys = (await selectKeys(connection, idsOrNames, flags, 'exported')).toSorted(
         (one, other) => (canonicalKey(one).name < canonicalKey(other).name ? -1 : 1),
       );
       const [only, ...others] = keys;
       // For a single key, throws the error that the API returns.
-      if (only !== undefined && others.length === 0) tryExport(flags.format, only);
+      if (only !== undefined && others.length === 0) tryExport(flags.format, only, primary);
       const usable = keys.filter((key) => isUsable(key, flags.format, terminal));
       for (const { name, algorithm } of usable) {
         const weakness = weaknessOf(algorithm);
         const subject = keys.length > 1 ? `${plainCell(name)}: ${algorithm}` : algorithm;
         if (weakness !== undefined) terminal.err.write(`${subject} ${weakness}\n`);
       }
-      if (usable.length > 0) write(usable, flags, terminal);
+      if (usable.length > 0) write(usable, flags, primary, terminal);
       const refused = keys.length - usable.length;
       if (refused > 0)
         throw new CommandError(
@@ -96,6 +114,11 @@ export function addKeyExport(tsigkey: Command, terminal: Terminal): void {
       command:
         'tsigil tsigkey export --pool default --format nsd -o /etc/nsd/nsd.conf.d/keys.conf --overwrite',
       purpose: 'replace a file with the current keys of a pool',
+    },
+    {
+      command:
+        'tsigil tsigkey export transfer-key --current --for secondary --primary 192.0.2.53 --zone example.org --format knot',
+      purpose: 'write what the operator of a secondary server needs',
     },
     {
       command: 'tsigil tsigkey export --all --format lego --output-dir ./keys',
@@ -118,6 +141,18 @@ function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: 
   );
 }
 
+/** Returns the primary server of a secondary, if the text is for one. Throws `CommandError`. */
+function primaryOf(idsOrNames: readonly string[], flags: ExportFlags): Primary | undefined {
+  try {
+    const primary = readPrimary(flags.format, flags);
+    if (primary === undefined || idsOrNames.length === 1) return primary;
+  } catch (error) {
+    if (error instanceof ServiceError) throw new CommandError(EXIT.usage, error.message);
+    throw error;
+  }
+  throw new CommandError(EXIT.usage, 'A text for a secondary server can contain only one key');
+}
+
 /** Returns whether the consumer can use a key. If not, reports the reason. */
 function isUsable(key: Key, format: string, { err }: Terminal): boolean {
   const problems = exportProblems(findFormat(format), key);
@@ -126,9 +161,9 @@ function isUsable(key: Key, format: string, { err }: Terminal): boolean {
   return problems.length === 0;
 }
 
-function tryExport(format: string, key: Key): KeyFile {
+function tryExport(format: string, key: Key, primary: Primary | undefined): KeyFile {
   try {
-    return exportKey(format, key);
+    return exportKey(format, key, primary);
   } catch (error) {
     if (error instanceof ServiceError)
       throw new CommandError(EXIT.refused, error.message, undefined, error);
@@ -137,14 +172,23 @@ function tryExport(format: string, key: Key): KeyFile {
 }
 
 /** Writes usable keys to standard output, a file or a folder. Throws `CommandError`. */
-function write(keys: readonly Key[], flags: ExportFlags, { out }: Terminal): void {
+function write(
+  keys: readonly Key[],
+  flags: ExportFlags,
+  primary: Primary | undefined,
+  { out }: Terminal,
+): void {
   const { output, outputDir, overwrite = false } = flags;
   if (outputDir !== undefined) {
-    const files = keys.map((key) => exportKey(flags.format, key));
+    const files = keys.map((key) => exportKey(flags.format, key, primary));
     saveFiles(outputDir, files, overwrite);
     return;
   }
-  const text = exportKeys(flags.format, keys);
+  const [only] = keys;
+  const text =
+    primary === undefined || only === undefined
+      ? exportKeys(flags.format, keys)
+      : exportKey(flags.format, only, primary).text;
   if (output === undefined || output === '-') out.write(text);
   else saveFile(output, text, overwrite);
 }
