@@ -175,9 +175,9 @@ describe('printing secrets', () => {
     for (const format of ['table', 'json', 'yaml', 'csv', 'value']) {
       for (const long of [[], ['--long']]) {
         const argv = ['list', '--name', 'shown', '-f', format, ...long];
-        const { status, out } = await run({ columns: 240 }, ...argv);
+        const { status, out } = await run({ columns: 300 }, ...argv);
         expect([status, out.includes('hidden'), out.includes(secret)]).toEqual([0, false, false]);
-        expect((await run({ columns: 240 }, ...argv, '--reveal')).out).toContain(secret);
+        expect((await run({ columns: 300 }, ...argv, '--reveal')).out).toContain(secret);
       }
     }
   });
