@@ -51,7 +51,8 @@ export async function assertServable(
     await sql.run(REMOVE_MARK, ['source']);
   });
   await recordLocally(database, {
-    ...{ action: 'database:serve-again', at },
+    action: 'database:serve-again',
+    at,
     detail: { copied_to: copied.other, copied_at: copied.at },
   });
 }

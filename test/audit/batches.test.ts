@@ -129,8 +129,13 @@ test.each([
 
 test('a MAC depends on every member of the batch', () => {
   const batch = {
-    ...{ number: 1, at: '2026-11-22T10:00:00.000000', count: 2 },
-    ...{ first_seq: 3, last_seq: 4, previous: 'a', hash: 'b' },
+    number: 1,
+    at: '2026-11-22T10:00:00.000000',
+    count: 2,
+    first_seq: 3,
+    last_seq: 4,
+    previous: 'a',
+    hash: 'b',
   };
   const texts = Object.entries(batch).map(([name, value]) =>
     batchText({ ...batch, [name]: typeof value === 'number' ? value + 9 : `${value}x` }),

@@ -76,10 +76,13 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
         return records.map((record) => `${record.resource_name} ${record.actor_name}`);
       };
       expect(await found({ resource_name: 'GONE.example.' })).toEqual([
-        ...['gone.example ci', 'Gone.example. CI'],
+        'gone.example ci',
+        'Gone.example. CI',
       ]);
       expect(await found({ actor_name: 'Ci' })).toEqual([
-        ...['gone.example ci', 'other CI', 'Gone.example. CI'],
+        'gone.example ci',
+        'other CI',
+        'Gone.example. CI',
       ]);
       expect(await found({ resource_name: 'gone.%', actor_name: 'ci' })).toEqual([]);
     });

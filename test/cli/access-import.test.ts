@@ -28,7 +28,14 @@ async function importText(text: string, ...argv: string[]) {
   writeFileSync(path, text);
   const run = await runInside(
     { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-    ...['tsigkey', 'import', path, '--scope', 'POOL', '--resource-id', POOL_ID, ...argv],
+    'tsigkey',
+    'import',
+    path,
+    '--scope',
+    'POOL',
+    '--resource-id',
+    POOL_ID,
+    ...argv,
   );
   const plain = (part: string) => part.replaceAll(`${folder}/`, '');
   for (const secret of SECRETS) expect(run.out + run.err).not.toContain(secret);
@@ -238,7 +245,12 @@ one\tupdate\tnone\ta.example, b.example
     const importIntoZone = (...argv: string[]) =>
       runInside(
         { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-        ...['tsigkey', 'import', path, '--zone', 'a.example.', ...argv],
+        'tsigkey',
+        'import',
+        path,
+        '--zone',
+        'a.example.',
+        ...argv,
       );
     const refused = await importIntoZone('--create-zones');
     expect([refused.status, refused.err]).toEqual([
@@ -360,7 +372,10 @@ describe('a copy from another service', () => {
               TSIGIL_FROM_TOKEN: other.token,
             },
           },
-          ...['tsigkey', 'import', '--from', other.url],
+          'tsigkey',
+          'import',
+          '--from',
+          other.url,
         );
       const { status, out } = await copy();
       expect([status, out.split('\n').at(-2)]).toEqual([0, '5 added, 2 warnings']);

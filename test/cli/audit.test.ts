@@ -180,7 +180,12 @@ describe('tsigil audit list and export', () => {
     expect(rows[0]).toEqual(['time', 'actor', 'action', 'resource', 'outcome', 'changes']);
     expect(rows.map((row) => row[3])).toEqual(['resource', '10', '11', expect.any(String)]);
     expect(rows[2]).toEqual([
-      ...['2026-11-21T09:30:00', 'terraform', 'tlds:create', '11', 'success', ''],
+      '2026-11-21T09:30:00',
+      'terraform',
+      'tlds:create',
+      '11',
+      'success',
+      '',
     ]);
     expect(rows).toHaveLength(4);
   });
@@ -204,7 +209,10 @@ describe('tsigil audit list and export', () => {
       return records.map(({ action }) => action).filter((action) => !action.endsWith(':get'));
     };
     const expected = [
-      ...['tsigkeys:create', 'tsigkeys:update', 'tsigkeys:export', 'tsigkeys:export'],
+      'tsigkeys:create',
+      'tsigkeys:update',
+      'tsigkeys:export',
+      'tsigkeys:export',
       'tsigkeys:delete',
     ];
     await expect.poll(() => listed('--key', 'gone.EXAMPLE')).toEqual(expected);

@@ -28,7 +28,12 @@ const fileOf = ({ XDG_CONFIG_HOME }: User) => join(XDG_CONFIG_HOME, 'tsigil/prof
 function logIn(user: User, input = `${service.token}\n`, ...argv: string[]) {
   return runInside(
     { variables: user, input },
-    ...['login', '--url', service.url, '--token-file', '-', ...argv],
+    'login',
+    '--url',
+    service.url,
+    '--token-file',
+    '-',
+    ...argv,
   );
 }
 
@@ -241,8 +246,16 @@ describe('flags before the command', () => {
     writeFileSync(file, service.token);
     const { status, out } = await runInside(
       {},
-      ...['--url', service.url, '--token-file', file],
-      ...['pool', 'list', '-f', 'value', '-c', 'name'],
+      '--url',
+      service.url,
+      '--token-file',
+      file,
+      'pool',
+      'list',
+      '-f',
+      'value',
+      '-c',
+      'name',
     );
     expect([status, out]).toEqual([0, 'default\n']);
   });
@@ -267,7 +280,12 @@ describe.runIf(hasProgram('openssl', 'openssl'))('certificates', () => {
     const list = (more: Record<string, string>) =>
       runInside(
         { variables: { ...variables, ...more } },
-        ...['pool', 'list', '-f', 'value', '-c', 'name'],
+        'pool',
+        'list',
+        '-f',
+        'value',
+        '-c',
+        'name',
       );
     try {
       expect((await list({})).status).toBe(3);

@@ -41,7 +41,9 @@ describe('one key', () => {
       '1d',
     );
     expect(successor).toMatchObject({
-      ...{ name: 'whole-r2.example', algorithm: 'hmac-sha512', secret: '(hidden)' },
+      name: 'whole-r2.example',
+      algorithm: 'hmac-sha512',
+      secret: '(hidden)',
     });
     expect(await states('confirm', 'whole.example')).toEqual([
       'whole.example draining',
@@ -89,11 +91,18 @@ describe('one key', () => {
     const secret = Buffer.alloc(32, 7).toString('base64');
     const done = await runInside(
       { ...service, input: secret },
-      ...['tsigkey', 'rotate', 'place.example', '--in-place', '--yes', '--secret', '-'],
+      'tsigkey',
+      'rotate',
+      'place.example',
+      '--in-place',
+      '--yes',
+      '--secret',
+      '-',
     );
     expect(done.status).toBe(0);
     expect((await service.get(`/v2/tsigkeys/${id}`)).body).toMatchObject({
-      ...{ name: 'place.example', secret },
+      name: 'place.example',
+      secret,
     });
     const argument = await run('rotate', 'place.example', '--secret', secret);
     expect(argument).toMatchObject({ status: 2, out: '' });
@@ -151,7 +160,10 @@ describe('several keys', () => {
     await create(`${'l'.repeat(63)}.example`);
     await create('third.example');
     const { status, out, err } = await run(
-      ...['rotate', 'first.example', `${'l'.repeat(63)}.example`, 'third.example'],
+      'rotate',
+      'first.example',
+      `${'l'.repeat(63)}.example`,
+      'third.example',
     );
     expect({ status, out }).toEqual({
       status: 1,
@@ -182,9 +194,18 @@ describe('who uses a key', () => {
   test('is said with flags of set, and found by list', async () => {
     await create('described.example');
     const set = await run(
-      ...['set', 'described.example', '--owner', 'netops', '--purpose', 'Frankfurt'],
-      ...['--consumer', 'ns3.partner.example=192.0.2.7,noc', '--consumer', 'ns4.partner.example'],
-      ...['--expires', '20d'],
+      'set',
+      'described.example',
+      '--owner',
+      'netops',
+      '--purpose',
+      'Frankfurt',
+      '--consumer',
+      'ns3.partner.example=192.0.2.7,noc',
+      '--consumer',
+      'ns4.partner.example',
+      '--expires',
+      '20d',
     );
     expect(set).toMatchObject({ status: 0 });
     expect(set.err.split('\n').slice(0, 4)).toEqual([

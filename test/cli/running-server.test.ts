@@ -95,7 +95,11 @@ describe.each(BRANDS)('$name', (brand) => {
         tsigil(
           folder,
           { ...ACCESS(), ...delivering(server) },
-          ...['tsigkey', 'import', '--from-nameserver', 'NS1', ...argv],
+          'tsigkey',
+          'import',
+          '--from-nameserver',
+          'NS1',
+          ...argv,
         );
 
       const refused = await run();
@@ -113,8 +117,15 @@ describe.each(BRANDS)('$name', (brand) => {
       const onHostOfAgent = await tsigil(
         folder,
         ACCESS(),
-        ...['tsigkey', 'import', '--dry-run', '--from-nameserver', 'ns1', '-f', 'json'],
-        ...['--config', agentFile(server)],
+        'tsigkey',
+        'import',
+        '--dry-run',
+        '--from-nameserver',
+        'ns1',
+        '-f',
+        'json',
+        '--config',
+        agentFile(server),
       );
       expect(JSON.parse(onHostOfAgent.out)).toEqual(JSON.parse(shown.out));
       for (const { out, err } of [shown, text, onHostOfAgent]) {
@@ -132,7 +143,11 @@ test('import --from-nameserver names the servers of the configuration, without o
   const { status, err } = await tsigil(
     folder,
     { ...ACCESS(), ...delivering({ entry }) },
-    ...['tsigkey', 'import', '--dry-run', '--from-nameserver', 'ns1'],
+    'tsigkey',
+    'import',
+    '--dry-run',
+    '--from-nameserver',
+    'ns1',
   );
   expect([status, err]).toEqual([2, expect.stringContaining("Use one of: 'ns9'.")]);
 });
@@ -164,7 +179,13 @@ test.skipIf(!bind.isInstalled()).each([
       runProgram(
         server.folder,
         'rndc',
-        ...['-s', '127.0.0.1', '-p', String(server.controlPort), '-k', 'rndc.key', 'addzone'],
+        '-s',
+        '127.0.0.1',
+        '-p',
+        String(server.controlPort),
+        '-k',
+        'rndc.key',
+        'addzone',
         `${zone} ${view} { type primary; file "${added}.zone"; allow-transfer { ${list} }; };`,
       );
     const owner = await startTestService();
@@ -173,8 +194,15 @@ test.skipIf(!bind.isInstalled()).each([
     const { status, out, err } = await tsigil(
       folder,
       { TSIGIL_URL: owner.url, TSIGIL_TOKEN: owner.token, ...delivering(server) },
-      ...['tsigkey', 'import', '--dry-run', '--from-nameserver', 'ns1', '-f', 'json'],
-      ...['--pool', 'default'],
+      'tsigkey',
+      'import',
+      '--dry-run',
+      '--from-nameserver',
+      'ns1',
+      '-f',
+      'json',
+      '--pool',
+      'default',
     );
     expect(status, err).toBe(0);
     expect(JSON.parse(out)).toMatchObject({

@@ -58,7 +58,10 @@ test('status ends with 1 and names what needs a person, with a mark in colour on
   const post = (path: string, body: object) =>
     busy.post(path, body, { 'x-auth-sudo-project-id': 'p' });
   await post('/v2/nameservers', {
-    ...{ name: 'ns1', driver: 'bind', address: '192.0.2.53', pool_id: KEY_MEMBERS.resource_id },
+    name: 'ns1',
+    driver: 'bind',
+    address: '192.0.2.53',
+    pool_id: KEY_MEMBERS.resource_id,
   });
   await post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'short', secret: 'c2VjcmV0' });
   await post('/v2/zones', { name: 'example.org.', email: 'a@example.org' });

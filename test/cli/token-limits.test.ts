@@ -23,10 +23,18 @@ test('token create limits the token to pools, zones and keys by name or id, and 
   const nameOf = async (path: string) =>
     String((await service.get(path, { 'x-auth-all-projects': 'true' })).body.name);
   const { status, out } = await create(
-    ...['--pool', await nameOf(`/v2/pools/${pools[0]}`), '--pool', pools[1]],
-    ...['--zone', await nameOf(`/v2/zones/${zones[0]}`)],
-    ...['--key', await nameOf(`/v2/tsigkeys/${poolKeys[0]}`)],
-    ...['--from', '127.0.0.0/8', '--from', '2001:db8::1'],
+    '--pool',
+    await nameOf(`/v2/pools/${pools[0]}`),
+    '--pool',
+    pools[1],
+    '--zone',
+    await nameOf(`/v2/zones/${zones[0]}`),
+    '--key',
+    await nameOf(`/v2/tsigkeys/${poolKeys[0]}`),
+    '--from',
+    '127.0.0.0/8',
+    '--from',
+    '2001:db8::1',
   );
   expect(status).toBe(0);
   const created = JSON.parse(out) as { id: string; token: string };

@@ -14,9 +14,19 @@ import { serve } from '../harness/connections.ts';
 
 const TOKEN = /^tsigil_[\w-]{43}$/;
 const COLUMNS = [
-  ...['id', 'name', 'roles', 'project_id', 'pools', 'zones', 'keys', 'nameservers', 'addresses'],
+  'id',
+  'name',
+  'roles',
+  'project_id',
+  'pools',
+  'zones',
+  'keys',
+  'nameservers',
+  'addresses',
   'expires_at',
-  ...['last_used_at', 'created_by', 'created_at'],
+  'last_used_at',
+  'created_by',
+  'created_at',
 ];
 
 const folder = temporaryFolder();

@@ -119,8 +119,15 @@ describe('names instead of ids', () => {
 
   test('zone create --pool puts a zone into the pool with the given name', async () => {
     const zone = await json(
-      ...['zone', 'create', 'example.net.', '--email', 'a@example.net', '--pool', 'anycast'],
-      ...['--sudo-project-id', 'someone'],
+      'zone',
+      'create',
+      'example.net.',
+      '--email',
+      'a@example.net',
+      '--pool',
+      'anycast',
+      '--sudo-project-id',
+      'someone',
     );
     expect(zone.pool_id).toBe(poolId);
   });
@@ -129,7 +136,11 @@ describe('names instead of ids', () => {
     const input = `key "imported" { algorithm hmac-sha256; secret "${SECRET}"; };`;
     const { status, out } = await runWith(
       { input },
-      ...['tsigkey', 'import', '-', '--zone', 'example.com.'],
+      'tsigkey',
+      'import',
+      '-',
+      '--zone',
+      'example.com.',
     );
     expect([status, out]).toEqual([0, 'line 1: added: imported\n1 added\n']);
     expect(await keyNamed('imported')).toMatchObject({ scope: 'ZONE', resource_id: zoneId });
@@ -162,7 +173,15 @@ describe('names instead of ids', () => {
     );
     const { status, out, err } = await runInside(
       await clientFor(member, ['member'], 'own'),
-      ...['tsigkey', 'create', 'k', '--zone', 'own.example', '-f', 'value', '-c', 'scope'],
+      'tsigkey',
+      'create',
+      'k',
+      '--zone',
+      'own.example',
+      '-f',
+      'value',
+      '-c',
+      'scope',
     );
     expect({ status, out, err }).toEqual({ status: 0, out: 'ZONE\n', err: '' });
   });
@@ -194,8 +213,17 @@ describe('warnings of the service', () => {
   test('create and set print warnings on standard error, in every format', async () => {
     expect(
       await run(
-        ...['tsigkey', 'create', 'weak', '--algorithm', 'hmac-md5', '--resource-id', UNKNOWN_ID],
-        ...['-f', 'value', '-c', 'name'],
+        'tsigkey',
+        'create',
+        'weak',
+        '--algorithm',
+        'hmac-md5',
+        '--resource-id',
+        UNKNOWN_ID,
+        '-f',
+        'value',
+        '-c',
+        'name',
       ),
     ).toEqual({
       status: 0,
@@ -216,7 +244,12 @@ describe('warnings of the service', () => {
     const input = 'key "old" { algorithm hmac-md5; secret "c2VjcmV0IG9mIG5vYm9keSBhdA=="; };';
     const { status, out, err } = await runWith(
       { input },
-      ...['tsigkey', 'import', '-', '--pool', 'default', '--yes'],
+      'tsigkey',
+      'import',
+      '-',
+      '--pool',
+      'default',
+      '--yes',
     );
     expect([status, out, err]).toEqual([
       0,

@@ -53,7 +53,8 @@ describe('tsigkey create', () => {
     ).toEqual({ ...place, grants: [{ rights: ['transfer'], zones: both() }] });
     expect(await created('five', '--pool', 'anycast', '--none')).toEqual({ ...place, grants: [] });
     expect(await created('six', '--right', 'update')).toEqual({
-      ...{ scope: 'POOL', resource: POOL_ID },
+      scope: 'POOL',
+      resource: POOL_ID,
       grants: [{ rights: ['update'], zones: 'all' }],
     });
   });
@@ -77,7 +78,10 @@ describe('tsigkey create', () => {
 describe('tsigkey grants', () => {
   test('does not overwrite what another caller changes meanwhile', async () => {
     const { body: key } = await service.post('/v2/tsigkeys', {
-      ...{ name: 'contended', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: pool },
+      name: 'contended',
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
+      resource_id: pool,
       grants: [{ rights: ['transfer'], zones: both() }],
     });
     const narrow = [{ rights: ['transfer'], zones: [idOf('a')] }];

@@ -501,7 +501,11 @@ describe('keys of a pool', () => {
           input: Object.assign(Readable.from([reply]), { isTTY: true }),
           errorTerminal: true,
         },
-        ...['tsigkey', 'import', keysFile(), '--pool', 'default'],
+        'tsigkey',
+        'import',
+        keysFile(),
+        '--pool',
+        'default',
       );
       expect(err).toContain('(now 1: z00.example.)');
       expect(err).toContain('Continue? [y/N] ');

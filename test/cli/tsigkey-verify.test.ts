@@ -115,7 +115,11 @@ describe.runIf(bind?.isInstalled())('several keys and servers', () => {
     const variables = service.variables;
     const { status, out } = await runInside(
       { variables: { ...variables, NO_COLOR: '1' }, columns: 120 },
-      ...['tsigkey', 'verify', '--pool', 'default', ...at],
+      'tsigkey',
+      'verify',
+      '--pool',
+      'default',
+      ...at,
     );
     expect([status, out]).toEqual([
       1,
@@ -136,7 +140,7 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
   const allowed = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
   const running: NameServer[] = [];
   let registry: TestService;
-  const run = (...argv: string[]) => runInside(registry, ...['tsigkey', 'verify', ...argv]);
+  const run = (...argv: string[]) => runInside(registry, 'tsigkey', 'verify', ...argv);
   const post = async (path: string, body: object): Promise<string> => {
     const response = await registry.post(path, body, { 'x-auth-sudo-project-id': 'p' });
     expect(response.body).toHaveProperty('id');
@@ -190,7 +194,10 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
     const [pool] = (body as { pools: { id: string }[] }).pools;
     const zone = await post('/v2/zones', { name: 'z.test.', email: 'a@a.test', pool: 'two' });
     const granted = await post('/v2/tsigkeys', {
-      ...{ ...allowed, name: 'granted', scope: 'POOL', resource_id: pool?.id },
+      ...allowed,
+      name: 'granted',
+      scope: 'POOL',
+      resource_id: pool?.id,
       grants: [{ rights: ['update'], zones: [zone] }],
     });
     const { out } = await run('granted', '-f', 'value', '-c', 'server', '-c', 'zone');
@@ -208,8 +215,12 @@ describe.runIf(bind?.isInstalled())('the name servers of the service', () => {
     ]);
     const { out } = await run('--all', '--long');
     expect(out.split('\n').map((line) => line.split('\t')[0])).toEqual([
-      ...['name', 'allowed', 'missing', 'of-zone'],
-      ...['3 keys on 2 servers: 2 good', ''],
+      'name',
+      'allowed',
+      'missing',
+      'of-zone',
+      '3 keys on 2 servers: 2 good',
+      '',
     ]);
     expect(await run('--pool', 'one')).toEqual({ status: 0, out: '1 good\n', err: '' });
   });

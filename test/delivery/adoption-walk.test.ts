@@ -79,7 +79,9 @@ describe.each([...HAND_MADE, handMadePowerdns].filter((brand: HandMade) => brand
       const serve = () => startServiceProcess(folder, admin, undefined, ['--config', config]);
       let service = await serve();
       const variables = () => ({
-        ...{ TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, TSIGIL_CONFIG: config },
+        TSIGIL_URL: service.url,
+        TSIGIL_TOKEN: service.token,
+        TSIGIL_CONFIG: config,
         ...('api-key' in Object.fromEntries(controlFiles(first))
           ? { PDNS_API_KEY: readFileSync(join(first.folder, 'api-key'), 'utf8') }
           : {}),

@@ -106,7 +106,8 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         [PROGRAM, 'nameserver', 'adopt', 'ns1', '--write', '--yes'],
         {
           env: cleanEnvironment({
-            ...{ TSIGIL_URL: url, TSIGIL_TOKEN: service.token },
+            TSIGIL_URL: url,
+            TSIGIL_TOKEN: service.token,
             ...delivering(server),
           }),
           stdio: ['ignore', 'ignore', 'pipe'],
@@ -330,8 +331,16 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         rndc('delzone', 'added.test');
         rndc('reconfig');
         const grants = await run(
-          ...['tsigkey', 'grants', 'k1', '--zone', 'a.test.', '--zone', 'added.test.'],
-          ...['--right', 'transfer', '--wait'],
+          'tsigkey',
+          'grants',
+          'k1',
+          '--zone',
+          'a.test.',
+          '--zone',
+          'added.test.',
+          '--right',
+          'transfer',
+          '--wait',
         );
         expect(grants.out).toContain('added.test');
         await expect
@@ -421,9 +430,12 @@ const DATABASES = [
       Promise.resolve(
         knotc(
           server,
-          ...['conf-begin', 'conf-set acl[own]', 'conf-set acl[own].action transfer'],
+          'conf-begin',
+          'conf-set acl[own]',
+          'conf-set acl[own].action transfer',
           `conf-set acl[own].key ${knotDatabase.foreign}.`,
-          ...['conf-set zone[a.test].acl own', 'conf-commit'],
+          'conf-set zone[a.test].acl own',
+          'conf-commit',
         ),
       ),
   },
@@ -449,7 +461,9 @@ test.each(DATABASES)(
       tsigil(
         temporaryFolder(),
         { ...variables, ...delivering(server) },
-        ...['nameserver', 'adopt', 'ns1'],
+        'nameserver',
+        'adopt',
+        'ns1',
       );
     const refused = await adopt();
     expect([refused.status, refused.err]).toEqual([

@@ -223,7 +223,9 @@ test('200 for an answer with several problems of one key, also of a removed one'
   await service.delete(`/v2/tsigkeys/${removed}`);
   await service.patch(`/v2/tsigkeys/${key}`, { algorithm: 'hmac-sha512' });
   const problems = [...Array<string>(8).fill(key), removed].map((id, index) => ({
-    ...{ id, code: 'name_taken', message: `reason ${index}` },
+    id,
+    code: 'name_taken',
+    message: `reason ${index}`,
   }));
   expect((await observe(await desired(), { problems })).status).toBe(200);
   expect(await stateOf(key)).toBe('undeliverable');

@@ -25,7 +25,9 @@ const WAIT = { timeout: 15_000, interval: 50 };
 async function createServer(service: Client, tokenFile: string): Promise<string> {
   const address = { driver: 'bind', address: '192.0.2.53', delivery: 'agent' };
   const { body } = await service.post('/v2/nameservers', {
-    ...{ name: 'ns1', pool_id: DEFAULT_POOL, ...address },
+    name: 'ns1',
+    pool_id: DEFAULT_POOL,
+    ...address,
   });
   const id = String(body.id);
   const members = { roles: ['nameserver-agent'], nameservers: [id] };

@@ -84,7 +84,8 @@ async function importFrom(
 ): Promise<{ left_in_configuration: readonly KeptRow[]; open: readonly OpenRow[] }> {
   const isApi = brand.driver === 'powerdns';
   const variables = {
-    ...{ TSIGIL_URL: url, TSIGIL_TOKEN: token },
+    TSIGIL_URL: url,
+    TSIGIL_TOKEN: token,
     ...(isApi ? { PDNS_API_KEY: readFileSync(join(folder, 'api-key'), 'utf8') } : {}),
   };
   const source = isApi
@@ -92,7 +93,15 @@ async function importFrom(
     : [join(folder, file)];
   const { status, out, err } = await runInside(
     { variables },
-    ...['tsigkey', 'import', ...source, '--scope', 'POOL', '--resource-id', POOL_ID, '-f', 'json'],
+    'tsigkey',
+    'import',
+    ...source,
+    '--scope',
+    'POOL',
+    '--resource-id',
+    POOL_ID,
+    '-f',
+    'json',
   );
   expect(status, out + err).toBe(0);
   return JSON.parse(out) as Awaited<ReturnType<typeof importFrom>>;

@@ -287,7 +287,8 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
     for (const [method, at, body, what] of refusals) {
       const refused = await admin.call(method, at, body);
       expect(refused.body, `${method} ${at}`).toMatchObject({
-        ...{ code: 409, type: 'key_is_referenced' },
+        code: 409,
+        type: 'key_is_referenced',
         message: expect.stringContaining(what) as string,
       });
       expect(refused.body.message).toContain(at.includes('zones') ? places[1] : places[0]);

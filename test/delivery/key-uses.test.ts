@@ -190,7 +190,8 @@ function present<T>(value: T | undefined): T {
 describe('uses that an agent reports', () => {
   const use = (key: string, address = '192.0.2.4', more: object = {}): KeyUse => ({
     ...({ key, operation: 'transfer', outcome: 'accepted', address, count: 2 } as const),
-    ...{ first_at: '2030-01-31T12:00:00.000000', last_at: '2030-01-31T12:00:00.000000' },
+    first_at: '2030-01-31T12:00:00.000000',
+    last_at: '2030-01-31T12:00:00.000000',
     ...more,
   });
   const evidence = { problem: null, shown: [] };
@@ -205,8 +206,12 @@ describe('uses that an agent reports', () => {
     await agent.observe(await agent.desired(), { evidence, uses: [use('k', undefined, later)] });
     expect((await usesOn(service, key)).uses).toEqual([
       {
-        ...{ operation: 'transfer', outcome: 'accepted', address: '192.0.2.4', count: 4 },
-        ...{ first_at: '2030-01-31T12:00:00.000000', ...later },
+        operation: 'transfer',
+        outcome: 'accepted',
+        address: '192.0.2.4',
+        count: 4,
+        first_at: '2030-01-31T12:00:00.000000',
+        ...later,
       },
     ]);
     expect((await usesOn(service, other)).uses).toEqual([]);
@@ -249,7 +254,9 @@ describe('uses that an agent reports', () => {
     const [row] = (await store.desired(present(claim).server)).state.keys;
     const delivered = {
       ...({ keyId: row?.id ?? '', keyName: 'k', state: 'delivered', error: null } as const),
-      ...{ deliveredVersion: 1, appliedAt: null, verifiedAt: null },
+      deliveredVersion: 1,
+      appliedAt: null,
+      verifiedAt: null,
     };
     await store.intend(server, 'one', present(claim).fence, [delivered]);
     await store.fail(server, 'one', present(claim).fence, {

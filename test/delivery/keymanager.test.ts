@@ -27,10 +27,15 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
     await createZones(service);
     const { body: pool } = await service.post('/v2/pools', { name: 'other' });
     await service.post('/v2/nameservers', {
-      ...{ name: 'ns2', pool_id: pool.id, driver: 'bind', address: '192.0.2.1' },
+      name: 'ns2',
+      pool_id: pool.id,
+      driver: 'bind',
+      address: '192.0.2.1',
     });
     await service.post('/v2/zones', {
-      ...{ name: 'elsewhere.test.', email: 'hostmaster@a.test', pool_id: pool.id },
+      name: 'elsewhere.test.',
+      email: 'hostmaster@a.test',
+      pool_id: pool.id,
     });
     await untilLive(service);
   });
@@ -40,7 +45,14 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
     const name = randomUUID();
     const made = await as(
       service.token,
-      ...['token', 'create', name, '--role', 'keymanager', ...limits, '-f', 'value'],
+      'token',
+      'create',
+      name,
+      '--role',
+      'keymanager',
+      ...limits,
+      '-f',
+      'value',
     );
     return made.out.trim();
   };
@@ -80,7 +92,9 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
         expect((await run(...argv)).err).toMatch(/^tsigil: No \w+ is named '/);
       const key = `of-${limit}`;
       expect(await run('tsigkey', 'create', key, flag, limit, '--wait', ...names)).toEqual({
-        ...{ status: 0, out: `${key}\n`, err: '' },
+        status: 0,
+        out: `${key}\n`,
+        err: '',
       });
       const status = await run('tsigkey', 'status', key);
       expect(status).toMatchObject({ status: 0, out: expect.stringMatching(/ns1\tdelivered/) });
@@ -170,7 +184,9 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
       'tsigil token create NAME --role ROLE',
     );
     const admin = await service.post('/v2/tokens', {
-      ...{ name: 'limited-admin', roles: ['admin'], pools: [POOL] },
+      name: 'limited-admin',
+      roles: ['admin'],
+      pools: [POOL],
     });
     expect(
       (await as(String(admin.body.token), 'pool', 'set', 'default', '--description', 'x')).err,

@@ -70,7 +70,10 @@ describe.each(CASES)(
       expect
         .poll(() => shownServer(service))
         .toMatchObject({
-          ...{ state: 'prepared', error_code: 'prepared', keys_live: 0, attempts: 0 },
+          state: 'prepared',
+          error_code: 'prepared',
+          keys_live: 0,
+          attempts: 0,
           error: expect.stringContaining(error) as unknown,
         });
 
@@ -108,7 +111,9 @@ describe.each(CASES)(
       expect(file()).not.toContain(`"${taken.name}`);
       await untilPrepared('does not include');
       expect(await onServer(mine.name)).toMatchObject({
-        ...{ state: 'pending', delivered_version: 0, error: { code: 'prepared' } },
+        state: 'pending',
+        delivered_version: 0,
+        error: { code: 'prepared' },
       });
       await expect
         .poll(() => onServer(taken.name))

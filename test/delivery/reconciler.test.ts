@@ -120,8 +120,12 @@ describe('a pass', () => {
       'delivered',
     ]);
     expect(await shownServer()).toMatchObject({
-      ...{ state: 'failed', error_code: 'undeliverable_key', keys_wanted: 2, keys_live: 1 },
-      ...{ attempts: 0, verified_at: null },
+      state: 'failed',
+      error_code: 'undeliverable_key',
+      keys_wanted: 2,
+      keys_live: 1,
+      attempts: 0,
+      verified_at: null,
     });
     await opened.update('tsigkeys', bad, { secret: 'c2VjcmV0' });
     expect(await stateOf(bad)).toBe('pending');
@@ -162,7 +166,10 @@ describe('a pass', () => {
     );
     // The server has its copy of one key, and lacks the other one.
     expect(await shownServer()).toMatchObject({
-      ...{ state: 'failed', error_code: 'unreadable_secret', keys_wanted: 2, keys_live: 1 },
+      state: 'failed',
+      error_code: 'unreadable_secret',
+      keys_wanted: 2,
+      keys_live: 1,
     });
     // From here on, the secret is readable.
     await opened.database.write(async (sql) => {

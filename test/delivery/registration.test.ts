@@ -45,10 +45,12 @@ test('a name server gets the default pool and rights once the configuration no l
   };
   const created = await register({});
   expect(await register({ pool: 'edge', rights: ['update'] })).toMatchObject({
-    ...{ pool_id: edge, rights: ['update'] },
+    pool_id: edge,
+    rights: ['update'],
   });
   expect(await register({})).toMatchObject({
-    ...{ pool_id: created?.pool_id, rights: created?.rights },
+    pool_id: created?.pool_id,
+    rights: created?.rights,
   });
   expect(created?.rights).toEqual(['transfer']);
 });

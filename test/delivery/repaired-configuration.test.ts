@@ -63,7 +63,8 @@ describe.each(INSTALLED)('a $name server with a faulty configuration', (brand) =
       {
         fault: 'invalid',
         edit: (text: string) => `${text}\nthis is no configuration {\n`,
-        ...{ state: 'failed', code: 'refused_by_server' },
+        state: 'failed',
+        code: 'refused_by_server',
       },
       {
         fault: 'without the file',

@@ -79,8 +79,12 @@ describe.runIf(brands.length > 0)('after the restore of an older backup', () => 
         error_code: 'held',
         error: expect.stringContaining('tsigil delivery resume --nameserver ns1') as string,
         held: {
-          ...{ added: 1, added_keys: ['revoked'], removed: others.length, removed_keys: others },
-          ...{ changed: 2, changed_keys: ['changes', 'local'] },
+          added: 1,
+          added_keys: ['revoked'],
+          removed: others.length,
+          removed_keys: others,
+          changed: 2,
+          changed_keys: ['changes', 'local'],
         },
         unknown_keys: isPowerdns ? [brand.foreign, 'newer', 'newer-local'] : [],
       });

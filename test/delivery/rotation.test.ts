@@ -99,14 +99,16 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     expect((await deliveries(service, next.id)).state).toBe('delivered');
     await untilPass(async () => {
       expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
-        ...{ state: 'switching', retire_at: null },
+        state: 'switching',
+        retire_at: null,
         waiting: { reason: 'unconfirmed', who: ['127.0.0.1'] },
       });
     });
     signing = next;
     await untilPass(async () => {
       expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
-        ...{ state: 'draining', waiting: { reason: 'in_use', who: ['127.0.0.1'] } },
+        state: 'draining',
+        waiting: { reason: 'in_use', who: ['127.0.0.1'] },
       });
     });
     const refused = await service.post(`/v2/tsigkeys/${first.id}/retire`, undefined);
@@ -157,7 +159,9 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
     await pause(1000);
     expect((await lifecycleOf(service, key.id))[0]).toMatchObject({
-      ...{ state: 'spreading', verified_at: null, retire_at: null },
+      state: 'spreading',
+      verified_at: null,
+      retire_at: null,
     });
     await server.start();
     await untilPass(async () => {

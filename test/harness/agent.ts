@@ -78,10 +78,7 @@ export function agentProcess({
     pid: () => child?.pid ?? 0,
     output: () => output,
     start(wrapper = []) {
-      const [file = '', ...words] = [
-        ...wrapper,
-        ...[process.execPath, PROGRAM, 'agent', '--config', config],
-      ];
+      const [file, ...words] = [...wrapper, process.execPath, PROGRAM, 'agent', '--config', config];
       const started = spawn(file, words, {
         cwd: dirname(config),
         env: cleanEnvironment(),

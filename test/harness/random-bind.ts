@@ -22,9 +22,23 @@ const acls = ['a1', 'a2', 'a3'];
 /** Returns elements of an address match list, which name only the first `named` lists. */
 const lists = (depth: number, named: number): fc.Arbitrary<string> => {
   const leaf = fc.constantFrom(
-    ...['any', 'none', 'localhost', 'localnets', '127.0.0.1', '127.0.0.2', '127.0.0.0/30'],
-    ...['127.0/16', '127.1.0.1', '::1', 'key k1', 'key "K2."', 'key k3', 'key undefined'],
-    ...['key k1', 'key k2', ...acls.slice(0, named)],
+    'any',
+    'none',
+    'localhost',
+    'localnets',
+    '127.0.0.1',
+    '127.0.0.2',
+    '127.0.0.0/30',
+    '127.0/16',
+    '127.1.0.1',
+    '::1',
+    'key k1',
+    'key "K2."',
+    'key k3',
+    'key undefined',
+    'key k1',
+    'key k2',
+    ...acls.slice(0, named),
   );
   const inner =
     depth === 0 ? leaf : fc.oneof({ weight: 3, arbitrary: leaf }, lists(depth - 1, named));

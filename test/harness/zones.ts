@@ -3,21 +3,25 @@ import type { ApiResponse, Client } from './client.ts';
 
 /** The members of a zone, in the order of a response. */
 export const ZONE_MEMBERS = [
-  ...[
-    'id',
-    'pool_id',
-    'project_id',
-    'name',
-    'email',
-    'description',
-    'ttl',
-    'serial',
-    'shared',
-    'status',
-    'action',
-    'version',
-  ],
-  ...['attributes', 'type', 'masters', 'transferred_at', 'created_at', 'updated_at', 'links'],
+  'id',
+  'pool_id',
+  'project_id',
+  'name',
+  'email',
+  'description',
+  'ttl',
+  'serial',
+  'shared',
+  'status',
+  'action',
+  'version',
+  'attributes',
+  'type',
+  'masters',
+  'transferred_at',
+  'created_at',
+  'updated_at',
+  'links',
 ];
 
 /** A zone, as the API returns it. */

@@ -84,7 +84,11 @@ test('200 with the reason, the limits, the expiry and the last use, but not the 
     name: 'keymanager limited to zone',
     roles: ['keymanager'],
     rights: ['tsigkeys:reveal'],
-    ...{ pools: null, zones: [estate.zones[0]], keys: null, nameservers: null, addresses: null },
+    pools: null,
+    zones: [estate.zones[0]],
+    keys: null,
+    nameservers: null,
+    addresses: null,
     expires_at: null,
     last_used_at: null,
   });

@@ -105,9 +105,17 @@ describe('a row of the database that stands for a credential', () => {
   test('401 after a change of any field except the time of the last use', async () => {
     const later = '2099-01-01T00:00:00.000000';
     const changes: Record<string, string> = {
-      ...{ name: "'changed'", roles: `'["admin"]'`, project_id: "'other'", pools: 'NULL' },
-      ...{ zones: `'["x"]'`, keys: `'["x"]'`, nameservers: `'["x"]'`, addresses: 'NULL' },
-      ...{ expires_at: `'${later}'`, created_by: "'keystone:ada'", hash: `'${hashToken(OWN)}'` },
+      name: "'changed'",
+      roles: `'["admin"]'`,
+      project_id: "'other'",
+      pools: 'NULL',
+      zones: `'["x"]'`,
+      keys: `'["x"]'`,
+      nameservers: `'["x"]'`,
+      addresses: 'NULL',
+      expires_at: `'${later}'`,
+      created_by: "'keystone:ada'",
+      hash: `'${hashToken(OWN)}'`,
       id: `'${randomUUID()}'`,
     };
     const fields = Object.keys(token.fields).filter((name) => name !== 'last_used_at');

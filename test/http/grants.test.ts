@@ -26,8 +26,10 @@ async function zone(more: object = {}): Promise<string> {
 
 const create = (more: object = {}, client: Client = service) =>
   client.post('/v2/tsigkeys', {
-    ...{ name: `key-${(count += 1)}`, algorithm: 'hmac-sha256' },
-    ...{ scope: 'POOL', resource_id: POOL_ID },
+    name: `key-${(count += 1)}`,
+    algorithm: 'hmac-sha256',
+    scope: 'POOL',
+    resource_id: POOL_ID,
     ...more,
   });
 const created = async (more: object = {}): Promise<string> => {
@@ -204,9 +206,14 @@ describe('other requests', () => {
 
   test('200 for an import with grants, which is repeatable, and 409 with other grants', async () => {
     const key = {
-      ...{ id: randomUUID(), name: `key-${(count += 1)}`, algorithm: 'hmac-sha256' },
-      ...{ secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0', scope: 'POOL', resource_id: POOL_ID },
-      ...{ created_at: '2026-01-31T12:00:00.123456', updated_at: null },
+      id: randomUUID(),
+      name: `key-${(count += 1)}`,
+      algorithm: 'hmac-sha256',
+      secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
+      scope: 'POOL',
+      resource_id: POOL_ID,
+      created_at: '2026-01-31T12:00:00.123456',
+      updated_at: null,
     };
     const send = (more: object) =>
       service.post('/v2/tsigkeys/import', { tsigkeys: [{ ...key, ...more }] });
@@ -312,7 +319,8 @@ describe('the keys that open a zone or a name server', () => {
     const inPool = { scope: 'POOL', resource_id: pool.id };
     const all = await created({ name: 'o-1', ...inPool });
     const few = await created({
-      ...{ name: 'o-2', ...inPool },
+      name: 'o-2',
+      ...inPool,
       grants: [
         { rights: ['transfer'], zones: [one, two] },
         { rights: ['update'], zones: [two] },
@@ -320,7 +328,9 @@ describe('the keys that open a zone or a name server', () => {
     });
     const none = await created({ name: 'o-3', ...inPool, grants: [] });
     const own = await created({
-      ...{ name: 'o-4', scope: 'ZONE', resource_id: one },
+      name: 'o-4',
+      scope: 'ZONE',
+      resource_id: one,
       grants: [{ rights: ['update'], zones: 'all' }],
     });
     const opens = (rights: readonly string[], zones: 'all' | number) => ({ rights, zones });
@@ -335,7 +345,10 @@ describe('the keys that open a zone or a name server', () => {
       more: 0,
     });
     const { body: server } = await service.post('/v2/nameservers', {
-      ...{ name: 'opened', pool_id: pool.id, driver: 'bind', address: '192.0.2.53' },
+      name: 'opened',
+      pool_id: pool.id,
+      driver: 'bind',
+      address: '192.0.2.53',
       rights: ['transfer'],
     });
     expect((await service.get(`/v2/nameservers/${server.id}/tsigkeys`)).body).toEqual({

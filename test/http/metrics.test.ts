@@ -38,7 +38,10 @@ test('200 from /readyz for concurrent requests', async () => {
 test('200 with counters of 0 for a name server that had no pass yet', async () => {
   const first = await startTestService();
   await first.post('/v2/nameservers', {
-    ...{ name: 'ns-new', pool_id: DEFAULT_POOL, driver: 'bind', address: '192.0.2.53' },
+    name: 'ns-new',
+    pool_id: DEFAULT_POOL,
+    driver: 'bind',
+    address: '192.0.2.53',
     delivery: 'agent',
   });
   await first.close();

@@ -54,7 +54,9 @@ describe('collection rules', () => {
     const keyId = await made(ruled.post('/v2/tsigkeys', key));
     const narrowId = await made(
       ruled.post('/v2/tsigkeys', {
-        ...{ ...key, name: 'narrow', resource_id: DEFAULT_POOL_ID },
+        ...key,
+        name: 'narrow',
+        resource_id: DEFAULT_POOL_ID,
         grants: [{ rights: ['transfer'], zones: [zoneId] }],
       }),
     );
@@ -69,7 +71,8 @@ describe('collection rules', () => {
     const namedZone = await made(zone(owner, 'named.com.'));
     await agent.createKey('of-zone', { scope: 'ZONE', resource_id: namedZone });
     const references = ['transfer', 'of-zone'].map((key) => ({
-      ...{ key, place: '/etc/bind/named.conf:12' },
+      key,
+      place: '/etc/bind/named.conf:12',
     }));
     await agent.observe(await agent.desired(), { key_references: references });
 

@@ -27,8 +27,10 @@ beforeAll(async () => {
 
 async function created(more: object = {}, client: Client = service): Promise<string> {
   const response = await client.post('/v2/tsigkeys', {
-    ...{ name: `key-${(count += 1)}.example`, algorithm: 'hmac-sha256' },
-    ...{ scope: 'POOL', resource_id: POOL_ID },
+    name: `key-${(count += 1)}.example`,
+    algorithm: 'hmac-sha256',
+    scope: 'POOL',
+    resource_id: POOL_ID,
     ...more,
   });
   expect(response.status, response.text).toBe(201);
@@ -86,8 +88,11 @@ describe('POST /v2/tsigkeys/{id}/rotate', () => {
     );
     expect(Object.keys(next)).toEqual(Object.keys(before));
     expect(next).toMatchObject({
-      ...{ name: 'first-r2.example.', algorithm: 'hmac-sha512', scope: 'POOL' },
-      ...{ resource_id: POOL_ID, updated_at: null },
+      name: 'first-r2.example.',
+      algorithm: 'hmac-sha512',
+      scope: 'POOL',
+      resource_id: POOL_ID,
+      updated_at: null,
     });
     expect(next.secret).not.toBe(before.secret);
     expect(Buffer.from(String(next.secret), 'base64')).toHaveLength(64);
@@ -97,7 +102,10 @@ describe('POST /v2/tsigkeys/{id}/rotate', () => {
     await until(async () => expect((await lifecycleOf(id)).keys[0]?.waiting).not.toBe(null));
     expect(await lifecycleOf(String(next.id))).toEqual(await lifecycleOf(id));
     expect(await lifecycleOf(id)).toMatchObject({
-      ...{ handle: 'first.example.', owner: null, purpose: null, consumers: [] },
+      handle: 'first.example.',
+      owner: null,
+      purpose: null,
+      consumers: [],
       keys: [
         { id, name: 'first.example.', overlap_seconds: 604_800, successor_id: next.id },
         { id: next.id, name: 'first-r2.example.', state: 'active', successor_id: null },
@@ -184,7 +192,10 @@ describe('POST /v2/tsigkeys/{id}/rotate', () => {
     const third = await rotated(next, { compromised: true });
     await created({ name: 'leaked-r2' });
     const refused = await service.post('/v2/tsigkeys', {
-      ...{ name: 'LEAKED.', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID },
+      name: 'LEAKED.',
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
+      resource_id: POOL_ID,
     });
     expectError(refused, 409, 'reserved_name');
     expect(await listed('lineage=leaked')).toEqual(['leaked-r3']);
@@ -220,7 +231,8 @@ describe('the way to retirement', () => {
     const next = await rotated(id, { overlap_seconds: 3 * 86_400 });
     await until(async () => {
       expect((await lifecycleOf(id)).keys[0]).toMatchObject({
-        ...{ state: 'switching', retire_at: null },
+        state: 'switching',
+        retire_at: null,
         waiting: { reason: 'unknown_consumers', who: [] },
       });
     });
@@ -361,7 +373,10 @@ describe('POST /v2/tsigkeys/{id}/restore', () => {
     expect(await listed('name=forgotten')).toEqual([]);
     for (const name of ['forgotten', 'Forgotten.']) {
       const refused = await service.post('/v2/tsigkeys', {
-        ...{ name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID },
+        name,
+        algorithm: 'hmac-sha256',
+        scope: 'POOL',
+        resource_id: POOL_ID,
       });
       expectError(refused, 409, 'reserved_name');
     }

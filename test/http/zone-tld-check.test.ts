@@ -133,18 +133,16 @@ describe('the name check', () => {
       'a.com..',
     ];
     expect(await checkNames(member, names)).toEqual([
-      ...[
-        'ok',
-        'ok',
-        'more_than_one_label',
-        'not_a_tld',
-        'tld_entry',
-        'domain_name',
-        'domain_name',
-        'domain_name',
-        'ok',
-        'domain_name',
-      ],
+      'ok',
+      'ok',
+      'more_than_one_label',
+      'not_a_tld',
+      'tld_entry',
+      'domain_name',
+      'domain_name',
+      'domain_name',
+      'ok',
+      'domain_name',
     ]);
     const [check] = (await member.post('/v2/tlds/check', { names: ['a.org.'] })).body.checks;
     expect(check).toEqual({

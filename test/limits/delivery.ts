@@ -23,7 +23,11 @@ const MISSED_CHANGES = `
 /** Creates a name server for an agent that does not run, with keys. */
 async function createServer({ service }: Target): Promise<{ readonly id: string }> {
   const { body, text } = await service.post('/v2/nameservers', {
-    ...{ name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53', delivery: 'agent' },
+    name: 'ns1',
+    pool_id: POOL,
+    driver: 'bind',
+    address: '192.0.2.53',
+    delivery: 'agent',
   });
   if (body.id === undefined) throw new Error(`No name server: ${text}`);
   return { id: String(body.id) };
@@ -36,9 +40,14 @@ async function createKeys({ service }: Target, count: number): Promise<string[]>
       const id = randomUUID();
       ids.push(id);
       return {
-        ...{ id, name: `key-${id}`, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL },
+        id,
+        name: `key-${id}`,
+        algorithm: 'hmac-sha256',
+        scope: 'POOL',
+        resource_id: POOL,
         secret: Buffer.from(id.slice(0, 32)).toString('base64'),
-        ...{ created_at: '2026-01-01T00:00:00.000000', updated_at: null },
+        created_at: '2026-01-01T00:00:00.000000',
+        updated_at: null,
       };
     });
     const { status, text } = await service.post('/v2/tsigkeys/import', { tsigkeys });

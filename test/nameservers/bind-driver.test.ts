@@ -50,9 +50,14 @@ describeDriver(bind, (session) => {
     expect(lists().slice(0, 2)).toEqual(['tsigil-transfer keys', 'tsigil-update none']);
     await apply(key);
     const expected = [
-      ...['tsigil-transfer none', 'tsigil-update none', 'tsigil-transfer-b.test keys'],
-      ...['tsigil-transfer-a.test none', 'tsigil-update-a.test none', 'tsigil-update-b.test none'],
-      ...['tsigil-transfer-former.test none', 'tsigil-update-former.test none'],
+      'tsigil-transfer none',
+      'tsigil-update none',
+      'tsigil-transfer-b.test keys',
+      'tsigil-transfer-a.test none',
+      'tsigil-update-a.test none',
+      'tsigil-update-b.test none',
+      'tsigil-transfer-former.test none',
+      'tsigil-update-former.test none',
     ];
     expect(lists()).toEqual(expected);
     expect((await apply(key)).changed).toBe(false);

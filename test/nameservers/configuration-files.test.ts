@@ -68,8 +68,10 @@ describe.runIf(existsSync('/proc/self/io'))('a configuration that was read befor
     writeFileSync(small, '# one\n');
     const textIn = (files: Awaited<ReturnType<typeof readConfiguration>>) =>
       files?.include({
-        ...{ line: 1, file: { path: large, text: '' } },
-        ...{ pattern: small, directories: [] },
+        line: 1,
+        file: { path: large, text: '' },
+        pattern: small,
+        directories: [],
       })[0]?.text;
     let first = await readConfiguration(main, '/own');
     let before = octetsRead();

@@ -266,7 +266,9 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         zones: ZONES,
         keys: [other],
         kept: [kept, lacking].map(({ id, name, access }) => ({
-          ...{ id, name, access },
+          id,
+          name,
+          access,
           version: 2,
         })),
       };

@@ -55,8 +55,13 @@ test('reads from the end at the first start, and counts each client to the minut
   expect(reader.take()).toMatchObject({
     uses: [
       {
-        ...{ key: 'k', operation: 'query', outcome: 'accepted', address: '192.0.2.2', count: 2 },
-        ...{ first_at: '2030-01-31T12:00:00.000000', last_at: '2030-01-31T12:00:00.000000' },
+        key: 'k',
+        operation: 'query',
+        outcome: 'accepted',
+        address: '192.0.2.2',
+        count: 2,
+        first_at: '2030-01-31T12:00:00.000000',
+        last_at: '2030-01-31T12:00:00.000000',
       },
       {},
     ],

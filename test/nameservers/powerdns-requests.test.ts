@@ -108,8 +108,10 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     (await probeKey(key, 'transfer', { server: server.address, zone }, Date.now)).verdict;
 
   const READING = [
-    ...['GET /tsigkeys', 'GET /zones/a.test./metadata'],
-    ...['GET /zones/b.test./metadata', 'GET /zones?dnssec=false'],
+    'GET /tsigkeys',
+    'GET /zones/a.test./metadata',
+    'GET /zones/b.test./metadata',
+    'GET /zones?dnssec=false',
   ];
   const isRead = (request: string) => request.startsWith('GET ');
   /** Returns the requests that change something, with the requests for zones sorted by zone. */
@@ -184,7 +186,9 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
           .map((request) => request.replace(`/zones/${zone}./metadata/`, ''));
       expect(kinds(add)).toEqual(['PUT TSIG-ALLOW-DNSUPDATE', 'PUT ALLOW-DNSUPDATE-FROM']);
       expect(kinds(change)).toEqual([
-        ...['DELETE ALLOW-DNSUPDATE-FROM', 'PUT TSIG-ALLOW-DNSUPDATE', 'PUT ALLOW-DNSUPDATE-FROM'],
+        'DELETE ALLOW-DNSUPDATE-FROM',
+        'PUT TSIG-ALLOW-DNSUPDATE',
+        'PUT ALLOW-DNSUPDATE-FROM',
       ]);
       expect(kinds(remove)).toEqual(['DELETE ALLOW-DNSUPDATE-FROM', 'DELETE TSIG-ALLOW-DNSUPDATE']);
     }
@@ -349,7 +353,9 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     for (let round = 0; round < 2; round += 1) expect(await compare(...state.keys)).toEqual([]);
     const gone = newKey({ rights: ['transfer'] });
     await api('POST', '/tsigkeys', {
-      ...{ name: `${gone.name}.`, algorithm: gone.algorithm, key: gone.secret },
+      name: `${gone.name}.`,
+      algorithm: gone.algorithm,
+      key: gone.secret,
     });
     await listed(key, other, gone);
     expect(await compare(...state.keys)).toEqual([]); // another program's key

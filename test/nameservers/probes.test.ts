@@ -71,7 +71,8 @@ test('the choice of zones to test restricted keys in does not read each zone for
   );
   const right = 'transfer';
   const plan = {
-    ...{ accepted: [], refused: [] },
+    accepted: [],
+    refused: [],
     restricted: keys.map((key) => ({ key, right, former: ['former.test'] }) as const),
   };
   const target = { name: 'ns1', driver: 'bind', address: 'no address', probe_zone: null };
@@ -197,7 +198,8 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     );
     await restart(former);
     expect(open).toMatchObject({
-      ...{ code: 'open', message: expect.stringContaining("zone 'b.test': transfer") },
+      code: 'open',
+      message: expect.stringContaining("zone 'b.test': transfer"),
     });
     expect([...failures]).toEqual([]);
   });
@@ -226,7 +228,8 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
 
   test('a waiting change interrupts the retries of an unmet expectation', async () => {
     const expectation = {
-      ...{ key: newKey({ rights: ['transfer'] }), zone: ZONE },
+      key: newKey({ rights: ['transfer'] }),
+      zone: ZONE,
       ...({ check: 'transfer', accepted: true } as const),
     };
     const timeOf = async (isInterrupted: boolean) => {

@@ -133,7 +133,12 @@ test('copies everything to PostgreSQL twice, and back to SQLite; tokens are vali
   const { stdout } = await copy(sqlite, postgres);
   expect(stdout).toBe(
     [
-      ...['tlds: 520', 'tsigkeys: 1', 'pools: 2', 'zones: 1', 'nameservers: 0', 'tokens: 1'],
+      'tlds: 520',
+      'tsigkeys: 1',
+      'pools: 2',
+      'zones: 1',
+      'nameservers: 0',
+      'tokens: 1',
       'deliveries: 0',
     ]
       .map((line) => `${line} copied and compared\n`)

@@ -333,7 +333,9 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
         servers.map(async (server) => {
           for (const key of present)
             expect([server.name, key.name, await verdictOf(server, key)]).toEqual([
-              ...[server.name, key.name, 'good'],
+              server.name,
+              key.name,
+              'good',
             ]);
           for (const key of gone.slice(-20))
             expect(['unknown key', 'rejected']).toContain(await verdictOf(server, key));
@@ -356,7 +358,9 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
             .map(({ fence }) => Number(fence));
           expect(written.length).toBeGreaterThan(1);
           expect([name, kind, written]).toEqual([
-            ...[name, kind, [...new Set(written)].sort((one, other) => one - other)],
+            name,
+            kind,
+            [...new Set(written)].sort((one, other) => one - other),
           ]);
         }
     },

@@ -158,7 +158,9 @@ const key = (name: string) => ({
   resource_id: ids.get('example.com.'),
 });
 const granted = () => ({
-  ...{ ...key('new'), scope: 'POOL', resource_id: DEFAULT_POOL_ID },
+  ...key('new'),
+  scope: 'POOL',
+  resource_id: DEFAULT_POOL_ID,
   grants: [{ rights: ['transfer'], zones: [ids.get('example.com.')] }],
 });
 const COM = (service: Service) => service.create(tld, { name: 'com' });

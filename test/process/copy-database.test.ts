@@ -59,7 +59,12 @@ function sizeOfFile(path: string): number {
 }
 
 const LISTED = [
-  ...['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'nameservers: 0', 'tokens: 1'],
+  'tlds: 1',
+  'tsigkeys: 0',
+  'pools: 1',
+  'zones: 0',
+  'nameservers: 0',
+  'tokens: 1',
   'deliveries: 0',
 ]
   .map((line) => `${line} copied and compared\n`)
@@ -178,7 +183,9 @@ describe('copy-database', () => {
     expect(
       run({}, 'copy-database', '--from', source, '--to', 'sqlite:target.db', '--again'),
     ).toEqual({
-      ...{ status: 0, stdout: LISTED, stderr: '' },
+      status: 0,
+      stdout: LISTED,
+      stderr: '',
     });
   });
 

@@ -133,7 +133,10 @@ beforeAll(async () => {
   });
   await running.patch(`/v2/tsigkeys/${keys.widened}`, { scope: 'POOL', resource_id: POOL });
   await running.post('/v2/tsigkeys', {
-    ...{ name: 'added', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL },
+    name: 'added',
+    algorithm: 'hmac-sha256',
+    scope: 'POOL',
+    resource_id: POOL,
   });
   await untilSealed(running);
   writeFileSync(join(prepared, 'checkpoints'), await checkpointsOf(running));

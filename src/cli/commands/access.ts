@@ -30,8 +30,13 @@ export function addAccess(program: Command, terminal: Terminal): void {
       const found = await call(connection, 'GET', path);
       const tokens = await withLimits(connection, itemsOf(found, 'tokens'));
       const roles = itemsOf(found, 'roles').map(({ role, rights }) => ({
-        ...{ name: role, roles: [role], rights, limits: '' },
-        ...{ id: null, expires_at: null, last_used_at: null },
+        name: role,
+        roles: [role],
+        rights,
+        limits: '',
+        id: null,
+        expires_at: null,
+        last_used_at: null,
       }));
       const rows = [
         ...tokens.map((token) => ({ kind: 'token', ...token })),

@@ -179,7 +179,10 @@ export function addLocalCommands(
       }) => {
         const { from, to, fromMasterKeyFile, again } = flags;
         return (await local()).copyDatabase(flags.config, {
-          ...{ from, to, fromMasterKeyFile, again: again === true },
+          from,
+          to,
+          fromMasterKeyFile,
+          again: again === true,
         });
       },
     );

@@ -13,8 +13,17 @@ import type { ConnectionFlags } from '../service/connection.ts';
 import { ageOf } from '../service/key-states.ts';
 
 const COLUMNS = [
-  ...['url', 'version', 'problems', 'nameservers', 'tsigkeys', 'tokens', 'encryption', 'backup'],
-  ...['zones', 'pools', 'tlds'],
+  'url',
+  'version',
+  'problems',
+  'nameservers',
+  'tsigkeys',
+  'tokens',
+  'encryption',
+  'backup',
+  'zones',
+  'pools',
+  'tlds',
 ];
 
 export function addStatus(program: Command, terminal: Terminal): void {

@@ -23,8 +23,14 @@ const ROLES: Readonly<Record<string, Role | undefined>> = {
   'match-clients': 'view',
   ...Object.fromEntries(
     [
-      ...['also-notify', 'default-masters', 'default-primaries', 'masters', 'parental-agents'],
-      ...['primaries', 'remote-servers', 'server'],
+      'also-notify',
+      'default-masters',
+      'default-primaries',
+      'masters',
+      'parental-agents',
+      'primaries',
+      'remote-servers',
+      'server',
     ].map((name) => [name, 'requester']),
   ),
 };

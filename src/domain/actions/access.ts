@@ -174,8 +174,12 @@ type Holder = Pick<
 >;
 
 const NOBODY = {
-  ...{ id: '', project_id: null },
-  ...{ pools: null, zones: null, keys: null, nameservers: null },
+  id: '',
+  project_id: null,
+  pools: null,
+  zones: null,
+  keys: null,
+  nameservers: null,
 };
 
 function callerOf(holder: Holder): Caller {

@@ -37,7 +37,8 @@ const RESPONSE = {
 };
 
 const PATH = {
-  ...{ path: `/v2/${tsigkey.collection}/{id}/grants`, type: tsigkey },
+  path: `/v2/${tsigkey.collection}/{id}/grants`,
+  type: tsigkey,
   isTagged: true,
 } as const;
 

@@ -204,7 +204,9 @@ async function nameServers(request: Request, problems: Problems): Promise<Status
   return {
     ...found,
     failing: failing.slice(0, MAX_LISTED).map(({ name, state, pending_since: since, error }) => ({
-      ...{ name, state, error },
+      name,
+      state,
+      error,
       pending_since: since,
     })),
   };
@@ -345,10 +347,18 @@ const EXAMPLE: Status = {
   tsigkeys: {
     total: 31,
     states: {
-      ...{ delivered: 31, removing: 0, pending: 0, paused: 0, held: 0, undeliverable: 0 },
-      ...{ failed: 0, none: 0 },
+      delivered: 31,
+      removing: 0,
+      pending: 0,
+      paused: 0,
+      held: 0,
+      undeliverable: 0,
+      failed: 0,
+      none: 0,
     },
-    ...{ weak: 0, unusable: 0, orphaned: 0 },
+    weak: 0,
+    unusable: 0,
+    orphaned: 0,
   },
   tokens: null,
   encryption: { clear_text: 0, unreadable: 0, lost: 0 },

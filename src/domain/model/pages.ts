@@ -18,7 +18,10 @@ export async function* allPages<F extends Fields>(
   let last: ResourceOf<F> | undefined;
   do {
     const page = await reader.list(type, {
-      ...{ limit, sortField, descending: false, conditions },
+      limit,
+      sortField,
+      descending: false,
+      conditions,
       after: last && { sortValue: last[sortField], id: last.id },
     });
     if (page.length > 0) yield page;

@@ -222,7 +222,9 @@ function changesOn(
       ...changes.flatMap((change) => rulesOf(type)?.locks(change, context) ?? []),
     ]);
   const rows: Pick<Changes, 'get' | 'getToChange' | 'find' | 'put' | 'drop'> = {
-    ...{ get: writer.get, getToChange: writer.getToChange, find: writer.find },
+    get: writer.get,
+    getToChange: writer.getToChange,
+    find: writer.find,
     put: (type, row) => writer.putAll(type, [keyed(type, row)]),
     async drop(type, id) {
       await writer.remove(type, id);

@@ -71,7 +71,9 @@ export type Lineage = ResourceOf<typeof lineageFields>;
 
 /** The row of keys that replace each other. */
 export const lineage = defineResource({
-  ...{ collection: 'tsigkey_lineages', noun: 'lineage', title: 'Lineage' },
+  collection: 'tsigkey_lineages',
+  noun: 'lineage',
+  title: 'Lineage',
   words: { one: 'lineage', many: 'lineages' },
   description: 'The row of keys that replace each other.',
   operations: [],
@@ -131,7 +133,9 @@ export type Lifecycle = ResourceOf<typeof lifecycleFields>;
 
 /** The state of one key in its lineage, with the id of the key. */
 export const lifecycle = defineResource({
-  ...{ collection: 'tsigkey_lifecycles', noun: 'lifecycle', title: 'Lifecycle' },
+  collection: 'tsigkey_lifecycles',
+  noun: 'lifecycle',
+  title: 'Lifecycle',
   words: { one: 'lifecycle', many: 'lifecycles' },
   description: 'The state of one key in its lineage.',
   operations: [],
@@ -177,7 +181,9 @@ export type RetiredKey = ResourceOf<typeof retiredFields>;
 
 /** A key that was retired and can be restored, with its id and its own timestamps. */
 export const retiredKey = defineResource({
-  ...{ collection: 'retired_tsigkeys', noun: 'retired_tsigkey', title: 'Retired TsigKey' },
+  collection: 'retired_tsigkeys',
+  noun: 'retired_tsigkey',
+  title: 'Retired TsigKey',
   words: { one: 'retired TSIG key', many: 'retired TSIG keys' },
   description: 'A key that was retired and can be restored.',
   operations: [],

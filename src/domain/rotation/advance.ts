@@ -180,7 +180,9 @@ export function eventOf(
 ) {
   return {
     action: `tsigkey.rotation.${event}`,
-    ...{ type: tsigkey, id: key.id, name: key.name },
+    type: tsigkey,
+    id: key.id,
+    name: key.name,
     detail: { handle, successor: successor.name, successor_id: successor.id, ...detail },
   };
 }
@@ -211,8 +213,13 @@ export async function retireNow(
   await relink(changes, row, now);
   if (isKept)
     await changes.put(lifecycle, {
-      ...{ ...row, state: 'retired', waiting_reason: null, waiting_for: [], waiting_since: null },
-      ...{ due_at: retired.purge_at, updated_at: now },
+      ...row,
+      state: 'retired',
+      waiting_reason: null,
+      waiting_for: [],
+      waiting_since: null,
+      due_at: retired.purge_at,
+      updated_at: now,
     });
   else {
     await leave(changes, row);
@@ -253,13 +260,17 @@ async function lookAtRetired(
   const went = await changeRow(dependencies, SERVICE, row, async (changes) => {
     const now = changes.now();
     await changes.put(lifecycle, {
-      ...{ ...row, due_at: key.purge_at, updated_at: now },
+      ...row,
+      due_at: key.purge_at,
+      updated_at: now,
       ...(isFirst ? { tripped_at: now } : {}),
     });
     if (isFirst)
       changes.event({
-        ...{ action: 'tsigkey.rotation.used_after_retirement', type: tsigkey },
-        ...{ id: key.id, name: key.name },
+        action: 'tsigkey.rotation.used_after_retirement',
+        type: tsigkey,
+        id: key.id,
+        name: key.name,
         detail: { count: use.count, last_at: use.lastAt, addresses: use.addresses },
       });
   });

@@ -70,8 +70,13 @@ export async function rotateKey(
       const next = row.position + 1;
       await changes.put(lifecycle, {
         ...row,
-        ...{ state: 'spreading', successor_id: successor.id, overlap_seconds: overlap },
-        ...{ retire: request.retire ?? null, started_at: now, due_at: now, updated_at: now },
+        state: 'spreading',
+        successor_id: successor.id,
+        overlap_seconds: overlap,
+        retire: request.retire ?? null,
+        started_at: now,
+        due_at: now,
+        updated_at: now,
       });
       await changes.put(lifecycle, newRow(successor.id, row.lineage_id, next, now));
       const { handle = key.name } = (await changes.get(lineage, row.lineage_id)) ?? {};
@@ -110,7 +115,10 @@ async function replaceSecret(
     secret: secret ?? generateSecret(algorithm, randomBytes),
   });
   changes.event({
-    ...{ action: 'tsigkey.rotation.started', type: tsigkey, id: key.id, name: key.name },
+    action: 'tsigkey.rotation.started',
+    type: tsigkey,
+    id: key.id,
+    name: key.name,
     detail: { strategy: 'in_place', ...(compromised ? { compromised } : {}) },
   });
   return updated;
@@ -152,9 +160,12 @@ async function createSuccessor(
   const given = readCreation(
     tsigkey,
     {
-      ...{ name: name ?? (await nextName(changes, key.name)), algorithm },
+      name: name ?? (await nextName(changes, key.name)),
+      algorithm,
       ...(secret === undefined ? {} : { secret }),
-      ...{ scope: key.scope, resource_id: key.resource_id, grants: grants && grantList(grants) },
+      scope: key.scope,
+      resource_id: key.resource_id,
+      grants: grants && grantList(grants),
     },
     settings,
   );
@@ -208,7 +219,10 @@ export async function ownRow(
   const lineageId = newId();
   await changes.put(lineage, {
     ...newMembers(lineage, lineageId, now),
-    ...{ handle: name, owner: null, purpose: null, consumers: [] },
+    handle: name,
+    owner: null,
+    purpose: null,
+    consumers: [],
   });
   return newRow(id, lineageId, 1, now);
 }
@@ -217,6 +231,8 @@ function newRow(id: string, lineageId: string, position: number, now: string): L
   return {
     ...newMembers(lifecycle, id, now),
     ...NO_ROTATION,
-    ...{ lineage_id: lineageId, position, expires_at: null },
+    lineage_id: lineageId,
+    position,
+    expires_at: null,
   };
 }

@@ -129,7 +129,9 @@ export async function showLifecycle(
         ? {}
         : {
             used_after_retirement: {
-              ...{ count: use.count, last_at: use.lastAt, addresses: use.addresses },
+              count: use.count,
+              last_at: use.lastAt,
+              addresses: use.addresses,
             },
           }),
     });
@@ -163,9 +165,17 @@ function shownKey(
   // What the configuration of a name server says is not for a caller with limits.
   const isHidden = limits !== undefined && reason === 'referenced';
   return {
-    ...{ id, name, algorithm, state: row.state, created_at: createdAt },
-    ...{ started_at: row.started_at, verified_at: row.verified_at, retire_at: row.retire_at },
-    ...{ expires_at: row.expires_at, retire: row.retire, overlap_seconds: row.overlap_seconds },
+    id,
+    name,
+    algorithm,
+    state: row.state,
+    created_at: createdAt,
+    started_at: row.started_at,
+    verified_at: row.verified_at,
+    retire_at: row.retire_at,
+    expires_at: row.expires_at,
+    retire: row.retire,
+    overlap_seconds: row.overlap_seconds,
     successor_id: row.successor_id,
     waiting: reason === null ? null : { reason, who: isHidden ? [] : who, since },
     used_after_retirement: null,
@@ -175,25 +185,45 @@ function shownKey(
 const LATER_ID = '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61';
 
 const UNREPLACED: ShownLifecycle['keys'][number] = {
-  ...{ id: LATER_ID, name: 'transfer-key-r2', algorithm: 'hmac-sha256', state: 'active' },
-  ...{ created_at: '2030-02-01T08:30:00.654321', started_at: null, verified_at: null },
-  ...{ retire_at: null, expires_at: null, retire: null, overlap_seconds: null },
-  ...{ successor_id: null, waiting: null, used_after_retirement: null },
+  id: LATER_ID,
+  name: 'transfer-key-r2',
+  algorithm: 'hmac-sha256',
+  state: 'active',
+  created_at: '2030-02-01T08:30:00.654321',
+  started_at: null,
+  verified_at: null,
+  retire_at: null,
+  expires_at: null,
+  retire: null,
+  overlap_seconds: null,
+  successor_id: null,
+  waiting: null,
+  used_after_retirement: null,
 };
 
 export const LIFECYCLE_EXAMPLE: ShownLifecycle = {
   handle: 'transfer-key',
-  ...{ owner: null, purpose: null, consumers: [] },
+  owner: null,
+  purpose: null,
+  consumers: [],
   keys: [
     {
-      ...{ id: EXAMPLE_ID, name: 'transfer-key', algorithm: 'hmac-sha256', state: 'switching' },
+      id: EXAMPLE_ID,
+      name: 'transfer-key',
+      algorithm: 'hmac-sha256',
+      state: 'switching',
       created_at: '2029-01-31T12:00:00.000000',
       started_at: '2030-02-01T08:30:00.654321',
       verified_at: '2030-02-01T08:30:02.123456',
-      ...{ retire_at: null, expires_at: null, retire: null, overlap_seconds: 604_800 },
+      retire_at: null,
+      expires_at: null,
+      retire: null,
+      overlap_seconds: 604_800,
       successor_id: LATER_ID,
       waiting: {
-        ...{ reason: 'unknown_consumers', who: ['ns1'], since: '2030-02-01T08:30:02.123456' },
+        reason: 'unknown_consumers',
+        who: ['ns1'],
+        since: '2030-02-01T08:30:02.123456',
       },
       used_after_retirement: null,
     },

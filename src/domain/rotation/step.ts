@@ -54,7 +54,9 @@ export function nextStep(row: RotatingKey, facts: RotationFacts): Step {
   if (unverified.length > 0) {
     const isEarly = row.started_at !== null && row.started_at > earlier(now, PATIENCE_MS);
     return change({
-      ...{ state: 'spreading', verified_at: null, retire_at: null },
+      state: 'spreading',
+      verified_at: null,
+      retire_at: null,
       ...(isEarly ? PROCEEDING : waiting(row, now, 'not_verified', unverified)),
     });
   }
@@ -64,7 +66,8 @@ export function nextStep(row: RotatingKey, facts: RotationFacts): Step {
     const obstacle = switchingObstacle(row, facts);
     if (obstacle !== undefined) return change(waiting(row, now, ...obstacle));
     return change({
-      ...{ state: 'draining', ...PROCEEDING },
+      state: 'draining',
+      ...PROCEEDING,
       retire_at: timestampOf(millisecondsOf(now) + (row.overlap_seconds ?? 0) * 1000),
     });
   }

@@ -167,11 +167,17 @@ export async function confirmRotation(
       const now = changes.now();
       const confirmed = [...new Set([...row.confirmed, ...(consumers ?? [])])];
       await changes.put(lifecycle, {
-        ...{ ...row, confirmed, confirmed_all: row.confirmed_all || consumers === undefined },
-        ...{ due_at: now, updated_at: now },
+        ...row,
+        confirmed,
+        confirmed_all: row.confirmed_all || consumers === undefined,
+        due_at: now,
+        updated_at: now,
       });
       changes.event({
-        ...{ action: CONFIRM_RIGHT, type: tsigkey, id: key.id, name: key.name },
+        action: CONFIRM_RIGHT,
+        type: tsigkey,
+        id: key.id,
+        name: key.name,
         detail: { handle, consumers: consumers ?? 'all' },
       });
     },
@@ -203,7 +209,9 @@ export async function restoreKey(
     const former = await existing(changes, tsigkey, caller, asKey(found));
     if (settings.requireResource && (await areOrphaned([former], changes))[0] === true)
       throw new ServiceError('invalid_tsigkey', {
-        ...{ id: former.resource_id, noun: SCOPES[former.scope].noun, scope: former.scope },
+        id: former.resource_id,
+        noun: SCOPES[former.scope].noun,
+        scope: former.scope,
       });
     const stated = found.grants === null ? null : grantsIn(found.grants);
     const grants = await grantsInScope(former, stated, changes);
@@ -220,7 +228,12 @@ function restoredRow(row: Lifecycle, now: string): Lifecycle {
   if (row.successor_id === null) return { ...again, ...NO_ROTATION };
   // Somebody needed the key, so what was known of its clients was wrong.
   return {
-    ...{ ...again, state: 'switching', retire: row.retire === 'manual' ? 'manual' : null },
-    ...{ confirmed: [], confirmed_all: false, retire_at: null, due_at: now },
+    ...again,
+    state: 'switching',
+    retire: row.retire === 'manual' ? 'manual' : null,
+    confirmed: [],
+    confirmed_all: false,
+    retire_at: null,
+    due_at: now,
   };
 }

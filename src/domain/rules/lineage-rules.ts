@@ -7,9 +7,20 @@ import { comparisonForm } from '../text/dns-name.ts';
 
 /** The members of a key that nothing replaces. */
 export const NO_ROTATION = {
-  ...{ state: 'active', successor_id: null, overlap_seconds: null, retire: null },
-  ...{ started_at: null, verified_at: null, retire_at: null, confirmed: [], confirmed_all: false },
-  ...{ waiting_reason: null, waiting_for: [], waiting_since: null, tripped_at: null, due_at: null },
+  state: 'active',
+  successor_id: null,
+  overlap_seconds: null,
+  retire: null,
+  started_at: null,
+  verified_at: null,
+  retire_at: null,
+  confirmed: [],
+  confirmed_all: false,
+  waiting_reason: null,
+  waiting_for: [],
+  waiting_since: null,
+  tripped_at: null,
+  due_at: null,
 } as const satisfies Partial<Lifecycle>;
 
 /**

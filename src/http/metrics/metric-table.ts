@@ -81,9 +81,22 @@ export const PASS_RESULTS = ['unchanged', 'changed', 'drifted', 'failed', 'lost'
 
 /** The usual reasons of failed delivery passes. */
 export const FAILURE_CODES = [
-  ...['unreachable', 'timeout', 'not_permitted', 'not_writable', 'foreign_file', 'clock_skew'],
-  ...['refused_by_server', 'not_included', 'not_verified', 'too_wide', 'open', 'drift'],
-  ...['held', 'blocked_removal', 'agent_mismatch', 'internal'],
+  'unreachable',
+  'timeout',
+  'not_permitted',
+  'not_writable',
+  'foreign_file',
+  'clock_skew',
+  'refused_by_server',
+  'not_included',
+  'not_verified',
+  'too_wide',
+  'open',
+  'drift',
+  'held',
+  'blocked_removal',
+  'agent_mismatch',
+  'internal',
 ] as const;
 
 export interface CountedMetric {

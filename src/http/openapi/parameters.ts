@@ -114,7 +114,11 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
     ...referenceParameters(type),
     ...Object.entries(type.selectors ?? {}).map(([name, { description, example }]) => ({
-      ...{ name, in: 'query' as const, description, schema: { type: 'string' }, example },
+      name,
+      in: 'query' as const,
+      description,
+      schema: { type: 'string' },
+      example,
     })),
     ...Object.entries(type.timeFilters ?? {}).map(([name, { description }]) => ({
       name,

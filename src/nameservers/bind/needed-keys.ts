@@ -9,8 +9,14 @@ import type { KeyReferences } from '../driver.ts';
  * request, or sends NOTIFY without a signature. In access lists, it ignores missing keys.
  */
 const NEEDING = new Set([
-  ...['also-notify', 'catalog-zones', 'controls', 'masters', 'parental-agents', 'primaries'],
-  ...['remote-servers', 'server'],
+  'also-notify',
+  'catalog-zones',
+  'controls',
+  'masters',
+  'parental-agents',
+  'primaries',
+  'remote-servers',
+  'server',
 ]);
 
 /**

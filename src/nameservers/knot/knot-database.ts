@@ -229,7 +229,10 @@ function planOf(
     differences.push({ kind: 'other', message: 'Knot DNS lacks the stamp of the last delivery.' });
   if (next !== undefined && (commands.length > 0 || !isStamped))
     commands.push({
-      ...{ command: 'conf-set', section: 'acl', id: STAMPED, item: 'comment' },
+      command: 'conf-set',
+      section: 'acl',
+      id: STAMPED,
+      item: 'comment',
       data: `Tsigil stamp ${next}`,
     });
   return { keys, taken: all.filter(isTaken), disabled, differences, commands };

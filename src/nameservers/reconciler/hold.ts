@@ -38,7 +38,9 @@ export function heldOf(differences: Answer['differences']): Held | null {
   const [added, removed, changed] = [names('missing'), names('extra'), names('changed')];
   if (added.length + removed.length + changed.length === 0) return null;
   return {
-    ...{ added: added.length, removed: removed.length, changed: changed.length },
+    added: added.length,
+    removed: removed.length,
+    changed: changed.length,
     added_keys: added.slice(0, MAX_NAMES),
     removed_keys: removed.slice(0, MAX_NAMES),
     changed_keys: changed.slice(0, MAX_NAMES),

@@ -106,7 +106,9 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
         {
           ...dependencies,
           ...(memories.get(id) ?? nothingRead()),
-          ...{ driver, logReader, signal: ending.signal },
+          driver,
+          logReader,
+          signal: ending.signal,
         },
         id,
       );

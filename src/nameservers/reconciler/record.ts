@@ -108,7 +108,11 @@ export async function recordPass(
     const message = result.differences[0]?.message ?? 'the name server differs from the state';
     const drift = { code: 'drift', message };
     await record(dependencies, pass, result, {
-      ...{ state: 'drifted', error: drift, keysLive: server.keys_live, changed: [], removed: [] },
+      state: 'drifted',
+      error: drift,
+      keysLive: server.keys_live,
+      changed: [],
+      removed: [],
       nextCheckMs: checkInterval(server, dependencies.clock(), () => dependencies.random()),
     });
     return {
@@ -183,8 +187,15 @@ async function recordHold(
   const error = blocked ?? holdReason(held, server.name);
   const state = blocked === null ? 'held' : 'blocked';
   await record(dependencies, pass, result, {
-    ...{ state, error, held, changed: [], removed: [], outbox: [], nextCheckMs: 0 },
-    ...{ appliedHash: null, keysLive: server.keys_live },
+    state,
+    error,
+    held,
+    changed: [],
+    removed: [],
+    outbox: [],
+    nextCheckMs: 0,
+    appliedHash: null,
+    keysLive: server.keys_live,
   });
   return { ...nothing(server), state, error, held };
 }
@@ -248,14 +259,23 @@ async function settle(
     if (error !== null) {
       failures.push(error);
       changed.push({
-        ...{ keyId: id, keyName, state: 'failed', error },
+        keyId: id,
+        keyName,
+        state: 'failed',
+        error,
         deliveredVersion: row?.deliveredVersion ?? 0,
-        ...{ appliedAt: row?.appliedAt ?? null, verifiedAt: row?.verifiedAt ?? null },
+        appliedAt: row?.appliedAt ?? null,
+        verifiedAt: row?.verifiedAt ?? null,
       });
     } else if (!isSame || plan.probes !== 'none' || row.error !== verdict)
       changed.push({
-        ...{ keyId: id, keyName, state: 'delivered', error: verdict, deliveredVersion: version },
-        ...{ appliedAt: isSame ? row.appliedAt : now, verifiedAt: now },
+        keyId: id,
+        keyName,
+        state: 'delivered',
+        error: verdict,
+        deliveredVersion: version,
+        appliedAt: isSame ? row.appliedAt : now,
+        verifiedAt: now,
       });
     if (error === null && !isSame) added.push(keyName);
     if (error === null && !hasVersion(row, version))

@@ -48,7 +48,11 @@ const MAX_RETRY_SECONDS = 15;
  * that it finds again without a request to the name server.
  */
 const CHEAP_FAILURES: readonly string[] = [
-  ...['unreachable', 'timeout', 'not_permitted', 'not_writable', 'foreign_file'],
+  'unreachable',
+  'timeout',
+  'not_permitted',
+  'not_writable',
+  'foreign_file',
   ...CONFIGURATION_FAULTS,
 ];
 

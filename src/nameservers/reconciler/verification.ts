@@ -109,7 +109,9 @@ export async function verifySlowly(
     const accepted = keys.slice(start, start + KEYS_AT_ONCE);
     const began = performance.now();
     const plan = {
-      ...{ accepted, refused: [], found },
+      accepted,
+      refused: [],
+      found,
       restricted: restricted.filter(({ key }) => accepted.includes(key)),
     };
     const verdict = await verify(server, zones, plan, signal, isInterrupted);

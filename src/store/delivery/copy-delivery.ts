@@ -11,7 +11,12 @@ import { putDeliveries, readDeliveries, ROWS } from './pass-records.ts';
  * and the times of checks are not copied: the next pass of the target begins at once.
  */
 const SERVER_COLUMNS = [
-  ...['applied_hash', 'applied_rights', 'stamps', 'held', 'unknown_keys', 'evidence'],
+  'applied_hash',
+  'applied_rights',
+  'stamps',
+  'held',
+  'unknown_keys',
+  'evidence',
   'log_position',
 ];
 

@@ -206,7 +206,10 @@ export function createDeliveryStatus(
         await putDeliveries(sql, id, [
           {
             ...({ keyId: randomUUID(), keyName: name, state: 'removing' } as const),
-            ...{ deliveredVersion: 1, appliedAt: null, verifiedAt: null, error: null },
+            deliveredVersion: 1,
+            appliedAt: null,
+            verifiedAt: null,
+            error: null,
           },
         ]);
         await addRows(sql, nowMs, 'id = ?', [id]);

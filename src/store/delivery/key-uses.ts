@@ -5,8 +5,14 @@ import type { Sql, SqlRow } from '../sql/sql.ts';
 import { places } from './outbox.ts';
 
 export const USE_COLUMNS = [
-  ...['key_id', 'nameserver_id', 'operation', 'outcome', 'address'],
-  ...['first_at', 'last_at', 'count'],
+  'key_id',
+  'nameserver_id',
+  'operation',
+  'outcome',
+  'address',
+  'first_at',
+  'last_at',
+  'count',
 ];
 
 const ROWS = [1, 8, 64];

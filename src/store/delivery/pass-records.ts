@@ -20,8 +20,15 @@ export const ROWS = [1, 8, 64];
 
 /** The columns of a delivery. */
 const COLUMNS = [
-  ...['nameserver_id', 'key_id', 'key_name', 'state', 'delivered_version', 'applied_at'],
-  ...['verified_at', 'error_code', 'error'],
+  'nameserver_id',
+  'key_id',
+  'key_name',
+  'state',
+  'delivered_version',
+  'applied_at',
+  'verified_at',
+  'error_code',
+  'error',
 ];
 
 /**
@@ -51,15 +58,27 @@ export async function recordServer(
       check_at = CASE WHEN ? = 'blocked' AND confirmed = 1 THEN 0 ELSE ${now} + ? END, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
       WHERE ${owned}${mayKeep(keepLeaseMs)}`,
     [
-      ...[state, error?.code ?? null, error?.message ?? null, keysWanted, keysLive, appliedHash],
-      ...[appliedAt ?? null, pass.held ? JSON.stringify(pass.held) : null],
-      ...[unknownKeys === undefined ? null : JSON.stringify(unknownKeys)],
+      state,
+      error?.code ?? null,
+      error?.message ?? null,
+      keysWanted,
+      keysLive,
+      appliedHash,
+      appliedAt ?? null,
+      pass.held ? JSON.stringify(pass.held) : null,
+      unknownKeys === undefined ? null : JSON.stringify(unknownKeys),
       pass.appliedRights === undefined ? null : JSON.stringify(pass.appliedRights),
-      ...[pass.keyReferences === undefined ? 0 : 1, stored(pass.keyReferences)],
+      pass.keyReferences === undefined ? 0 : 1,
+      stored(pass.keyReferences),
       // An operator may confirm the rest during a pass that leaves it blocked.
-      ...[verifiedAt ?? null, pass.failed ? 1 : 0, pass.refusals ?? 0, state, state],
+      verifiedAt ?? null,
+      pass.failed ? 1 : 0,
+      pass.refusals ?? 0,
+      state,
+      state,
       pass.nextCheckMs,
-      ...[pass.nextProbeMs ?? -1, pass.nextProbeMs ?? -1],
+      pass.nextProbeMs ?? -1,
+      pass.nextProbeMs ?? -1,
       ...lease,
     ],
   );
@@ -160,8 +179,15 @@ export async function recordFailure(
       failed_at = ${now}, failed_rows = ${OUTBOX_ROWS}
       WHERE id = ? AND holder = ? AND fence = ?`,
     [
-      ...[state, error.code, error.message.slice(0, 1000), keysWanted ?? null, attempts],
-      ...[next, refusals, wait, wait],
+      state,
+      error.code,
+      error.message.slice(0, 1000),
+      keysWanted ?? null,
+      attempts,
+      next,
+      refusals,
+      wait,
+      wait,
       ...lease,
     ],
   );
@@ -214,8 +240,15 @@ export async function putDeliveries(
       `INSERT INTO deliveries (${COLUMNS.join(', ')}) VALUES ${some.map(() => row).join(', ')}
         ON CONFLICT (nameserver_id, key_id) DO ${action}`,
       some.flatMap((each) => [
-        ...[id, each.keyId, each.keyName, each.state, each.deliveredVersion, each.appliedAt],
-        ...[each.verifiedAt, each.error?.code ?? null, each.error?.message.slice(0, 1000) ?? null],
+        id,
+        each.keyId,
+        each.keyName,
+        each.state,
+        each.deliveredVersion,
+        each.appliedAt,
+        each.verifiedAt,
+        each.error?.code ?? null,
+        each.error?.message.slice(0, 1000) ?? null,
       ]),
     );
   }

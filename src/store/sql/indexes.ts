@@ -9,8 +9,12 @@ import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   tlds: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
   tsigkeys: [
-    ...['id', 'name_key', 'created_at, id', 'updated_order, id'],
-    ...['resource_id', 'secret_key, id'],
+    'id',
+    'name_key',
+    'created_at, id',
+    'updated_order, id',
+    'resource_id',
+    'secret_key, id',
   ],
   tsigkey_lineages: ['id', 'handle_key'],
   tsigkey_lifecycles: ['id', 'lineage_id', 'successor_id', 'due_at'],
@@ -19,16 +23,15 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   pools: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
   nameservers: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'pool_id'],
   zones: [
-    ...[
-      'id',
-      'name_key, pool_id',
-      'pool_id, tree_key',
-      'tree_key, project_id',
-      'created_at, id',
-      'updated_order, id',
-      'name_key, id',
-    ],
-    ...['project_id, created_at, id', 'project_id, name_key, id'],
+    'id',
+    'name_key, pool_id',
+    'pool_id, tree_key',
+    'tree_key, project_id',
+    'created_at, id',
+    'updated_order, id',
+    'name_key, id',
+    'project_id, created_at, id',
+    'project_id, name_key, id',
   ],
 };
 

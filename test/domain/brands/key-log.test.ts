@@ -15,7 +15,11 @@ const use = (
   address = '192.0.2.4',
   port = 42526,
 ) => ({
-  ...{ operation, outcome, key, address, port },
+  operation,
+  outcome,
+  key,
+  address,
+  port,
 });
 const unnamed = (operation: string, outcome: string, key = 'k') => ({
   ...use(operation, outcome, key, ''),

@@ -48,8 +48,12 @@ test('access lists have a key exactly where its grants, its scope and the rights
       const candidates = given.map(({ grants, scope }, index) => {
         const within = grants && grantsIn(grants.map((each) => ({ ...each })));
         const key = {
-          ...{ id: String(index), name: `k${index}`, algorithm: 'hmac-sha256', version: 1 },
-          ...{ secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0', created_at: String(index) },
+          id: String(index),
+          name: `k${index}`,
+          algorithm: 'hmac-sha256',
+          version: 1,
+          secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
+          created_at: String(index),
           granted: within && within.all,
         } as Tsigkey;
         // The rule about grants permits only zones in the scope of a key.

@@ -10,20 +10,35 @@ const LATER = '2030-02-07T12:00:00.000000';
 const EARLIER = '2030-01-24T12:00:00.000000';
 
 const ROW: RotatingKey = {
-  ...{ state: 'switching', overlap_seconds: 604_800, retire: null, retire_at: null },
-  ...{ started_at: EARLIER, confirmed: [], confirmed_all: false },
-  ...{ waiting_reason: null, waiting_for: [], waiting_since: null },
+  state: 'switching',
+  overlap_seconds: 604_800,
+  retire: null,
+  retire_at: null,
+  started_at: EARLIER,
+  confirmed: [],
+  confirmed_all: false,
+  waiting_reason: null,
+  waiting_for: [],
+  waiting_since: null,
 };
 
 /** A key with one name server whose log shows every use, and that no client uses. */
 const IDLE: RotationFacts = {
-  ...{ now: NOW, unverified: [], consumers: [], unknownOn: [], remaining: [], users: [] },
-  ...{ successorUsers: [], references: [] },
+  now: NOW,
+  unverified: [],
+  consumers: [],
+  unknownOn: [],
+  remaining: [],
+  users: [],
+  successorUsers: [],
+  references: [],
 };
 
 const PROCEEDS = { waiting_reason: null, waiting_for: [], waiting_since: null };
 const waits = (reason: string, ...who: string[]) => ({
-  ...{ waiting_reason: reason, waiting_for: who, waiting_since: NOW },
+  waiting_reason: reason,
+  waiting_for: who,
+  waiting_since: NOW,
 });
 const RETIRES = 'retires';
 const BACK = { state: 'spreading', verified_at: null, retire_at: null };

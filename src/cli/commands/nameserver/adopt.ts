@@ -166,7 +166,11 @@ async function start(
       ),
     );
   return {
-    ...{ connection, path, server, running, terminal },
+    connection,
+    path,
+    server,
+    running,
+    terminal,
     files: await openFiles(flags.config, server.name),
   };
 }

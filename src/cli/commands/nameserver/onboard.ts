@@ -14,7 +14,12 @@ import { onboardText } from './onboard-text.ts';
 
 const { name, driver, address, delivery, probe_zone: probeZone, pool_id: pool } = nameServer.fields;
 const SERVER = responseObject({
-  ...{ name, driver, address, delivery, probe_zone: probeZone, pool_id: pool },
+  name,
+  driver,
+  address,
+  delivery,
+  probe_zone: probeZone,
+  pool_id: pool,
 });
 
 type Flags = ConnectionFlags & { readonly allZones?: boolean };
