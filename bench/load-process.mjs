@@ -17,7 +17,8 @@ async function run({ url, headers, traffic, args, connections, seconds, amount, 
   const result = await autocannon({
     url,
     headers: allHeaders,
-    connections,
+    // autocannon sends at least one request on each connection.
+    connections: Math.min(connections, amount ?? connections),
     ...(amount === undefined ? { duration: seconds } : { amount }),
     ...(rate === undefined ? {} : { overallRate: rate }),
     timeout: 30,

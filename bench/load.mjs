@@ -18,8 +18,15 @@ export function startLoad() {
   return {
     /** @returns {Promise<LoadResult>} */
     async send(job) {
+      const ended = new AbortController();
+      const exited = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
+        throw new Error(`The process that generates load exited with code ${code}`);
+      });
       child.send(job);
-      const [result] = await once(child, 'message');
+      const [result] = await Promise.race([once(child, 'message'), exited]).finally(() => {
+        exited.catch(() => undefined);
+        ended.abort();
+      });
       if (result.wrong > 0)
         throw new Error(
           `${result.wrong} of ${result.requests} responses were wrong, for example ${result.firstWrong}`,

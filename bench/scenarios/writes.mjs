@@ -19,7 +19,7 @@ export async function writes(bench) {
     one: () => floorRun(floor, { seconds: bench.seconds }),
     async create() {
       const measured = await underLoad(bench, service, { traffic: 'create', args: {}, headers });
-      left = Math.floor(measured.rate * bench.seconds * 0.9);
+      left = Math.max(1, Math.floor(measured.rate * bench.seconds * 0.9));
       return measured;
     },
     patch: () => underLoad(bench, service, { traffic: 'patch', args: {}, headers }),
