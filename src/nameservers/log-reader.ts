@@ -8,7 +8,7 @@ import type { Evidence } from '../domain/resources/name-server-status.ts';
 import { runJob, type Job } from '../domain/scheduling/job.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
 import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
-import { lastSent } from '../net/dns.ts';
+import { lastSent, takeUnaccepted } from '../net/dns.ts';
 import { describeFault } from '../net/faults.ts';
 import { notAFile } from '../net/files.ts';
 
@@ -88,10 +88,11 @@ export function createLogReader(path: string, log: KeyLog, now = Date.now): LogR
   };
 
   /** Returns whether a request is a probe of this process, or may be one of its predecessor. */
-  const isOwn = (address: string, port: number | undefined): boolean => {
+  const isOwn = (key: string, { outcome, address, port }: LoggedUse): boolean => {
     if (atEnd === undefined) return hostAddresses().has(address);
-    const sent = port === undefined ? undefined : lastSent(address, port);
-    return sent !== undefined && sent >= atEnd - OWN_MS;
+    const since = atEnd - OWN_MS;
+    if (port === undefined) return outcome === 'refused' && takeUnaccepted(address, key, since);
+    return (lastSent(address, port) ?? 0) >= since;
   };
 
   const note = (use: LoggedUse, at: number): void => {
@@ -102,8 +103,8 @@ export function createLogReader(path: string, log: KeyLog, now = Date.now): LogR
       shown.set(use.operation, { since: isDaily ? former.since : minute, last: minute });
     }
     const key = comparisonForm(use.key);
-    const { operation, outcome, address, port } = use;
-    if (!names.has(key) || isOwn(address, port)) return;
+    if (!names.has(key) || isOwn(key, use)) return;
+    const { operation, outcome, address } = use;
     const time = timestampOf(minute);
     add(pending, { key, operation, outcome, address, first_at: time, last_at: time, count: 1 });
   };

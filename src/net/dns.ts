@@ -15,13 +15,22 @@ export interface DnsTimeouts {
   readonly seconds: number;
 }
 
+/** A request to send. */
+export interface Request {
+  readonly octets: Buffer;
+  /** The name of the key that signed the request, in comparison form. */
+  readonly key?: string;
+  /** Set when the name server has accepted the key. */
+  isAccepted?: boolean;
+}
+
 /**
  * Sends a request over UDP, up to `tries` times. Returns the first datagram that `isResponse`
  * accepts. Throws `NetError` if none arrives.
  */
 export async function queryOverUdp(
   server: NameServer,
-  request: Buffer,
+  request: Request,
   isResponse: (octets: Buffer) => boolean,
   timeouts: DnsTimeouts,
 ): Promise<Buffer> {
@@ -38,7 +47,8 @@ export async function queryOverUdp(
           return;
         }
         sent += 1;
-        socket.send(request);
+        noteSource(socket.address(), request);
+        socket.send(request.octets);
         timer = setTimeout(send, timeouts.seconds * 1000);
       };
       socket.on('message', (octets) => {
@@ -46,10 +56,7 @@ export async function queryOverUdp(
       });
       socket.on('error', (cause) => reject(new NetError(faultOf(cause), cause)));
       // Only a connected socket reports ECONNREFUSED.
-      socket.on('connect', () => {
-        noteSource(socket.address());
-        send();
-      });
+      socket.on('connect', send);
       socket.connect(server.port, address);
     });
   } finally {
@@ -64,7 +71,7 @@ export async function queryOverUdp(
  */
 export async function* queryOverTcp(
   server: NameServer,
-  request: Buffer,
+  request: Request,
   timeouts: DnsTimeouts,
 ): AsyncGenerator<Buffer, void> {
   const socket = connect(server.port, await resolveHost(server.host));
@@ -74,11 +81,11 @@ export async function* queryOverTcp(
       void socket.destroy(new NetError(`the server sent nothing for ${timeouts.seconds} seconds`)),
   );
   socket.on('connect', () =>
-    noteSource({ address: socket.localAddress ?? '', port: socket.localPort ?? 0 }),
+    noteSource({ address: socket.localAddress ?? '', port: socket.localPort ?? 0 }, request),
   );
   const length = Buffer.alloc(2);
-  length.writeUInt16BE(request.length);
-  socket.write(Buffer.concat([length, request]));
+  length.writeUInt16BE(request.octets.length);
+  socket.write(Buffer.concat([length, request.octets]));
   try {
     let received: Buffer = Buffer.alloc(0);
     for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -111,18 +118,51 @@ const SOURCES_MS = 60_000;
 /** When this process last sent a request, by the address and the port; the oldest first. */
 const sources = new Map<string, number>();
 
-function noteSource({ address, port }: { readonly address: string; readonly port: number }): void {
+/** The requests that no name server has accepted, by the address and the key; the oldest first. */
+const unaccepted = new Map<
+  string,
+  { readonly at: number; readonly requests: readonly Request[] }
+>();
+
+function noteSource(
+  { address, port }: { readonly address: string; readonly port: number },
+  request: Request,
+): void {
   const now = Date.now();
   for (const [source, at] of sources) {
     if (at > now - SOURCES_MS) break;
     sources.delete(source);
   }
+  for (const [source, { at }] of unaccepted) {
+    if (at > now - SOURCES_MS) break;
+    unaccepted.delete(source);
+  }
   const source = `${address} ${port}`;
   sources.delete(source);
   sources.set(source, now);
+  if (request.key === undefined) return;
+  const signed = `${address} ${request.key}`;
+  const former = unaccepted.get(signed)?.requests ?? [];
+  unaccepted.delete(signed);
+  const requests = [...former.filter(({ isAccepted }) => isAccepted !== true), request];
+  unaccepted.set(signed, { at: now, requests });
 }
 
 /** Returns when this process last sent a DNS request from this address and port, in ms since 1970. */
 export function lastSent(address: string, port: number): number | undefined {
   return sources.get(`${address} ${port}`);
+}
+
+/**
+ * Returns whether this process sent a request from this address, signed with this key, that was not
+ * accepted, and did so at `since` or later (ms since 1970). Returns true once for each request,
+ * because each one is a line of its own in the log of a name server.
+ */
+export function takeUnaccepted(address: string, key: string, since: number): boolean {
+  const signed = `${address} ${key}`;
+  const found = unaccepted.get(signed);
+  if (found === undefined || found.at < since) return false;
+  const [first, ...requests] = found.requests.filter(({ isAccepted }) => isAccepted !== true);
+  unaccepted.set(signed, { at: found.at, requests });
+  return first !== undefined;
 }

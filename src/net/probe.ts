@@ -17,7 +17,13 @@ import { createStreamVerifier, signMessage, verifyMessage } from '../domain/dns/
 import { WireError } from '../domain/dns/wire-name.ts';
 import type { Key } from '../domain/model/tsig-key.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
-import { queryOverTcp, queryOverUdp, type DnsTimeouts, type NameServer } from './dns.ts';
+import {
+  queryOverTcp,
+  queryOverUdp,
+  type DnsTimeouts,
+  type NameServer,
+  type Request,
+} from './dns.ts';
 import { NetError } from './faults.ts';
 
 /** Requests that show which keys a name server accepts. No request changes a zone. */
@@ -55,8 +61,10 @@ export async function probeKey(
   const seconds = () => Math.floor(now() / 1000);
   const send = async (octets: Buffer, kind: Check, transport: 'udp' | 'tcp') => {
     const signed = signMessage(octets, signingKey, { timeSigned: seconds() });
-    const response = await firstResponse(server, signed.octets, transport, timeouts);
+    const request: Request = { octets: signed.octets, key: signingKey.name };
+    const response = await firstResponse(server, request, transport, timeouts);
     const verification = verifyMessage(response, signingKey, signed.mac, seconds());
+    request.isAccepted = verification.outcome === 'good';
     return { result: judge(verification, kind, seconds()), message: verification.message };
   };
   const query = () => send(requestFor('query', zone), 'query', 'udp');
@@ -140,15 +148,17 @@ async function transfer(
   seconds: () => number,
   timeouts: DnsTimeouts,
 ): Promise<CheckResult> {
-  const request = requestFor('transfer', zone);
-  const signed = signMessage(request, key, { timeSigned: seconds() });
+  const asked = requestFor('transfer', zone);
+  const signed = signMessage(asked, key, { timeSigned: seconds() });
+  const request: Request = { octets: signed.octets, key: key.name };
   const verify = createStreamVerifier(key, signed.mac);
   let records = 0;
   let starts = 0;
-  for await (const octets of queryOverTcp(server, signed.octets, timeouts)) {
+  for await (const octets of queryOverTcp(server, request, timeouts)) {
     const verification = verify(octets, seconds());
     const { message, outcome, tsig } = verification;
-    if (!isResponseTo(request.readUInt16BE(0), message))
+    request.isAccepted ||= outcome === 'good';
+    if (!isResponseTo(asked.readUInt16BE(0), message))
       throw new WireError('the message id belongs to another request');
     const isBetween =
       starts > 0 && outcome === 'unsigned' && tsig === undefined && rcodeOf(message) === 'NOERROR';
@@ -184,11 +194,11 @@ const NOTHING_SENT = 'the server closed the connection without a response';
 /** Sends a request and returns the first message of the response. Throws `NetError`. */
 async function firstResponse(
   server: NameServer,
-  request: Buffer,
+  request: Request,
   transport: 'udp' | 'tcp',
   timeouts: DnsTimeouts,
 ): Promise<Buffer> {
-  const id = request.readUInt16BE(0);
+  const id = request.octets.readUInt16BE(0);
   if (transport === 'udp') {
     let flags = 0;
     const isResponse = (octets: Buffer) => {
@@ -393,7 +403,7 @@ async function answers(
 ): Promise<boolean> {
   const transport = check === 'transfer' ? 'tcp' : 'udp';
   try {
-    const request = requestFor(check, zone);
+    const request = { octets: requestFor(check, zone) };
     const message = decodeMessage(await firstResponse(server, request, transport, timeouts));
     return rcodeOf(message) === 'NOERROR' && (check === 'update' || message.answers.length > 0);
   } catch (error) {

@@ -139,7 +139,7 @@ async function countQueries({ address }: DeliveryServer, signal: AbortSignal) {
     const id = counts.sent % 65_536;
     counts.sent += 1;
     waiting.push(
-      queryOverUdp(address, checkRequest('query', 'b.test', id, ''), () => true, {
+      queryOverUdp(address, { octets: checkRequest('query', 'b.test', id, '') }, () => true, {
         tries: 1,
         seconds: 3,
       }).then(

@@ -1,8 +1,10 @@
 import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
 import { bind } from '../harness/brands/bind.ts';
+import { nsd } from '../harness/brands/nsd.ts';
 import type { Client } from '../harness/client.ts';
 import {
   createKey,
@@ -18,7 +20,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
-import { logging } from '../harness/logging.ts';
+import { logging, logOf } from '../harness/logging.ts';
 import {
   startServiceProcess,
   startTestService,
@@ -47,6 +49,18 @@ async function eventsOf(client: Client, id: string): Promise<string[]> {
   return actions.filter((action) => action.startsWith('tsigkey.rotation.')).sort();
 }
 
+/** Makes passes until `check` succeeds. */
+async function untilPass(client: Client, check: () => Promise<void>): Promise<void> {
+  const { id } = await shownServer(client);
+  await vi.waitFor(
+    async () => {
+      await client.post(`/v2/nameservers/${id}/reconcile`, {});
+      await check();
+    },
+    { timeout: 40_000, interval: 300 },
+  );
+}
+
 describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => {
   let server: DeliveryServer;
   let service: TestService;
@@ -60,18 +74,6 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     await untilLive(service);
   });
   afterAll(() => service.close());
-
-  /** Makes passes until `check` succeeds. */
-  async function untilPass(check: () => Promise<void>): Promise<void> {
-    const { id } = await shownServer(service);
-    await vi.waitFor(
-      async () => {
-        await service.post(`/v2/nameservers/${id}/reconcile`, {});
-        await check();
-      },
-      { timeout: 40_000, interval: 300 },
-    );
-  }
 
   test('no transfer fails, a forgotten client is named, and restored at once', async () => {
     let signing = await createKey(service, 'used');
@@ -91,13 +93,13 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     });
 
     // The log has shown every use for a while.
-    await untilPass(async () => {
+    await untilPass(service, async () => {
       const { body } = await service.get(`/v2/tsigkeys/${first.id}/uses`);
       expect(body.servers).toMatchObject([{ state: 'seen', since: expect.any(String) }]);
     });
     const next = (await take(service, first.id, 'rotate', { overlap_seconds: 1 })) as CreatedKey;
     expect((await deliveries(service, next.id)).state).toBe('delivered');
-    await untilPass(async () => {
+    await untilPass(service, async () => {
       expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
         state: 'switching',
         retire_at: null,
@@ -105,7 +107,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
       });
     });
     signing = next;
-    await untilPass(async () => {
+    await untilPass(service, async () => {
       expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
         state: 'draining',
         waiting: { reason: 'in_use', who: ['127.0.0.1'] },
@@ -119,7 +121,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     });
     // A use just before the retirement can be in the log of the same minute.
     await isGranted(server.address, 'a.test', 'transfer', first);
-    await untilPass(async () => {
+    await untilPass(service, async () => {
       expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
         state: 'retired',
         used_after_retirement: { addresses: ['127.0.0.1'] },
@@ -137,7 +139,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
 
     // Nobody uses this key, and the log shows it.
     const other = (await take(service, idle.id, 'rotate', { overlap_seconds: 1 })) as CreatedKey;
-    await untilPass(async () => {
+    await untilPass(service, async () => {
       expect((await lifecycleOf(service, idle.id))[0]).toMatchObject({ state: 'retired' });
     });
     expect(await eventsOf(service, idle.id)).toEqual(
@@ -164,8 +166,40 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
       retire_at: null,
     });
     await server.start();
-    await untilPass(async () => {
+    await untilPass(service, async () => {
       expect((await lifecycleOf(service, key.id))[0]).toMatchObject({ state: 'retired' });
+    });
+  });
+});
+
+describe.runIf(nsd.isInstalled() && hasDnsTools())('a rotation on NSD', () => {
+  test('names a forgotten client, and never the service, whose requests have no port in the log', async () => {
+    const server = await startDeliveryServer(logging(nsd));
+    const service = await startTestService(delivering(server), {
+      rotations: { intervalMs: 100, pollMs: 100, windowMs: 1000 },
+    });
+    onTestFinished(() => service.close());
+    await createZones(service);
+    await untilLive(service);
+    const { id } = await shownServer(service);
+    const key = await createKey(service, 'forgotten');
+    await deliveries(service, key.id);
+    await untilPass(service, async () => {
+      const { body } = await service.get(`/v2/nameservers/${id}`);
+      expect(body.evidence).toMatchObject({ problem: null });
+    });
+    await take(service, key.id, 'rotate', { overlap_seconds: 0, retire: 'automatic' });
+    await untilPass(service, async () => {
+      expect((await lifecycleOf(service, key.id))[0]).toMatchObject({ state: 'retired' });
+      expect(await verdictOf(server, key)).toBe('unknown key');
+    });
+    const log = () => readFileSync(logOf(server.folder), 'latin1').match(/bad tsig .*forgotten/g);
+    await untilPass(service, async () => {
+      expect(log() ?? []).not.toEqual([]);
+      await isGranted(server.address, 'a.test', 'transfer', key, '127.0.0.2');
+      expect((await lifecycleOf(service, key.id))[0]).toMatchObject({
+        used_after_retirement: { addresses: ['127.0.0.2'] },
+      });
     });
   });
 });

@@ -132,7 +132,7 @@ async function responds(
   for (;;) {
     refuseIfEnded(server, output);
     try {
-      await queryOverUdp(address, question, () => true, timeouts);
+      await queryOverUdp(address, { octets: question }, () => true, timeouts);
       return;
     } catch (error) {
       if (!(error instanceof NetError)) throw error;

@@ -125,7 +125,7 @@ async function serves(address: Address): Promise<void> {
   const timeouts = { tries: 1, seconds: 0.2 };
   for (;;) {
     try {
-      const response = await queryOverUdp(address, question, () => true, timeouts);
+      const response = await queryOverUdp(address, { octets: question }, () => true, timeouts);
       if (response.readUInt16BE(6) === 1) return;
     } catch (error) {
       if (!(error instanceof NetError)) throw error;
