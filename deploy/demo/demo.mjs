@@ -62,7 +62,7 @@ async function startNameServer(driver, folder, { run, start }) {
     local.controlSocket === undefined
       ? { host: '127.0.0.1', port: controlPort }
       : { path: local.controlSocket };
-  const request = checkRequest('query', ZONE, 1, '');
+  const request = { octets: checkRequest('query', ZONE, 1, '') };
   await start(title, copyProgram(program, folder), parameters(folder), async () => {
     const response = queryOverUdp({ host: '127.0.0.1', port }, request, () => true, {
       tries: 1,
