@@ -1,6 +1,7 @@
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import {
   ATTACKS,
   IS_LONG,
@@ -24,6 +25,16 @@ const builtThreads: Plugin = {
       : undefined,
 };
 
+/** Starts the longest files first, so that none of them runs alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) =>
+      LONG_ONLY.some((file) => moduleId.endsWith(file));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 /** Without PostgreSQL, one skipped test stands for the suites that need it. */
 const HAS_POSTGRES = hasPostgres();
 
@@ -41,6 +52,16 @@ function hasRoom(folder: string): boolean {
   return bavail * bsize >= MEMORY_BYTES;
 }
 
+/**
+ * The files that `npm test` has just run on this commit and that would run alike again: `.ci/run`
+ * names a file that lists them.
+ */
+const { TEST_DONE } = process.env;
+const DONE =
+  TEST_DONE === undefined ? [] : readFileSync(TEST_DONE, 'utf8').split('\n').filter(Boolean);
+const isOnPostgresWhenShort = (file: string) =>
+  file.startsWith('test/postgres/') || ON_POSTGRES_WHEN_SHORT.includes(file);
+
 /** Returns whether the command line names a file, as opposed to its folder. */
 function isNamed(file: string): boolean {
   return process.argv.some(
@@ -51,13 +72,16 @@ function isNamed(file: string): boolean {
 export default defineConfig({
   plugins: [builtThreads],
   test: {
+    // Both databases, and the next run, use a module again that did not change.
+    experimental: { fsModuleCache: true },
     globalSetup: ['test/harness/run.ts'],
     setupFiles: ['test/harness/set-up.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 150_000,
+    hookTimeout: 150_000,
     // A wait for an event ends with the event, however busy the machine is. This limit only ends it
     // before the limit of the test, so that the failure names the event.
-    expect: { poll: { timeout: 50_000 } },
+    expect: { poll: { timeout: 120_000 } },
+    sequence: { sequencer: LongestFirst },
     pool: 'forks',
     isolate: false, // files share no state, and importing the service takes a second for each file
     // Most files wait for services, disks and name servers rather than for the processor.
@@ -74,6 +98,7 @@ export default defineConfig({
             'test/postgres/**',
             ...(IS_QUICK ? NOT_QUICK.filter((file) => !isNamed(file)) : []),
             ...(IS_LONG ? [] : LONG_ONLY),
+            ...DONE,
           ],
           sequence: { groupOrder: 0 },
         },
@@ -91,10 +116,10 @@ export default defineConfig({
                   : ON_POSTGRES_WHEN_SHORT),
               ]
             : ['test/postgres/server.test.ts'],
-          exclude: IS_LONG ? ON_SQLITE_ONLY : LONG_ONLY,
+          exclude: IS_LONG ? [...ON_SQLITE_ONLY, ...DONE.filter(isOnPostgresWhenShort)] : LONG_ONLY,
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       // Attacks the service and measures how long other callers wait. No other test runs meanwhile.
@@ -106,13 +131,13 @@ export default defineConfig({
           globalSetup: ['test/harness/postgres-run.ts'],
           maxWorkers: 1,
           testTimeout: 180_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       // Reads the output of the service in all other projects, and therefore runs last.
       {
         extends: true,
-        test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 3 } },
+        test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 2 } },
       },
     ],
   },

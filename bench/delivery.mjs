@@ -6,8 +6,9 @@
 // `--brand creates` only the creation of keys, and `--brand idle` only the idle service.
 // `--row TEXT` measures the rows with this text in their names. `--rights transfer`,
 // `--own-lists 1000`, `--zones 100` and `--keys 10` change the rows; with `--grants 100`, each key has
-// its rights in 100 zones of the pool. `--seconds 60`, `--settle 0` and `--servers BIND,NSD` change the
-// measurement of the idle service.
+// its rights in 100 zones of the pool. `--lifecycles 10000` gives so many keys of the idle service an
+// expiry, and replaces one in 50 of them, as if a day ago. `--seconds 60`, `--settle 0` and
+// `--servers BIND,NSD` change the measurement of the idle service.
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,9 +29,10 @@ const { values } = parseArgs({
     'own-lists': { type: 'string' },
     'pool-keys': { type: 'string' },
     grants: { type: 'string' },
+    lifecycles: { type: 'string', default: '0' },
     profile: { type: 'string' },
     servers: { type: 'string', default: 'BIND,BIND,BIND,BIND,Knot,Knot,NSD,NSD' },
-    settle: { type: 'string', default: '40' },
+    settle: { type: 'string', default: '160' },
     seconds: { type: 'string', default: '360' },
   },
 });
@@ -227,7 +229,8 @@ async function measureIdle({ zones: count, keys, percent }) {
     .filter((brand) => !missing.includes(brand));
   const zones = zoneNames(count);
   const poolKeys = Number(values['pool-keys'] ?? keys);
-  const database = await filledDatabase(zones, zones, keys, poolKeys);
+  const lifecycles = Number(values.lifecycles);
+  const database = await filledDatabase(zones, zones, keys, poolKeys, undefined, lifecycles);
   const served = [];
   for (const each of brands) {
     const isPowerdns = each.name === 'PowerDNS';
@@ -243,10 +246,12 @@ async function measureIdle({ zones: count, keys, percent }) {
   });
   try {
     if (served.length > 0) await untilLive(service, 300);
-    // A new name server is checked again after 30 s.
+    // The third check of a new name server, after 30, 60 and 60 s, is the first that uses again what the
+    // service knows.
     await pause(Number(values.settle) * 1000);
     const [start, began, before] = [service.cpu(), performance.now(), await passesOf(service)];
-    const what = `idle: ${keys} keys, ${zones.length} zones, ${brands.map(({ name }) => name).join(', ')}`;
+    const rotating = lifecycles === 0 ? '' : `${lifecycles} with a lifecycle, `;
+    const what = `idle: ${keys} keys, ${rotating}${zones.length} zones, ${brands.map(({ name }) => name).join(', ')}`;
     print(`${what}: ${(start / 1e6).toFixed(1)} s of CPU time until all are live and verified`);
     await pause(Number(values.seconds) * 1000);
     const used = service.cpu() - start;
@@ -302,7 +307,7 @@ function zoneNames(count) {
  * `poolKeys` of the keys apply to the pool, and each other key to one zone of `owners`. With `grants`,
  * all apply to the pool, and have rights in some of its zones.
  */
-async function filledDatabase(zones, owners, keys, poolKeys, grants) {
+async function filledDatabase(zones, owners, keys, poolKeys, grants, lifecycles = 0) {
   const database = `sqlite:${join(temporaryFolder(), 'tsigil.db')}`;
   const service = await startService({ database, variables: LARGE_BODIES });
   const { headers } = service;
@@ -313,7 +318,15 @@ async function filledDatabase(zones, owners, keys, poolKeys, grants) {
     const { id } = JSON.parse(await sendRequest(project, 'POST', '/v2/zones', body, 201));
     zoneIds.set(zones[index], id);
   });
-  await inParallel(16, keys, (index) => {
+  await inParallel(16, keys, async (index) => {
+    const key = await createOne(index);
+    if (index < lifecycles) await giveLifecycle(service, key, index);
+  });
+  await service.stop();
+  if (lifecycles > 0) await age(database);
+  return { database, headers, zoneIds };
+
+  function createOne(index) {
     const zone = zoneIds.get(owners[index % owners.length]);
     if (grants !== undefined)
       return createKey(service, `granted-${index}`, 'POOL', POOL, {
@@ -322,9 +335,32 @@ async function filledDatabase(zones, owners, keys, poolKeys, grants) {
     return index < poolKeys
       ? createKey(service, `pool-${index}`, 'POOL', POOL)
       : createKey(service, `key-${index}`, 'ZONE', zone);
-  });
-  await service.stop();
-  return { database, headers, zoneIds };
+  }
+}
+
+/**
+ * Gives a key an expiry in 100 days, and replaces one key in 50. The clients of half of these have
+ * moved, so that both keys work for the overlap of a week.
+ */
+async function giveLifecycle(service, { id }, index) {
+  const expiry = new Date(Date.now() + 100 * 86_400_000).toISOString().replace('Z', '000');
+  const path = `/v2/tsigkeys/${id}`;
+  await sendRequest(service, 'PATCH', `${path}/lifecycle`, { expires_at: expiry });
+  if (index % 50 === 0) await sendRequest(service, 'POST', `${path}/rotate`, {}, 201);
+  if (index % 100 === 0) await sendRequest(service, 'POST', `${path}/confirm`, {});
+}
+
+/** Lets each rotation have begun a day ago: its clients take days, and the job looks less often. */
+async function age(database) {
+  const { DatabaseSync } = await import('@photostructure/sqlite');
+  const file = new DatabaseSync(database.replace(/^sqlite:/, ''));
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().replace('Z', '000');
+  file
+    .prepare(
+      `UPDATE tsigkey_lifecycles SET started_at = ?, verified_at = ? WHERE state <> 'active'`,
+    )
+    .run(yesterday, yesterday);
+  file.close();
 }
 
 /** Returns grants for `count` zones: those after the zones of the key before, or the last ones. */

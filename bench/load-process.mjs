@@ -43,7 +43,7 @@ async function run({ url, headers, traffic, args, connections, seconds, amount, 
       client.on('response', (_status, _bytes, milliseconds) => times.push(milliseconds)),
   });
   times.sort((one, other) => one - other);
-  const at = (part) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;
+  const at = (part) => times[Math.min(times.length - 1, Math.floor(times.length * part))];
   return {
     requests: times.length,
     seconds: (performance.now() - began) / 1000,

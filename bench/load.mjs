@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * The result of one job.
+ * The result of one job. Without a response in time, it has no latencies.
  *
- * @typedef {{ requests: number, seconds: number, p50: number, p99: number, wrong: number, firstWrong?: string }} LoadResult
+ * @typedef {{ requests: number, seconds: number, p50?: number, p99?: number, wrong: number, firstWrong?: string }} LoadResult
  */
 
 /**

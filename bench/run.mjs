@@ -66,7 +66,7 @@ const bench = {
   quick: values.quick,
   /** The path of the other build's program, or undefined without `--before`. */
   before: values.before === undefined ? undefined : resolve(values.before),
-  seconds: values.quick ? 0.4 : 2,
+  seconds: values.quick ? 0.2 : 2,
   rounds: values.quick ? 1 : 3,
   /** Returns the name of a scenario's CPU profile, or undefined without `--profile`. */
   profileOf: (name) => (values.profile ? name : undefined),

@@ -9,7 +9,8 @@ import { randomBytes } from 'node:crypto';
  */
 
 /**
- * The ids of the resources that `create` created, by collection. `patch` and `remove` use them.
+ * The ids of the entries that `create` created, by the service that has them. `patch` and `remove`
+ * use them.
  * @type {Map<string, string[]>}
  */
 const created = new Map();
@@ -19,8 +20,8 @@ export function forgetCreated() {
   created.clear();
 }
 
-const idsOf = (collection) =>
-  created.get(collection) ?? created.set(collection, []).get(collection);
+const idsOf = (service) => created.get(service) ?? created.set(service, []).get(service);
+
 /**
  * Below this number of created entries, mixed traffic replaces changes and deletions with
  * creations. Mixed traffic therefore never changes an entry that it is deleting.
@@ -44,9 +45,9 @@ export const TRAFFIC = {
       check: (status, body, { expected }) => status === 200 && body === expected,
     };
   },
-  /** Creates TLD entries with new names. */
-  create() {
-    const ids = idsOf('tlds');
+  /** Creates TLD entries with new names. `service` tells apart the entries of two services. */
+  create({ service = '' } = {}) {
+    const ids = idsOf(service);
     return {
       make() {
         const name = `bench-${run}-${(serial += 1)}`;
@@ -86,8 +87,8 @@ export const TRAFFIC = {
     };
   },
   /** Changes the first half of the entries that `create` created, in rotation. */
-  patch() {
-    const ids = idsOf('tlds');
+  patch({ service = '' } = {}) {
+    const ids = idsOf(service);
     let next = 0;
     return {
       make() {
@@ -109,8 +110,8 @@ export const TRAFFIC = {
    * Deletes the entries that `create` created, each once. The job must have an `amount`, not
    * `seconds`.
    */
-  remove() {
-    const ids = idsOf('tlds');
+  remove({ service = '' } = {}) {
+    const ids = idsOf(service);
     return {
       make: () => ({ method: 'DELETE', path: `/v2/tlds/${ids.pop()}` }),
       check: (status, body) => status === 204 && body === '',
@@ -126,7 +127,7 @@ export const TRAFFIC = {
     ];
     const page = TRAFFIC.get({ paths: [list.path], bodies: [list.body] });
     const cycle = [get, get, create, get, page, get, patch, get, remove, get];
-    const ids = idsOf('tlds');
+    const ids = idsOf('');
     let next = 0;
     return {
       make() {

@@ -16,11 +16,15 @@ try {
 }
 if (compiler !== undefined) {
   const { bundle } = await import('./bundle.mjs');
+  const { bundleConsole } = await import('./console.mjs');
   if (!process.argv.includes('--noCheck')) {
-    const arguments_ = [compiler, '-p', 'tsconfig.build.json'];
-    const { status } = spawnSync(process.execPath, arguments_, { stdio: 'inherit' });
-    if (status !== 0) process.exit(status ?? 1);
+    for (const project of ['tsconfig.build.json', 'src/console']) {
+      const arguments_ = [compiler, '-p', project];
+      const { status } = spawnSync(process.execPath, arguments_, { stdio: 'inherit' });
+      if (status !== 0) process.exit(status ?? 1);
+    }
   }
   rmSync('dist', { recursive: true, force: true });
   await bundle(process.cwd(), 'dist');
+  await bundleConsole(process.cwd(), 'dist/console');
 }

@@ -46,7 +46,7 @@ export async function serve(configPath: string | undefined, again: boolean): Pro
  * Returns the lines that a person reads after the start. They name the file of the token instead of
  * the token, because a log may store them.
  */
-function welcome({ url, tokenFile, masterKeyFile }: Service): string {
+function welcome({ url, consoleUrl, tokenFile, masterKeyFile }: Service): string {
   const files = [
     ...(tokenFile === undefined ? [] : [`Token: ${tokenFile}`]),
     ...(masterKeyFile === undefined
@@ -55,6 +55,7 @@ function welcome({ url, tokenFile, masterKeyFile }: Service): string {
   ];
   return [
     `Tsigil listens on ${url}`,
+    ...(consoleUrl === undefined ? [] : [`Web console: ${consoleUrl}`]),
     ...(files.length === 0 ? [] : [files.join('. ')]),
     ...(tokenFile === undefined ? [] : ['Create a key: tsigil tsigkey create transfer-key']),
     '',

@@ -34,11 +34,14 @@ import { parseDatabase, shownDatabase } from './store/databases.ts';
 import { openDelivery } from './store/delivery/delivery-status.ts';
 import { openDatabase } from './store/open-database.ts';
 import { runRotations } from './store/rotations.ts';
+import { runSessionCleanUp } from './store/sessions.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
-import { GUIDES_URL, VERSION } from './version.ts';
+import { CONSOLE_FOLDER, GUIDES_URL, VERSION } from './version.ts';
 
 export interface Service {
   readonly url: string;
+  /** The address of the web console, unless it is disabled or not built. */
+  readonly consoleUrl: string | undefined;
   /**
    * The file that contains the first administrator token, if the service created this token at
    * startup.
@@ -70,6 +73,10 @@ export interface ServiceDependencies {
   /** How often a process stores when tokens were last used. */
   readonly tokenUseIntervalMs?: number;
   readonly auditIntervalMs?: number;
+  /** How often sessions of the console that have ended are deleted. */
+  readonly sessionCleanUpMs?: number;
+  /** The folder of the built console. */
+  readonly consoleFolder?: string;
   /** How often rotations of keys are looked at, and how long a use of a key counts as recent. */
   readonly rotations?: Partial<Rotations> & { readonly intervalMs?: number };
   /** Returns the metrics of all the service's processes. Absent if there is one process. */
@@ -78,6 +85,9 @@ export interface ServiceDependencies {
 
 const FEW_FILES =
   'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
+
+const FORGED_SESSION =
+  'Refused a session of the console that another program stored or changed in the database. List all such sessions: tsigil encryption verify';
 
 const FORGED =
   'Refused a token that another program stored or changed in the database. List all such tokens: tsigil encryption verify';
@@ -128,7 +138,7 @@ export async function startService(
     );
     addDatabaseGauges(metrics, () => encryption.status(), ENCRYPTION_GAUGES);
     let { audit } = config;
-    const { running, trail, recording } = openAudit({
+    const { running, feed, trail, recording } = openAudit({
       database,
       keyring: secrets.keyring,
       now: clock,
@@ -141,7 +151,10 @@ export async function startService(
       },
       intervalMs: dependencies.auditIntervalMs,
     });
-    closers.push(() => running.close());
+    closers.push(
+      () => running.close(),
+      () => feed.close(),
+    );
     addDatabaseGauges(metrics, () => running.state(), TRAIL_GAUGES);
     const countPass = createPassMetrics(metrics);
     const delivery = prepareDelivery({
@@ -196,6 +209,14 @@ export async function startService(
     });
     closers.push(() => rotations.close());
     addDatabaseGauges(metrics, () => rotations.state(), ROTATION_GAUGES);
+    const sessions = runSessionCleanUp({
+      database,
+      now: dependencies.clock ?? systemTime,
+      idleSeconds: config.console.idleSeconds,
+      failed: (err) => log.warn({ err }, 'Sessions and links that have ended stay stored'),
+      intervalMs: dependencies.sessionCleanUpMs,
+    });
+    closers.push(() => sessions.close());
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
       clock: dependencies.clock ?? systemTime,
@@ -204,6 +225,15 @@ export async function startService(
         metrics.note('tsigil_forged_credentials_total');
         log.error({ token: id }, FORGED);
       },
+      sessions: config.console.enabled
+        ? {
+            idleSeconds: config.console.idleSeconds,
+            forged(id) {
+              metrics.note('tsigil_forged_credentials_total');
+              log.error({ session: id }, FORGED_SESSION);
+            },
+          }
+        : undefined,
       tokenUses: { log, intervalMs: dependencies.tokenUseIntervalMs },
       keystone: config.auth.keystone,
       keystoneObserver: {
@@ -215,7 +245,8 @@ export async function startService(
     closers.push(() => authentication.close());
     const limits = connectionLimits(config, kind.shared, readOpenFilesLimit());
     if (limits.openFiles !== undefined) log.warn(limits, FEW_FILES);
-    const { app, change } = createServer({
+    const publicUrl = config.publicUrl?.replace(/\/+$/, '');
+    const { app, change, hasConsole } = createServer({
       ...config.api,
       ...limits,
       ...settings,
@@ -227,9 +258,16 @@ export async function startService(
       authenticate: authentication.authenticate,
       known: authentication.cachedCaller,
       noteUse: authentication.noteUse,
+      webConsole: config.console.enabled
+        ? {
+            folder: dependencies.consoleFolder ?? CONSOLE_FOLDER,
+            keystone: authentication.signIn,
+            ...config.console,
+          }
+        : undefined,
       databaseConnections: database.connections,
       urls: {
-        publicUrl: config.publicUrl?.replace(/\/+$/, ''),
+        publicUrl,
         trustProxyHeaders: config.api.trustProxyHeaders,
       },
       errors: {
@@ -240,6 +278,7 @@ export async function startService(
     });
     let { stopGraceSeconds } = config;
     closers.push(async () => {
+      feed.endWaiting();
       await delivery.endWaiting();
       const deadline = setTimeout(() => app.server.closeAllConnections(), stopGraceSeconds * 1000);
       await app.close().finally(() => clearTimeout(deadline));
@@ -270,6 +309,7 @@ export async function startService(
     }
     return {
       url,
+      consoleUrl: hasConsole ? `${publicUrl ?? url}/console/` : undefined,
       tokenFile: createdToken ? tokenFile : undefined,
       masterKeyFile: report.createdMasterKey === undefined ? undefined : secrets.file,
       change(next, certificate) {
@@ -351,6 +391,8 @@ export function liveSettings(config: Config, lasting: LastingDependencies): Live
         ownTokens: config.auth.method.includes('tokens'),
         keystoneTokenDays: config.auth.keystone.maxTokenDays,
         maxPageBytes: config.api.maxPageBytes,
+        sessionIdleSeconds: config.console.idleSeconds,
+        confirmReveal: config.console.confirmReveal,
         overlapSeconds: config.tsigkeys.overlapSeconds,
         graceSeconds: config.tsigkeys.graceSeconds,
         maxAgeDays: config.tsigkeys.maxAgeDays,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 const { version, homepage } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
@@ -8,3 +9,6 @@ export const VERSION = version;
 
 /** The URL of the folder with the guides of this version. */
 export const GUIDES_URL = `${homepage}/blob/v${version}/docs`;
+
+/** The folder of the built web console. */
+export const CONSOLE_FOLDER = fileURLToPath(new URL('../dist/console', import.meta.url));

@@ -72,6 +72,7 @@ const textOf = ({ path }: SourceFile) => readFileSync(join(SRC, path), 'utf8');
 const ROOMS: Record<string, (string | string[])[]> = {
   domain: [
     'text',
+    'tld-lists',
     'audit',
     'model',
     'encryption',
@@ -106,7 +107,6 @@ const ROOMS: Record<string, (string | string[])[]> = {
     'output',
     'service',
     'flags',
-    'tld-lists',
     'imports',
     'commands/tsigkey',
     'commands/audit',
@@ -180,6 +180,19 @@ describe('imports', () => {
     expect(straysOf(adapters, isAllowed)).toEqual([]);
   });
 
+  test('the console imports itself, types of the domain, and its readers of files and concurrency', () => {
+    const own = filesIn('console');
+    expect(own.length).toBeGreaterThan(20);
+    expect(straysOf(own, (target) => ['console', 'domain'].includes(folderOf(target)))).toEqual([]);
+    const values =
+      /^import (?!type\b)[^;]*? from '(?:\.\.\/)+domain\/(?!tld-lists\/|access\/|key-formats\/|brands\/brands|text\/(?:dns-name|name-patterns)|scheduling\/concurrency)/m;
+    expect(own.filter((file) => values.test(textOf(file))).map(({ path }) => path)).toEqual([]);
+    expect([...new Set(packagesOf(own))].sort()).toEqual(['@preact/signals', 'preact']);
+    const others = FILES.filter(({ folder }) => folder !== 'console');
+    expect(straysOf(others, (target) => folderOf(target) !== 'console')).toEqual([]);
+    expect(packagesOf(others).filter((name) => name.includes('preact'))).toEqual([]);
+  });
+
   test('net imports only itself and the folders dns, model and text of the domain', () => {
     const net = filesIn('net');
     const isAllowed = (target: string) => /^(?:net\/|domain\/(?:dns|model|text)\/)/.test(target);
@@ -191,7 +204,8 @@ describe('imports', () => {
     const sends =
       /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|getBuiltinModule\('node:https?'|from 'node:dgram'|\bfetch\(/;
     const clients = FILES.filter((file) => file.folder !== 'net' && sends.test(textOf(file)));
-    expect(clients.map(({ path }) => path)).toEqual([]);
+    // The console runs in browsers.
+    expect(clients.map(({ path }) => path)).toEqual(['console/requests.ts']);
   });
 
   test('the configuration imports only the domain, itself, net/faults.ts, net/files.ts and the package yaml', () => {
@@ -222,7 +236,9 @@ describe('imports', () => {
       (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object })
         .dependencies,
     );
-    const imported = new Set(packagesOf(FILES).filter((name) => !isBuiltIn(name)));
+    // The build bundles the packages of the console.
+    const own = FILES.filter(({ folder }) => folder !== 'console');
+    const imported = new Set(packagesOf(own).filter((name) => !isBuiltIn(name)));
     expect([...imported].sort()).toEqual(declared.sort());
   });
 

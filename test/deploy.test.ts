@@ -8,6 +8,9 @@ import { fileVariableOf, variableOf } from '../src/config/option.ts';
 import { OPTIONS } from '../src/config/options.ts';
 import { blocksOf, ROOT } from './docs/documents.ts';
 import { createAuthority } from './harness/certificates.ts';
+import { hasChromium, openConsole, signInOn, startChromium } from './harness/chromium.ts';
+import { freePort } from './harness/connections.ts';
+import { endWithTests } from './harness/leftovers.ts';
 import { startTestService, temporaryFolder } from './harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
@@ -130,6 +133,50 @@ describe('the proxies of docs/replicas.md', () => {
       });
     },
   );
+
+  /** Starts a proxy with its configuration, in front of one service. Returns its URL. */
+  async function startProxy(name: 'nginx' | 'haproxy', service: string): Promise<string> {
+    const port = await freePort();
+    const file = configurationFor(name);
+    const text = readFileSync(file, 'utf8')
+      .replaceAll(/192\.0\.2\.\d+:9001/g, new URL(service).host)
+      .replace('listen 443', `listen 127.0.0.1:${port}`)
+      .replace('bind :443', `bind 127.0.0.1:${port}`)
+      .replace('/run/haproxy-admin.sock', join(folder, 'haproxy.sock'));
+    writeFileSync(file, text);
+    const settings = `daemon off; error_log stderr; pid ${join(folder, 'nginx.pid')};`;
+    const args = name === 'nginx' ? ['-c', file, '-g', settings] : ['-db', '-f', file];
+    endWithTests(spawn(name, args, { stdio: 'ignore', env: TOOL_ENVIRONMENT }));
+    return `https://127.0.0.1:${port}`;
+  }
+
+  const canSignIn = openssl && hasChromium();
+  for (const name of ['nginx', 'haproxy'] as const)
+    test.runIf(canSignIn && hasProgram(name, name))(
+      `the console works behind ${name} with TLS, with a cookie for this host only`,
+      async () => {
+        const service = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+        const url = await startProxy(name, service.url);
+        const browser = await startChromium();
+        const opened = await openConsole(browser, { url }, { ignoreHTTPSErrors: true });
+        const reach = () =>
+          opened.page.goto(`${url}/`).then(
+            (answer) => answer?.status(),
+            () => 0,
+          );
+        await expect.poll(reach, { timeout: 120_000 }).toBe(200);
+        expect(opened.page.url()).toBe(`${url}/console/`);
+        const { cookies } = await signInOn(opened, service.token);
+        expect(cookies).toMatchObject([
+          { name: '__Host-tsigil', secure: true, httpOnly: true, sameSite: 'Strict', path: '/' },
+        ]);
+        await opened.page.reload();
+        await opened.page.getByRole('heading', { name: 'Overview' }).waitFor();
+        await opened.page.getByRole('button', { name: 'Sign out' }).click();
+        await opened.page.getByLabel('Token').waitFor();
+        expect(opened.complaints).toEqual([]);
+      },
+    );
 });
 
 describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {

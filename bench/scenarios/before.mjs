@@ -3,6 +3,7 @@ import { postgresHarness } from '../harness.mjs';
 import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const KEYS = 100;
+const TLDS = ['example', 'test'];
 
 /**
  * Compares the cost of the current build with that of another build, `bench.before`. Both builds
@@ -19,7 +20,7 @@ async function startBoth(programs, database = () => undefined) {
   const services = {};
   for (const [name, program] of Object.entries(programs)) {
     const service = await startService({ database: await database(name), program });
-    services[name] = { ...service, headers: await ownToken(service) };
+    services[name] = { ...service, headers: await ownToken(service, 'bench') };
   }
   return services;
 }
@@ -30,13 +31,27 @@ async function embedded(bench, programs) {
   for (const [name, service] of Object.entries(services)) {
     const ids = [];
     for (let number = 0; number < KEYS; number += 1) ids.push(await createKey(service, number));
+    for (const tld of TLDS) await sendRequest(service, 'POST', '/v2/tlds', { name: tld }, 201);
+    const load = (traffic, args, amount) => underLoad(bench, service, { traffic, args, amount });
     const read = async (paths) => {
       const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
-      return () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies } });
+      return () => load('get', { paths, bodies });
     };
+    const names = Array.from({ length: 1000 }, (_, number) => `zone-${number}.${TLDS[0]}.`);
+    const expected = await sendRequest(service, 'POST', '/v2/tlds/check', { names });
     parts[`get ${name}`] = await read(ids.map((id) => `/v2/tsigkeys/${id}`));
     parts[`list ${name}`] = await read(['/v2/tsigkeys?limit=100']);
-    parts[`create ${name}`] = () => underLoad(bench, service, { traffic: 'create', args: {} });
+    parts[`check ${name}`] = () =>
+      load('post', { path: '/v2/tlds/check', body: JSON.stringify({ names }), expected });
+    parts[`zones ${name}`] = () => load('zones', { tlds: TLDS });
+    let left = 1;
+    parts[`create ${name}`] = async () => {
+      const measured = await load('create', { service: name });
+      left = Math.max(1, Math.floor(measured.rate * bench.seconds * 0.9));
+      return measured;
+    };
+    parts[`patch ${name}`] = () => load('patch', { service: name });
+    parts[`remove ${name}`] = () => load('remove', { service: name }, left);
   }
   const measured = await interleave(bench, parts);
   const compare = comparison(measured);
@@ -44,6 +59,11 @@ async function embedded(bench, programs) {
     compare('GET one key', 'get', { target: { atMost: 1.03 } }),
     compare('list of 100 keys', 'list', { target: { atMost: 1.06 } }),
     compare('durable create', 'create', { metric: 'rate', target: { atLeast: 0.7 } }),
+    compare('durable create, CPU', 'create', { target: { atMost: 1.05 } }),
+    compare('PATCH, CPU', 'patch', { target: { atMost: 1.05 } }),
+    compare('DELETE, CPU', 'remove', { target: { atMost: 1.05 } }),
+    compare('zone create, CPU', 'zones', { target: { atMost: 1.05 } }),
+    compare('tlds/check of 1,000 names, CPU', 'check', { target: { atMost: 1.05 } }),
   ];
   for (const service of Object.values(services)) await service.stop();
   return table;

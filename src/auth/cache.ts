@@ -1,3 +1,6 @@
+import type { Store } from '../domain/model/ports.ts';
+import type { ResourceType } from '../domain/model/resource.ts';
+
 /** A cache with an expiry time for each entry. */
 export interface Cache<T> {
   /** Returns the value of `key`, or undefined if its entry is missing or has expired. */
@@ -31,4 +34,65 @@ export function createCache<T extends object>(maxEntries: number, seconds: () =>
       if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
     },
   };
+}
+
+const MAX_CACHED_ROWS = 10_000;
+
+/** How long a row is cached if another process may change it. */
+const MAX_AGE_SECONDS = 0.5;
+
+/** A query in progress. */
+interface Search<T> {
+  /** The number of changes to rows of the type when the query began. */
+  readonly changes: number;
+  /** The time until which later requests may use the result. */
+  readonly until: number;
+  readonly found: Promise<T | undefined>;
+}
+
+export interface UnchangedRows<T> {
+  cached(key: string): T | undefined;
+  find(key: string): Promise<T | undefined>;
+}
+
+/**
+ * Caches what `read` returns for a key until any row of `type` changes, and for at most 0.5 s if
+ * other processes may change rows. Within these limits, concurrent requests for the same key share
+ * a query. The address limit also counts them as one request. `seconds` is a monotonic clock.
+ */
+export function cacheUnchanged<T extends object>(
+  store: Store,
+  type: ResourceType,
+  seconds: () => number,
+  read: (key: string) => Promise<T | undefined>,
+): UnchangedRows<T> {
+  let cache = createCache<T>(MAX_CACHED_ROWS, seconds);
+  let asOf = store.changes(type);
+  const cached = (key: string): T | undefined => {
+    const changes = store.changes(type);
+    if (changes !== asOf) cache = createCache(MAX_CACHED_ROWS, seconds);
+    asOf = changes;
+    return cache.get(key);
+  };
+  const searches = new Map<string, Search<T>>();
+  const search = async (key: string, changes: number, until: number) => {
+    const found = await read(key);
+    if (found !== undefined && changes === store.changes(type)) cache.set(key, found, until);
+    return found;
+  };
+  const find = async (key: string): Promise<T | undefined> => {
+    const row = cached(key);
+    if (row !== undefined) return row;
+    const running = searches.get(key);
+    if (running?.changes === asOf && seconds() < running.until) return running.found;
+    const until = store.exclusive ? Infinity : seconds() + MAX_AGE_SECONDS;
+    const begun: Search<T> = { changes: asOf, until, found: search(key, asOf, until) };
+    searches.set(key, begun);
+    try {
+      return await begun.found;
+    } finally {
+      if (searches.get(key) === begun) searches.delete(key);
+    }
+  };
+  return { cached, find };
 }

@@ -45,9 +45,11 @@ const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 const RETRY_AFTER_SECONDS = 5;
 
 /** Returns the error for a failure of Keystone. `reason` must contain no token. */
-function keystoneUnavailable(reason: string): ServiceError {
-  const message =
-    'Cannot validate the token: the identity service is unavailable or returned an unexpected response';
+export function keystoneUnavailable(
+  reason: string,
+  failed = 'Cannot validate the token',
+): ServiceError {
+  const message = `${failed}: the identity service is unavailable or returned an unexpected response`;
   return new ServiceError('unavailable', message, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     cause: new Error(`Keystone: ${reason}`),
@@ -136,22 +138,27 @@ function createSession(
 }
 
 /** Returns the response. Throws `unavailable` if none arrives, or if the status is 429 or 5xx. */
-async function responseOf(
+export async function responseOf(
   api: KeystoneApi,
   request: Promise<KeystoneResponse>,
+  failed?: string,
 ): Promise<KeystoneResponse> {
-  const response = await translateNetError(api, request);
+  const response = await translateNetError(api, request, failed);
   if (response.status >= 500 || response.status === 429)
-    throw keystoneUnavailable(`returned ${response.status}`);
+    throw keystoneUnavailable(`returned ${response.status}`, failed);
   return response;
 }
 
 /** Waits for `work`. Throws `unavailable` if `work` throws a `NetError`. */
-async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Promise<T> {
+async function translateNetError<T>(
+  { url }: KeystoneApi,
+  work: Promise<T>,
+  failed?: string,
+): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof NetError) throw keystoneUnavailable(`${error.message} ('${url}')`);
+    if (error instanceof NetError) throw keystoneUnavailable(`${error.message} ('${url}')`, failed);
     throw error;
   }
 }
@@ -186,7 +193,7 @@ function serviceAuth(credentials: KeystoneCredentials): object | undefined {
  * Returns whether Keystone itself refused the request with one of `statuses`. A proxy may return
  * 404 while Keystone is unavailable. Only Keystone's errors repeat the status in the body.
  */
-function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
+export function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
   return statuses.includes(response.status) && keystoneError(response)?.code === response.status;
 }
 

@@ -1,10 +1,17 @@
 import type { Caller } from '../domain/model/caller.ts';
-import type { Authenticate, Clock, KnownCaller, Store } from '../domain/model/ports.ts';
+import type {
+  Authenticate,
+  Clock,
+  IssuesTokens,
+  KnownCaller,
+  Store,
+} from '../domain/model/ports.ts';
 import type { AuthMethod } from '../domain/model/settings.ts';
 import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
 import type { Challenge, Method } from './method.ts';
+import { openSessions, type Sessions } from './sessions.ts';
 import { createTokenUses, type TokenUseSettings } from './token-uses.ts';
-import { configuredToken, ownTokens } from './tokens.ts';
+import { configuredToken, ownTokens, validTokens } from './tokens.ts';
 
 export interface AuthDependencies {
   readonly store: Store;
@@ -19,8 +26,17 @@ export interface AuthDependencies {
   readonly forgedToken: (id: string) => void;
   readonly tokenUses: Omit<TokenUseSettings, 'store'>;
   readonly keystone: KeystoneSettings;
+  /** The settings of the sessions of the web console. Absent without a console. */
+  readonly sessions?: SessionSettings | undefined;
   readonly keystoneObserver: KeystoneObserver;
 }
+
+export interface SessionSettings {
+  readonly idleSeconds: number;
+  readonly forged: (id: string) => void;
+}
+
+const monotonic = () => performance.now() / 1000;
 
 /**
  * The authentication methods, by their names in the configuration. The first method that recognises
@@ -28,7 +44,7 @@ export interface AuthDependencies {
  */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
   tokens: ({ store, clock, revokedTokens, forgedToken }) =>
-    ownTokens(store, clock, () => performance.now() / 1000, revokedTokens, forgedToken),
+    ownTokens(store, clock, monotonic, revokedTokens, forgedToken),
   keystone: ({ keystone, keystoneObserver }) => keystoneTokens(keystone, keystoneObserver),
 };
 
@@ -38,7 +54,9 @@ export interface Authentication {
   readonly cachedCaller: KnownCaller;
   /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
-  /** Records that the caller's token was used now. */
+  /** Signs persons in. Undefined if no configured method has passwords. */
+  readonly signIn: IssuesTokens | undefined;
+  /** Records that the caller used its token, or its session, now. */
   readonly noteUse: (caller: Caller) => void;
   /** Replaces the administrator token with `adminToken`, or removes it if undefined. */
   changeAdminToken(adminToken: string | undefined): void;
@@ -62,19 +80,50 @@ export function openAuthentication(
     token === undefined ? methods : [configuredToken(token), ...methods];
   let authenticators = withAdminToken(adminToken);
   const uses = createTokenUses({ store: dependencies.store, ...dependencies.tokenUses });
-  return {
-    noteUse: uses.note,
-    authenticate: async (token) =>
+  const others = {
+    authenticate: async (token: string) =>
       authenticators.find(({ recognises }) => recognises(token))?.authenticate(token),
-    cachedCaller: (token) =>
+    cachedCaller: (token: string) =>
       authenticators.find(({ recognises }) => recognises(token))?.cachedCaller(token),
+  };
+  const sessions = sessionsOf(names, dependencies, others);
+  const methodOf = (credential: string) =>
+    sessions?.recognises(credential) === true ? sessions : others;
+  return {
+    noteUse(caller) {
+      uses.note(caller);
+      sessions?.noteUse(caller);
+    },
+    authenticate: (credential) => methodOf(credential).authenticate(credential),
+    cachedCaller: (credential) => methodOf(credential).cachedCaller(credential),
     challenges: methods.map(({ challenge }) => challenge),
+    signIn: methods.find(({ signIn }) => signIn !== undefined)?.signIn,
     changeAdminToken(token) {
       authenticators = withAdminToken(token);
     },
     async close() {
       for (const { close } of methods) close();
+      await sessions?.close();
       await uses.close();
     },
   };
+}
+
+function sessionsOf(
+  names: readonly AuthMethod[],
+  { store, clock, revokedTokens: refused, forgedToken: forged, ...settings }: AuthDependencies,
+  others: Pick<Authentication, 'authenticate' | 'cachedCaller'>,
+): Sessions | undefined {
+  if (settings.sessions === undefined) return undefined;
+  const tokens = { store, clock, seconds: monotonic, refused, forged };
+  return openSessions({
+    store,
+    clock,
+    seconds: monotonic,
+    tokens: names.includes('tokens') ? validTokens('id', tokens) : undefined,
+    others,
+    idleSeconds: settings.sessions.idleSeconds,
+    forged: settings.sessions.forged,
+    log: settings.tokenUses.log,
+  });
 }

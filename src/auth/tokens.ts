@@ -6,7 +6,7 @@ import { hashToken } from '../domain/resources/token-hash.ts';
 import { isGenuine, token as tokenType } from '../domain/resources/token.ts';
 import { networksOf } from '../domain/text/networks.ts';
 import { looksLikeToken } from '../domain/text/token-form.ts';
-import { createCache } from './cache.ts';
+import { cacheUnchanged } from './cache.ts';
 import type { Method } from './method.ts';
 
 /** The caller of the administrator token in the configuration. */
@@ -33,97 +33,77 @@ export function configuredToken(adminToken: string): Method {
   };
 }
 
-const MAX_CACHED_TOKENS = 10_000;
+/** Finds the callers of tokens that are valid now, by their hash or by their id. */
+export interface ValidTokens {
+  cached(key: string): Caller | undefined;
+  find(key: string): Promise<Caller | undefined>;
+}
 
-/** How long a token is cached if another process may revoke it. */
-const MAX_AGE_SECONDS = 0.5;
+export interface TokenDependencies {
+  readonly store: Store;
+  /** The clock that decides whether a token has expired. */
+  readonly clock: Clock;
+  /** A monotonic clock. */
+  readonly seconds: () => number;
+  /** Ids of tokens that this process refuses, even if the database still contains them. */
+  readonly refused?: ReadonlySet<string> | undefined;
+  /** Reports a token that another program stored or changed. */
+  readonly forged?: ((id: string) => void) | undefined;
+}
 
 /**
- * Authenticates callers by the service's own tokens. Refuses an expired or deleted token
- * immediately, or within 0.5 s if another process deleted the token. Also refuses tokens whose id
- * is in `refused`, and tokens that another program stored or changed, which it reports to `forged`.
- * `seconds` is a monotonic clock.
+ * Finds tokens of the service. Ignores an expired or deleted token immediately, or within 0.5 s if
+ * another process deleted the token.
  */
-export function ownTokens(
-  store: Store,
-  clock: Clock,
-  seconds: () => number,
-  refused: ReadonlySet<string> = new Set(),
-  forged: (id: string) => void = () => undefined,
-): Method {
-  const { cached, find } = cacheUnchanged(store, seconds, forged);
+export function validTokens(
+  by: 'hash' | 'id',
+  { store, clock, seconds, refused = new Set(), forged = () => undefined }: TokenDependencies,
+): ValidTokens {
+  const rows = cacheUnchanged(store, tokenType, seconds, (key) =>
+    findToken(store, by, key, forged),
+  );
   const ifValid = (caller: Caller | undefined) => {
     if (caller === undefined || refused.has(caller.id)) return undefined;
     const { expiresAt = null } = caller;
     return expiresAt !== null && expiresAt <= clock() ? undefined : caller;
   };
   return {
+    cached: (key) => ifValid(rows.cached(key)),
+    find: async (key) => ifValid(await rows.find(key)),
+  };
+}
+
+/** Authenticates callers by the service's own tokens. */
+export function ownTokens(
+  store: Store,
+  clock: Clock,
+  seconds: () => number,
+  refused?: ReadonlySet<string>,
+  forged?: (id: string) => void,
+): Method {
+  const { cached, find } = validTokens('hash', { store, clock, seconds, refused, forged });
+  return {
     recognises: looksLikeToken,
-    cachedCaller: (token) => ifValid(cached(hashToken(token))),
-    authenticate: async (token) => ifValid(await find(hashToken(token))),
+    cachedCaller: (token) => cached(hashToken(token)),
+    authenticate: async (token) => find(hashToken(token)),
     challenge: BEARER,
     close: () => undefined,
   };
 }
 
-/** A query in progress for a token. */
-interface Search {
-  /** The number of changes to tokens when the query began. */
-  readonly changes: number;
-  /** The time until which later requests may use the result. */
-  readonly until: number;
-  readonly found: Promise<Caller | undefined>;
-}
-
-/**
- * Finds tokens by their hash. Caches each token until any token changes, and for at most 0.5 s if
- * other processes may change tokens. Within these limits, concurrent requests with the same token
- * share a query. The address limit also counts them as one request.
- */
-function cacheUnchanged(store: Store, seconds: () => number, forged: (id: string) => void) {
-  let cache = createCache<Caller>(MAX_CACHED_TOKENS, seconds);
-  let asOf = store.changes(tokenType);
-  const cached = (hash: string): Caller | undefined => {
-    const changes = store.changes(tokenType);
-    if (changes !== asOf) cache = createCache(MAX_CACHED_TOKENS, seconds);
-    asOf = changes;
-    return cache.get(hash);
-  };
-  const searches = new Map<string, Search>();
-  const search = async (hash: string, changes: number, until: number) => {
-    const found = await findToken(store, hash, forged);
-    if (found !== undefined && changes === store.changes(tokenType)) cache.set(hash, found, until);
-    return found;
-  };
-  const find = async (hash: string): Promise<Caller | undefined> => {
-    const caller = cached(hash);
-    if (caller !== undefined) return caller;
-    const running = searches.get(hash);
-    if (running?.changes === asOf && seconds() < running.until) return running.found;
-    const until = store.exclusive ? Infinity : seconds() + MAX_AGE_SECONDS;
-    const begun: Search = { changes: asOf, until, found: search(hash, asOf, until) };
-    searches.set(hash, begun);
-    try {
-      return await begun.found;
-    } finally {
-      if (searches.get(hash) === begun) searches.delete(hash);
-    }
-  };
-  return { cached, find };
-}
-
 async function findToken(
   store: Store,
-  hash: string,
+  by: 'hash' | 'id',
+  key: string,
   forged: (id: string) => void,
 ): Promise<Caller | undefined> {
-  const [row] = await store.find(tokenType, 'hash', [hash]);
+  const [row] = await store.find(tokenType, by, [key]);
   if (row === undefined) return undefined;
   if (!isGenuine(row)) {
     forged(row.id);
     return undefined;
   }
-  if (!equalHashes(hash, row.hash)) return undefined;
+  if (by === 'hash' && !equalHashes(key, row.hash)) return undefined;
   const { id, name, roles, project_id: projectId, expires_at: expiresAt, addresses } = row;
   const limits = limitsOf(row);
   return {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addAccess } from './commands/access.ts';
 import { addAuditCommands } from './commands/audit/audit-commands.ts';
+import { addConsole } from './commands/console.ts';
 import {
   addDeliveryCommands,
   addKeyRemoval,
@@ -11,6 +12,7 @@ import {
 import { addEncryptionCommands } from './commands/encryption-commands.ts';
 import { addLocalCommands, type LoadLocalCommands } from './commands/local-commands.ts';
 import { addAdoption } from './commands/nameserver/adopt.ts';
+import { addRelease } from './commands/nameserver/release.ts';
 import { addOnboarding } from './commands/nameserver/onboard.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { addSessionCommands } from './commands/session-commands.ts';
@@ -21,6 +23,7 @@ import { addKeyGrants } from './commands/key-grants.ts';
 import { addKeyImport } from './commands/tsigkey/tsigkey-import.ts';
 import { addLifecycle } from './commands/key-lifecycle.ts';
 import { addKeyRotation } from './commands/key-rotation.ts';
+import { addKeyShare } from './commands/tsigkey/tsigkey-share.ts';
 import { addKeyUses } from './commands/tsigkey/tsigkey-uses.ts';
 import { addKeyVerify } from './commands/tsigkey/tsigkey-verify.ts';
 import { addCompletion } from './completion.ts';
@@ -49,6 +52,7 @@ export function addAllCommands(
   addKeyGrants(key, terminal);
   addKeyStatus(key, terminal);
   addKeyUses(key, terminal);
+  addKeyShare(key, terminal);
   addKeyRotation(key, terminal);
   addLifecycle(key, terminal);
   addServerCheck(server, terminal);
@@ -56,9 +60,11 @@ export function addAllCommands(
   addKeyRemoval(server, terminal);
   addOnboarding(server, terminal);
   addAdoption(server, local, terminal);
+  addRelease(server, local, terminal);
   addDeliveryCommands(program, terminal);
   program.commandsGroup(COMMAND_GROUPS.client);
   addSessionCommands(program, terminal);
+  addConsole(program, terminal);
   addCompletion(program, terminal);
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);

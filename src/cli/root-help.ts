@@ -9,7 +9,7 @@ export const COMMAND_GROUPS = {
 } as const;
 
 /** The commands that only the manual page and the documents list, so that the help stays short. */
-const UNLISTED = ['help', 'completion'];
+const UNLISTED = ['help', 'completion', 'copy-database'];
 
 /**
  * Returns the help of a command. The help of the program has only a line for each command, to fit a

@@ -1,6 +1,6 @@
 import { boolean, enumeration, integer, isObject } from '../domain/model/field.ts';
 import { SECRET_READS } from '../domain/audit/record.ts';
-import { TLD_RULES } from '../domain/model/settings.ts';
+import { CONFIRMATIONS, TLD_RULES } from '../domain/model/settings.ts';
 import { API_SECTIONS } from './api-options.ts';
 import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
 import { address, databaseUrl, masterKeys, password, path, url } from './kinds.ts';
@@ -116,6 +116,28 @@ export const TABLE = {
   },
   ...AUTH_SECTIONS,
   ...API_SECTIONS,
+  console: {
+    enabled: option(boolean(), {
+      default: true,
+      meaning:
+        'Serve the web console at `/console/`, and accept its sessions. With `false`, its paths return 404.',
+    }),
+    idleSeconds: option(integer(300, 86_400), {
+      default: 1800,
+      meaning:
+        'How long a session of the web console lasts without a request of a person, in seconds. With several processes, it can end up to a minute earlier.',
+    }),
+    lifetimeSeconds: option(integer(300, 2_592_000), {
+      default: 43_200,
+      meaning: 'How long a session of the web console lasts at most, in seconds.',
+    }),
+    confirmReveal: option(enumeration(CONFIRMATIONS), {
+      reload: 'yes',
+      default: 'never',
+      meaning:
+        'When the web console asks a person to sign in again before it shows or shares a secret, or creates a token: `never`, or `recent`, if the last sign-in is more than 15 minutes ago.',
+    }),
+  },
   tsigkeys: {
     strict: option(boolean(), {
       default: false,

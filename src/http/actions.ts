@@ -61,6 +61,10 @@ function routeOf(action: Action, settings: ActionSettings): Route {
     if (!('run' in action)) return stream(action.lines);
     if ('lines' in action && acceptsLines(request)) return stream(action.lines);
     if ('creates' in action) return create(action, request, reply, run);
+    if ('empty' in action) {
+      await run(request, async (slicer) => action.run(await readRequest(request, action, slicer)));
+      return reply.code(204).header('content-length', '0').send();
+    }
     if ('file' in action) {
       const { text, fileName } = await run(request, async (slicer) =>
         action.run(await readRequest(request, action, slicer)),
@@ -72,7 +76,8 @@ function routeOf(action: Action, settings: ActionSettings): Route {
       const input = await readRequest(request, action, slicer);
       if (!('isConditional' in action)) {
         const result = await action.run(input);
-        if (action.isTagged === true) reply.header('etag', entityTag(tagOf(result)));
+        if (action.tagged !== undefined)
+          reply.header('etag', entityTag(tagOf(action.tagged(result))));
         return writeLongJson(slicer, result);
       }
       const result = await action.run(input);
@@ -99,7 +104,7 @@ async function create(
   const { type } = action;
   const url = `${request.base}/v2/${type.collection}`;
   validateHeaderValue('location', url);
-  const { whole, writerFor } = writersOf(type);
+  const { writerFor, seesWarnings } = writersOf(type);
   const writer = writerFor(request);
   return run(request, async (slicer) => {
     const input = await readRequest(request, action, slicer);
@@ -107,7 +112,7 @@ async function create(
     const context = { ...input.context, warnings };
     const resource = await action.run({ ...input, context });
     reply.code(201).type(JSON_TYPE).header('location', `${url}/${resource.id}`);
-    if (writer === whole) addWarnings(reply, context);
+    if (seesWarnings(request)) addWarnings(reply, context);
     return writer.write(resource, url);
   });
 }
@@ -133,6 +138,7 @@ async function readRequest(
   return {
     dependencies: request.settings.dependencies,
     context: changeContext(request),
+    base: request.base,
     id: id === undefined ? '' : readId(action.type, id),
     parameters:
       action.parameters === undefined

@@ -45,7 +45,7 @@ export function addCollection(
   const path = `/v2/${type.collection}`;
   const secrets = secretFields(type);
   const hasSecrets = secrets.length > 0;
-  const { whole, writerFor } = writersOf(type);
+  const { whole, writerFor, creationWriter, seesWarnings } = writersOf(type);
   const recordSecrets = secretReadsOf(type);
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const collectionName = JSON.stringify(type.collection);
@@ -58,9 +58,9 @@ export function addCollection(
     pendingMembers(type, operation, settings),
   );
   /** Returns the context of a change. Only callers who may see secrets get warnings. */
-  const contextOf = (request: FastifyRequest, writer: ResourceWriter): ChangeContext => {
+  const contextOf = (request: FastifyRequest): ChangeContext => {
     const context = changeContext(request, isForced(request));
-    const warns = type.warnings !== undefined && writer === whole;
+    const warns = type.warnings !== undefined && seesWarnings(request);
     return warns ? { ...context, warnings: [] } : context;
   };
   // The state of name servers and the last use of tokens change without a new revision.
@@ -85,8 +85,8 @@ export function addCollection(
       // sent, no resource is stored.
       let location = '';
       let text = '';
-      const writer = writerFor(request);
-      const context = contextOf(request, writer);
+      const writer = creationWriter(request);
+      const context = contextOf(request);
       await createResource(dependencies, type, context, body, (resource) => {
         location = `${urlOf(request)}/${resource.id}`;
         validateHeaderValue('location', location);
@@ -158,7 +158,7 @@ export function addCollection(
       const id = idOf(request);
       const body = readJsonBody(request);
       const writer = writerFor(request);
-      const context = contextOf(request, writer);
+      const context = contextOf(request);
       const expected = expectedRevisions(request);
       const resource = await updateResource(dependencies, type, context, id, body, expected);
       addWarnings(reply, context);

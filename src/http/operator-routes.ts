@@ -5,6 +5,7 @@ import type { Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { networksOf } from '../domain/text/networks.ts';
+import { prefersHtml } from './console.ts';
 import { isStatedAddress } from './connection/client-address.ts';
 import { versionDocument } from './openapi/open-paths.ts';
 import { addDatabaseGauges, inTime, MAX_AGE_SECONDS, type Metrics } from './metrics/metrics.ts';
@@ -94,15 +95,23 @@ export function addMetrics(
 }
 
 /**
- * Serves the version document and the liveness and readiness probes without a token. The service is
- * ready if `ping` resolves.
+ * Serves the version document, instead of which a browser gets the console if there is one, and the
+ * liveness and readiness probes without a token. The service is ready if `ping` resolves.
  */
-export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void {
+export function addProbes(
+  app: FastifyInstance,
+  ping: () => Promise<void>,
+  hasConsole: boolean,
+): void {
   addRoutes(app, '/', [
     {
       method: 'GET',
-      handler: async (request, reply) =>
-        reply.header('content-type', JSON_TYPE).send(JSON.stringify(versionDocument(request.base))),
+      async handler(request, reply) {
+        if (hasConsole && prefersHtml(request)) return reply.redirect(`${request.base}/console/`);
+        return reply
+          .header('content-type', JSON_TYPE)
+          .send(JSON.stringify(versionDocument(request.base)));
+      },
     },
   ]);
   addRoutes(app, '/healthcheck', [

@@ -4,13 +4,15 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { ACTIONS } from '../domain/actions/actions.ts';
 import type { Caller } from '../domain/model/caller.ts';
 import { isObject } from '../domain/model/field.ts';
-import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
+import type { Authenticate, IssuesTokens, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { codeOf } from '../net/faults.ts';
 import { addActions } from './actions.ts';
 import { createAdmission, createLongWork, type AdmissionLimits } from './admission/admission.ts';
 import { addCollection } from './collections.ts';
+import { addConsole, readConsole } from './console.ts';
+import { addConsoleSessions } from './console-session.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
 import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
 import { createLineSender } from './long-responses.ts';
@@ -21,6 +23,7 @@ import { createNodeServer, type NodeServerSettings } from './connection/node-ser
 import { hasWaiting } from './connection/pipelining.ts';
 import { createResponseBatches } from './connection/response-batches.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
+import { addSharePages } from './share-page.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { prepareRoutes, routeOf } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
@@ -42,6 +45,17 @@ export interface ServerOptions
   /** The platform in the name of the request id header, `X-<platform>-Request-Id`. */
   readonly platform: string;
   readonly maxBodyBytes: number;
+  /** The web console. Absent if it is disabled. */
+  readonly webConsole?: WebConsole | undefined;
+}
+
+export interface WebConsole {
+  /** The folder of the built console. */
+  readonly folder: string;
+  readonly idleSeconds: number;
+  readonly lifetimeSeconds: number;
+  /** Signs persons in. Undefined if Keystone is not configured. */
+  readonly keystone: IssuesTokens | undefined;
 }
 
 /** The response statuses that the audit trail counts as refused requests. */
@@ -52,6 +66,8 @@ const NO_QUERY = Object.freeze({});
 export interface HttpServer {
   readonly app: FastifyInstance;
   change(settings: LiveSettings): void;
+  /** Whether the server has the web console. */
+  readonly hasConsole: boolean;
 }
 
 export function createServer(options: ServerOptions): HttpServer {
@@ -62,7 +78,13 @@ export function createServer(options: ServerOptions): HttpServer {
     reply: FastifyReply,
   ): FastifyReply => {
     const known = toServiceError(error);
-    const { status, headers, body } = errorResponse(known, request.id, options.errors);
+    const response = errorResponse(known, request.id, options.errors);
+    const { status, headers } = response;
+    const signIn = status === 401 ? request.route.config.signIn?.(request) : undefined;
+    const body =
+      signIn === undefined
+        ? response.body
+        : `${response.body.slice(0, -1)},${JSON.stringify(signIn).slice(1)}`;
     if (RECORDED_STATUSES.includes(status) || known.code === 'access_denied')
       recordRefusal(request, known);
     // An overload appears only in the log line of the request. Further lines would add load.
@@ -158,7 +180,14 @@ export function createServer(options: ServerOptions): HttpServer {
   });
 
   const ping = singleFlight(() => dependencies.store.ping());
-  addProbes(app, ping);
+  const { webConsole } = options;
+  const consoleFiles = webConsole === undefined ? undefined : readConsole(webConsole.folder);
+  addProbes(app, ping, consoleFiles !== undefined);
+  if (webConsole !== undefined) {
+    const seconds = () => performance.now() / 1000;
+    addConsole(app, consoleFiles);
+    addConsoleSessions(app, { ...options, ...webConsole, seconds });
+  }
   addMetrics(app, metrics, {
     store: dependencies.store,
     ping,
@@ -171,10 +200,11 @@ export function createServer(options: ServerOptions): HttpServer {
     { version, guides, requestIdHeader, defaultLimit, pendingStatus, errors },
     options.urls.publicUrl,
   );
+  addSharePages(app, errors);
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
   const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };
   addActions(app, ACTIONS, actions);
-  return { app, change: settings.change };
+  return { app, change: settings.change, hasConsole: consoleFiles !== undefined };
 }
 
 function noCompiler(): never {

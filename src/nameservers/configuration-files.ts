@@ -1,8 +1,8 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { ReadIncluded } from '../domain/key-formats/reader.ts';
+import { isPattern, nameMatcher } from '../domain/text/name-patterns.ts';
 import { codeOf } from '../net/faults.ts';
-import { isPattern, nameMatcher } from '../net/glob.ts';
 import { versionOf } from './digest.ts';
 
 /** A statement that includes another file, in the syntax of BIND, Knot DNS and NSD. */

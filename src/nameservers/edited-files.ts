@@ -1,7 +1,7 @@
 import { link, mkdtemp, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { applyEdits, RewriteError, type Edit, type Source } from '../domain/access/rewrite.ts';
+import { applyEdits, type Edit, type Source } from '../domain/access/rewrite.ts';
 import { KeyFileError, type IncludedFile } from '../domain/key-formats/reader.ts';
 import { codeOf, describeFault } from '../net/faults.ts';
 import { writeSyncedFile } from '../net/synced-file.ts';
@@ -109,7 +109,7 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
     kept,
     /**
      * Returns the edits that include another file instead of one, or none if no file includes it.
-     * Throws `RewriteError` if only a pattern or a folder includes it.
+     * Throws `KeyFileError` if only a pattern or a folder includes it.
      */
     includeEdits(from: string, to: string): readonly Edit[] {
       const edits = [...texts].flatMap(([file, former]) =>
@@ -123,7 +123,7 @@ export async function openFiles({ format, own, main, checker, plain, load }: Ser
       );
       const isIncluded = from === own ? ownPaths.size > 0 : texts.has(from);
       if (isIncluded && edits.length === 0)
-        throw new RewriteError(main, `only a pattern or a folder includes '${from}', not its path`);
+        throw new KeyFileError(main, `only a pattern or a folder includes '${from}', not its path`);
       return edits;
     },
     /** Returns what the server's own program finds in an edited configuration, or undefined. */

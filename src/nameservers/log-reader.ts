@@ -208,7 +208,14 @@ function hostAddresses(): ReadonlySet<string> {
 function add(uses: Uses, use: KeyUse): void {
   const id = [use.key, use.operation, use.outcome, use.address].join(' ');
   const former = uses.get(id);
-  if (former === undefined && uses.size >= MAX_USES) return;
+  if (former === undefined && uses.size >= MAX_USES && !makeRoom(uses, use)) return;
   const { first_at, count } = former ?? { first_at: use.first_at, count: 0 };
   uses.set(id, { ...use, first_at, count: count + use.count });
+}
+
+/** Forgets a refused request, which anyone can send, for a use by a client that has the key. */
+function makeRoom(uses: Uses, { outcome }: KeyUse): boolean {
+  if (outcome === 'refused') return false;
+  for (const [id, other] of uses) if (other.outcome === 'refused') return uses.delete(id);
+  return false;
 }

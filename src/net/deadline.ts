@@ -37,7 +37,7 @@ export function signalWithin(ms: number, ...signals: readonly AbortSignal[]): Ab
   return signal;
 }
 
-export function tooLate({ seconds }: Deadline): NetError {
+function tooLate({ seconds }: Deadline): NetError {
   return new NetError(`no response within ${seconds} seconds`);
 }
 

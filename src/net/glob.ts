@@ -1,10 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileMatcher, isPattern } from '../domain/text/name-patterns.ts';
 import { codeOf } from './faults.ts';
-
-export function isPattern(path: string): boolean {
-  return /[*?[]/.test(path);
-}
 
 /**
  * Returns the paths that match an absolute pattern with `*`, `?` and `[...]` (glob(7)), sorted by
@@ -20,25 +17,9 @@ export function matchingPaths(pattern: string): string[] {
   return paths.filter((path) => existsSync(path));
 }
 
-/** Expands `{a,b}` in a pattern. Returns `a.conf` and `b.conf` for `{a,b}.conf`. */
-export function expandBraces(pattern: string): string[] {
-  const [whole, before = '', inside = '', after = ''] =
-    /^([^{}]*)\{([^{}]*)\}(.*)$/s.exec(pattern) ?? [];
-  if (whole === undefined) return [pattern];
-  const rest = expandBraces(after);
-  return inside.split(',').flatMap((word) => rest.map((end) => before + word + end));
-}
-
-/** Returns a function that returns whether a name matches a pattern of names, also with `{a,b}`. */
-export function nameMatcher(pattern: string): (name: string) => boolean {
-  const expressions = [pattern, ...expandBraces(pattern)].map(expressionOf);
-  return (name) => expressions.some((expression) => expression.test(name));
-}
-
 function matchesIn(folder: string, word: string): string[] {
-  const expression = expressionOf(word);
   return namesIn(folder)
-    .filter((name) => expression.test(name) && (word.startsWith('.') || !name.startsWith('.')))
+    .filter(fileMatcher(word))
     .sort()
     .map((name) => join(folder, name));
 }
@@ -50,17 +31,4 @@ function namesIn(folder: string): string[] {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return [];
     throw error;
   }
-}
-
-function expressionOf(word: string): RegExp {
-  const source = word.replaceAll(
-    /\\(.)|\*+|\?|\[([!^]?)(\]?[^\]]*)\]|[^]/g,
-    (part: string, escaped?: string, not?: string, set?: string) => {
-      if (set !== undefined) return `[${not ? '^' : ''}${set.replaceAll(/[\\\]^[]/g, '\\$&')}]`;
-      if (part.startsWith('*')) return '[^]*';
-      if (part === '?') return '[^]';
-      return (escaped ?? part).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-    },
-  );
-  return new RegExp(`^${source}$`, 's');
 }

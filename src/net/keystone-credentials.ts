@@ -43,8 +43,14 @@ export function authOf(kind: CredentialKind, credentials: Credentials): object {
         ...scopeOf(credentials),
       };
     case 'password': {
-      const user = { ...userOf(credentials), password: required(credentials, 'password') };
-      return { identity: { methods: ['password'], password: { user } }, ...scopeOf(credentials) };
+      const user = userOf(credentials);
+      const password = { user: { ...user, password: required(credentials, 'password') } };
+      const { passcode } = credentials;
+      const identity =
+        passcode === undefined
+          ? { methods: ['password'], password }
+          : { methods: ['password', 'totp'], password, totp: { user: { ...user, passcode } } };
+      return { identity, ...scopeOf(credentials) };
     }
   }
 }

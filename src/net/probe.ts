@@ -30,16 +30,27 @@ import { NetError } from './faults.ts';
 
 type Right = Exclude<Check, 'query'>;
 
+/** What probes of a name server have learned for the next ones. */
+export interface Learned {
+  /** The serial numbers of zones. */
+  readonly serials: Map<string, number>;
+  /**
+   * True to request changes over UDP first (RFC 1995 section 2), which is cheaper. Becomes false once
+   * the server has answered such a request only over TCP.
+   */
+  prefersUdp?: boolean;
+}
+
 /** A name server and a zone that it serves. */
 export interface ProbeTarget {
   readonly server: NameServer;
   readonly zone: string;
   /**
-   * The serial numbers of zones that earlier probes have read. With this map, a probe of a transfer
-   * asks for the changes since that number, so that the response is one record. It first queries the
-   * number if the map lacks it. Without the map, the probe transfers the whole zone.
+   * If set, a probe of a transfer asks for the changes since the serial number of the zone, so that
+   * the response is one record. It first queries the number if it is not known. If absent, the probe
+   * transfers the whole zone.
    */
-  readonly serials?: Map<string, number> | undefined;
+  readonly learned?: Learned | undefined;
 }
 
 /** NSD loses single datagrams while it replaces its processes. */
@@ -52,7 +63,7 @@ const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
 export async function probeKey(
   key: Key,
   check: Check,
-  { server, zone, serials }: ProbeTarget,
+  { server, zone, learned }: ProbeTarget,
   now: () => number,
   timeouts: DnsTimeouts = TIMEOUTS,
 ): Promise<CheckResult> {
@@ -68,23 +79,33 @@ export async function probeKey(
     return { result: judge(verification, kind, seconds()), message: verification.message };
   };
   const query = () => send(requestFor('query', zone), 'query', 'udp');
+  const changes = async (serial: number) => {
+    const request = () => changesRequest(zone, serial, randomInt(0x1_0000));
+    if (learned?.prefersUdp !== true) return send(request(), 'transfer', 'tcp');
+    const found = await send(request(), 'transfer', 'udp').catch(unlessSilent);
+    const isAnswer = found !== undefined && serialOf(found.message) !== undefined;
+    if (isAnswer && found.result.verdict === 'good') return found;
+    const whole = await send(request(), 'transfer', 'tcp');
+    if (whole.result.verdict === 'good') learned.prefersUdp = false;
+    return whole;
+  };
   try {
     let queried: CheckResult | undefined;
-    if (check === 'transfer' && serials?.has(zone) === false) {
+    if (check === 'transfer' && learned?.serials.has(zone) === false) {
       const { result, message } = await query();
       const serial = serialOf(message);
       if (result.verdict !== 'good') return result;
       if (serial === undefined) return NO_SOA;
-      serials.set(zone, serial);
+      learned.serials.set(zone, serial);
       queried = result;
     }
-    const serial = serials?.get(zone);
+    const serial = learned?.serials.get(zone);
     const { result } =
       check !== 'transfer'
         ? await send(requestFor(check, zone), check, 'udp')
         : serial === undefined
           ? { result: await transfer(server, zone, signingKey, seconds, timeouts) }
-          : await send(changesRequest(zone, serial, randomInt(0x1_0000)), check, 'tcp');
+          : await changes(serial);
     if (check === 'query' || result.unsignedRcode === undefined) return result;
     return explainBy(queried ?? (await query()).result, result, check);
   } catch (error) {
@@ -98,6 +119,11 @@ export async function probeKey(
     const reason = `the response is not a valid DNS message: ${error.message}`;
     return { verdict: 'untrusted response', reason };
   }
+}
+
+/** Returns undefined for a server that does not respond. Throws other errors. */
+function unlessSilent(error: unknown): undefined {
+  if (!(error instanceof NetError)) throw error;
 }
 
 const NO_SOA: CheckResult = {
@@ -264,7 +290,6 @@ const REFUSALS: readonly Verdict[] = [
  * new keys a few milliseconds after it reports them. After the first expectation that stays unmet,
  * checks the remaining expectations once. Does so too once `isInterrupted` returns true, at the
  * earliest after 300 ms. Ends early when `signal` aborts. `now` returns milliseconds since 1970.
- * `serials` are the serial numbers of the zones, as far as known.
  */
 export async function verifyExpectations(
   server: NameServer,
@@ -272,7 +297,7 @@ export async function verifyExpectations(
   now: () => number,
   signal: AbortSignal,
   isInterrupted: () => Promise<boolean> = () => Promise.resolve(false),
-  serials = new Map<string, number>(),
+  learned: Learned = { serials: new Map() },
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   const entries = [...expectations.entries()];
@@ -302,7 +327,7 @@ export async function verifyExpectations(
     let isSilent = false;
     for (let attempt = 0; ; attempt += 1) {
       // The query for the serial number already shows that a server refuses a key.
-      const target = { server, zone, serials: accepted ? serials : new Map<string, number>() };
+      const target = { server, zone, learned: accepted ? learned : { serials: new Map() } };
       const result = await probeKey(key, check, target, now);
       const { verdict } = result;
       const met = accepted ? verdict === 'good' : REFUSALS.includes(verdict);

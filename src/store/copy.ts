@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader, Store } from '../domain/model/ports.ts';
-import { RESOURCE_TYPES, STORED_TYPES } from '../domain/resources/resources.ts';
+import { COPIED_TYPES, RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import type { ResourceType } from '../domain/model/resource.ts';
 import { tsigkey } from '../domain/resources/tsigkey.ts';
 import { keyed } from '../domain/model/query.ts';
@@ -15,7 +15,7 @@ import { allResources } from './sql/reader.ts';
  */
 export async function copyResources(from: Reader, to: Store): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const type of STORED_TYPES) {
+  for (const type of COPIED_TYPES) {
     let count = 0;
     for await (const rows of allResources(type, from)) {
       const all = rows.map((row) => keyed(type, row));
@@ -25,7 +25,7 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
     // A database without rotations has no rows of them to speak of.
     if (count > 0 || RESOURCE_TYPES.includes(type)) counts.set(type.collection, count);
   }
-  for (const type of STORED_TYPES) await compare(type, from, to);
+  for (const type of COPIED_TYPES) await compare(type, from, to);
   for await (const keys of allResources(tsigkey, from))
     for (const { id, granted } of keys) if (granted !== null) await copyGrants(id, from, to);
   return counts;
@@ -47,7 +47,7 @@ async function copyGrants(keyId: string, from: Reader, to: Store): Promise<void>
  * an interrupted copy can be repeated.
  */
 export async function assertOnlyResourcesOf(from: Reader, to: Reader): Promise<void> {
-  for (const type of STORED_TYPES) await assertNoOtherResources(type, from, to);
+  for (const type of COPIED_TYPES) await assertNoOtherResources(type, from, to);
 }
 
 async function assertNoOtherResources(type: ResourceType, from: Reader, to: Reader): Promise<void> {

@@ -7,6 +7,7 @@ import { migrate } from './migrate.ts';
 import { prepareSecrets, type OpenedKeyring } from './open-keyring.ts';
 import type { EncryptionReport } from './secrets/start.ts';
 import type { Database, DatabaseObserver, DatabaseSettings, Sql } from './sql/sql.ts';
+import { endSessions } from './sessions.ts';
 import { createStore } from './store.ts';
 
 /** The time limit of a list or a count in commands such as copy-database, where no client waits. */
@@ -35,6 +36,7 @@ export interface OpenedDatabase {
    * trail had these ends.
    */
   noteRestores(ends: readonly RestoredOver[]): Promise<void>;
+  endSessions(): Promise<void>;
   /** What the preparation of the encryption found and did: nothing without `secrets`. */
   readonly report: EncryptionReport;
 }
@@ -68,6 +70,7 @@ export async function openDatabase(
       steps,
       record: (subject) => recordLocally(database, { ...subject, at: clock() }),
       noteRestores: (ends) => noteRestores(database, secrets?.keyring, ends),
+      endSessions: () => endSessions(database),
       report,
     };
   } catch (error) {

@@ -92,10 +92,11 @@ export function runRotations({
       for (const id of ids) await watchExpiry(dependencies(), id);
       if (ids.length < BATCH) scannedAt = time;
     }
-    for (const id of await due()) {
+    const ids = await due();
+    // The lease only saves work: each step is safe in several processes.
+    if (ids.length === 0 || (await lease.write(() => Promise.resolve(true))) === undefined) return;
+    for (const id of ids) {
       if (isClosed) return;
-      // The lease only saves work: each step is safe in several processes.
-      if ((await lease.write(() => Promise.resolve(true))) === undefined) return;
       // A key that fails must not keep the others waiting.
       await advance(dependencies(), id, observer).catch((error: unknown) => errors.push(error));
     }

@@ -21,6 +21,8 @@ const TOKENS_AT_A_TIME = 256;
 const NOTE_USE =
   'UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)';
 
+const NOTE_SEEN = 'UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at < ?';
+
 /** The turn of lists that the service reads without a caller. */
 const OWN_TURN: Turn = { owner: '', signal: () => undefined };
 
@@ -157,6 +159,10 @@ export function createStore(database: Database): Store {
       }
     },
     noteUses: (uses, before) => noteUses(database, uses, before),
+    noteSeen: (id, at) =>
+      database.write(async (sql) => {
+        await sql.run(NOTE_SEEN, [at, id, at]);
+      }),
     announced: notify,
     onAnnounced(wake) {
       wakes.add(wake);

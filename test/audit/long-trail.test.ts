@@ -7,7 +7,7 @@ import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../ha
 import { seed, withDatabase } from '../harness/trail.ts';
 
 const VERIFIED = 1_000_000;
-const STREAMED = 100_000;
+const STREAMED = 50_000;
 /** A filler of 2,000 characters, so that the streamed records have 200 MB in total. */
 const FILLER = 'x'.repeat(2000);
 

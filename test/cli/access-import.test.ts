@@ -6,6 +6,7 @@ import { POOL_ID } from '../harness/samples.ts';
 import { startTestService, type TestService, temporaryFolder } from '../harness/service.ts';
 import { createZone, primary } from '../harness/zones.ts';
 import { runInside } from './session.ts';
+import { words } from './run.ts';
 
 const folder = temporaryFolder();
 const SECRETS = [
@@ -28,13 +29,7 @@ async function importText(text: string, ...argv: string[]) {
   writeFileSync(path, text);
   const run = await runInside(
     { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-    'tsigkey',
-    'import',
-    path,
-    '--scope',
-    'POOL',
-    '--resource-id',
-    POOL_ID,
+    ...words`tsigkey import ${path} --scope POOL --resource-id ${POOL_ID}`,
     ...argv,
   );
   const plain = (part: string) => part.replaceAll(`${folder}/`, '');
@@ -245,11 +240,7 @@ one\tupdate\tnone\ta.example, b.example
     const importIntoZone = (...argv: string[]) =>
       runInside(
         { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
-        'tsigkey',
-        'import',
-        path,
-        '--zone',
-        'a.example.',
+        ...words`tsigkey import ${path} --zone a.example.`,
         ...argv,
       );
     const refused = await importIntoZone('--create-zones');
@@ -372,10 +363,7 @@ describe('a copy from another service', () => {
               TSIGIL_FROM_TOKEN: other.token,
             },
           },
-          'tsigkey',
-          'import',
-          '--from',
-          other.url,
+          ...words`tsigkey import --from ${other.url}`,
         );
       const { status, out } = await copy();
       expect([status, out.split('\n').at(-2)]).toEqual([0, '5 added, 2 warnings']);

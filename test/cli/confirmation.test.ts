@@ -15,7 +15,7 @@ import {
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { ROOT } from '../docs/documents.ts';
-import { NO_LOCAL_COMMANDS, runInside, type RunOptions } from './session.ts';
+import { NO_LOCAL_COMMANDS, NO_TERMINAL, runInside, type RunOptions } from './session.ts';
 import { words } from './run.ts';
 
 /**
@@ -47,16 +47,7 @@ function typed(...lines: string[]): NonNullable<RunOptions['input']> {
 }
 
 describe('declarations', async () => {
-  const nothing = { write: () => undefined };
-  const terminal = {
-    environment: {},
-    now: Date.now,
-    input: Readable.from([]),
-    out: nothing,
-    err: nothing,
-    onInterrupt: () => () => undefined,
-  };
-  const program = await createProgram('0', NO_LOCAL_COMMANDS, terminal);
+  const program = await createProgram('0', NO_LOCAL_COMMANDS, NO_TERMINAL);
   const leaves = commandsBelow(program).filter(({ command }) => command.commands.length === 0);
 
   test('exactly these commands ask and have --yes, and docs/command-line.md lists them', () => {

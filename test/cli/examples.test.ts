@@ -2,25 +2,13 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addResourceVerb } from '../../src/cli/commands/resource-commands.ts';
 import { commandsBelow, examplesOf, optionsOf } from '../../src/cli/flags/help.ts';
-import type { Terminal } from '../../src/cli/output/terminal.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommands } from '../docs/shell.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { NO_LOCAL_COMMANDS } from './session.ts';
+import { NO_LOCAL_COMMANDS, NO_TERMINAL } from './session.ts';
 
-const nothing = () => undefined;
-const TERMINAL: Terminal = {
-  environment: {},
-  now: () => 0,
-  input: (async function* () {
-    // The input is empty.
-  })(),
-  out: { write: nothing },
-  err: { write: nothing },
-  onInterrupt: () => nothing,
-};
-const PROGRAM = await createProgram('0.0.0', NO_LOCAL_COMMANDS, TERMINAL);
+const PROGRAM = await createProgram('0.0.0', NO_LOCAL_COMMANDS, NO_TERMINAL);
 const COMMANDS = commandsBelow(PROGRAM);
 
 test('a verb of a resource that is loaded alone is the same as among all commands', () => {
@@ -34,7 +22,7 @@ test('a verb of a resource that is loaded alone is the same as among all command
     };
   const verbs = COMMANDS.flatMap(({ words, command }) => {
     const alone = new Command('tsigil');
-    return addResourceVerb(alone, words.slice(1), TERMINAL)
+    return addResourceVerb(alone, words.slice(1), NO_TERMINAL)
       ? [[commandsBelow(alone)[1]?.command, command].map(summaryOf)]
       : [];
   });

@@ -11,6 +11,7 @@ import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { runInside, type RunOptions } from './session.ts';
+import { words } from './run.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
@@ -28,11 +29,7 @@ const fileOf = ({ XDG_CONFIG_HOME }: User) => join(XDG_CONFIG_HOME, 'tsigil/prof
 function logIn(user: User, input = `${service.token}\n`, ...argv: string[]) {
   return runInside(
     { variables: user, input },
-    'login',
-    '--url',
-    service.url,
-    '--token-file',
-    '-',
+    ...words`login --url ${service.url} --token-file -`,
     ...argv,
   );
 }
@@ -246,16 +243,7 @@ describe('flags before the command', () => {
     writeFileSync(file, service.token);
     const { status, out } = await runInside(
       {},
-      '--url',
-      service.url,
-      '--token-file',
-      file,
-      'pool',
-      'list',
-      '-f',
-      'value',
-      '-c',
-      'name',
+      ...words`--url ${service.url} --token-file ${file} pool list -f value -c name`,
     );
     expect([status, out]).toEqual([0, 'default\n']);
   });
@@ -278,15 +266,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('certificates', () => {
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 'some-token' };
     const list = (more: Record<string, string>) =>
-      runInside(
-        { variables: { ...variables, ...more } },
-        'pool',
-        'list',
-        '-f',
-        'value',
-        '-c',
-        'name',
-      );
+      runInside({ variables: { ...variables, ...more } }, ...words`pool list -f value -c name`);
     try {
       expect((await list({})).status).toBe(3);
       for (const variable of ['TSIGIL_CACERT', 'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'])

@@ -51,16 +51,7 @@ describe('each resource type', () => {
     },
     {
       noun: 'zone',
-      create: [
-        'a.example.org.',
-        '--email',
-        'a@example.org',
-        '--ttl',
-        '300',
-        '--attributes',
-        'tier:gold',
-        'note:a:b',
-      ],
+      create: words`a.example.org. --email a@example.org --ttl 300 --attributes tier:gold note:a:b`,
       created: {
         name: 'a.example.org.',
         email: 'a@example.org',

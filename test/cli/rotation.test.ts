@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { runInside } from './session.ts';
+import { words } from './run.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -68,6 +69,27 @@ describe('one key', () => {
     ]);
   });
 
+  test('a forced step that is repeated does not reach the next key of its lineage', async () => {
+    await create('again.example');
+    await rotate('again.example');
+    expect(await states('retire', 'again.example', '--force')).toContain('again.example retired');
+    await rotate('again-r2.example');
+    const before = await states('lifecycle', 'again.example');
+    for (const step of ['retire', 'abort']) {
+      const repeated = await run(step, 'again.example', '--force');
+      expect(repeated).toMatchObject({ status: 1, out: '' });
+      expect(repeated.err).toContain("'again.example' is retired already");
+      expect(repeated.err).toContain(`tsigil tsigkey ${step} --force again-r2.example`);
+    }
+    // Nor does the name of the successor mean the key that it replaces.
+    for (const force of [[], ['--force']])
+      expect(await run('retire', 'again-r3.example', ...force)).toMatchObject({ status: 1 });
+    expect(await states('lifecycle', 'again.example')).toEqual(before);
+    expect(await states('abort', 'again-r3.example', '--force')).toContain(
+      'again-r2.example active',
+    );
+  });
+
   test('tells in a table what it waits for, and what to do', async () => {
     await create('told.example');
     await rotate('told.example', '--retire', 'manual');
@@ -91,13 +113,7 @@ describe('one key', () => {
     const secret = Buffer.alloc(32, 7).toString('base64');
     const done = await runInside(
       { ...service, input: secret },
-      'tsigkey',
-      'rotate',
-      'place.example',
-      '--in-place',
-      '--yes',
-      '--secret',
-      '-',
+      ...words`tsigkey rotate place.example --in-place --yes --secret -`,
     );
     expect(done.status).toBe(0);
     expect((await service.get(`/v2/tsigkeys/${id}`)).body).toMatchObject({
@@ -117,6 +133,30 @@ describe('one key', () => {
     expect((await service.get(`/v2/tsigkeys/${id}`)).status).toBe(404);
     const restored = await run('restore', id);
     expect(restored.status).toBe(1);
+  });
+
+  test('that is retired does not stand for the next one if that one would be cut off', async () => {
+    await create('former.example');
+    await rotate('former.example');
+    await run('retire', 'former.example', '--force');
+    for (const flag of ['--compromised', '--in-place']) {
+      const refused = await run('rotate', 'former.example', flag, '--yes');
+      expect(refused).toMatchObject({ status: 1, out: '' });
+      expect(refused.err).toContain("The key to use now is 'former-r2.example'");
+    }
+    expect(await states('lifecycle', 'former.example')).toEqual([
+      'former.example retired',
+      'former-r2.example active',
+    ]);
+  });
+
+  test('a refused step says where to look', async () => {
+    await create('refused.example');
+    await rotate('refused.example');
+    for (const argv of [['rotate'], ['retire'], ['abort']]) {
+      const { err } = await run(...argv, 'refused.example');
+      expect(err).toContain("Run 'tsigil tsigkey lifecycle refused.example'");
+    }
   });
 
   test('is withdrawn by abort, and exported as the current one by its handle', async () => {
@@ -160,10 +200,7 @@ describe('several keys', () => {
     await create(`${'l'.repeat(63)}.example`);
     await create('third.example');
     const { status, out, err } = await run(
-      'rotate',
-      'first.example',
-      `${'l'.repeat(63)}.example`,
-      'third.example',
+      ...words`rotate first.example ${`${'l'.repeat(63)}.example`} third.example`,
     );
     expect({ status, out }).toEqual({
       status: 1,

@@ -24,6 +24,16 @@ export interface RunOptions {
 export const NO_LOCAL_COMMANDS = (): Promise<never> =>
   Promise.reject(new Error('This command works over HTTP only'));
 
+/** The terminal of a program that runs no command: empty input, and output that nobody reads. */
+export const NO_TERMINAL: Terminal = {
+  environment: {},
+  now: () => 0,
+  input: Readable.from([]),
+  out: { write: () => undefined },
+  err: { write: () => undefined },
+  onInterrupt: () => () => undefined,
+};
+
 /** Runs one command inside this process. Returns its output and its exit code. */
 export async function runInside(runOptions: RunOptions, ...argv: string[]): Promise<Ended> {
   const {

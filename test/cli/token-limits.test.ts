@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { createEstate, type Estate } from '../harness/limited-tokens.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { tsigil, type Ended } from './run.ts';
+import { tsigil, type Ended, words } from './run.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
@@ -31,10 +31,7 @@ test('token create limits the token to pools, zones and keys by name or id, and 
     await nameOf(`/v2/zones/${zones[0]}`),
     '--key',
     await nameOf(`/v2/tsigkeys/${poolKeys[0]}`),
-    '--from',
-    '127.0.0.0/8',
-    '--from',
-    '2001:db8::1',
+    ...words`--from 127.0.0.0/8 --from 2001:db8::1`,
   );
   expect(status).toBe(0);
   const created = JSON.parse(out) as { id: string; token: string };

@@ -3,6 +3,7 @@ import { KEY_MEMBERS, POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts'
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside, type RunOptions } from './session.ts';
 import { clientFor } from '../harness/zones.ts';
+import { words } from './run.ts';
 
 let service: TestService;
 let poolId: string;
@@ -136,11 +137,7 @@ describe('names instead of ids', () => {
     const input = `key "imported" { algorithm hmac-sha256; secret "${SECRET}"; };`;
     const { status, out } = await runWith(
       { input },
-      'tsigkey',
-      'import',
-      '-',
-      '--zone',
-      'example.com.',
+      ...words`tsigkey import - --zone example.com.`,
     );
     expect([status, out]).toEqual([0, 'line 1: added: imported\n1 added\n']);
     expect(await keyNamed('imported')).toMatchObject({ scope: 'ZONE', resource_id: zoneId });
@@ -173,15 +170,7 @@ describe('names instead of ids', () => {
     );
     const { status, out, err } = await runInside(
       await clientFor(member, ['member'], 'own'),
-      'tsigkey',
-      'create',
-      'k',
-      '--zone',
-      'own.example',
-      '-f',
-      'value',
-      '-c',
-      'scope',
+      ...words`tsigkey create k --zone own.example -f value -c scope`,
     );
     expect({ status, out, err }).toEqual({ status: 0, out: 'ZONE\n', err: '' });
   });
@@ -244,12 +233,7 @@ describe('warnings of the service', () => {
     const input = 'key "old" { algorithm hmac-md5; secret "c2VjcmV0IG9mIG5vYm9keSBhdA=="; };';
     const { status, out, err } = await runWith(
       { input },
-      'tsigkey',
-      'import',
-      '-',
-      '--pool',
-      'default',
-      '--yes',
+      ...words`tsigkey import - --pool default --yes`,
     );
     expect([status, out, err]).toEqual([
       0,

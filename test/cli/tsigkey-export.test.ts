@@ -224,11 +224,7 @@ describe('several keys', () => {
     const path = join(folder, 'keys.conf');
     const { status, err } = await run(
       'two words',
-      'B.example',
-      '--format',
-      'lego',
-      '--output-dir',
-      path,
+      ...words`B.example --format lego --output-dir ${path}`,
     );
     expect([status, existsSync(path)]).toEqual([1, false]);
     expect(err).toContain('two words: not exported: the name must be a domain name');

@@ -501,11 +501,7 @@ describe('keys of a pool', () => {
           input: Object.assign(Readable.from([reply]), { isTTY: true }),
           errorTerminal: true,
         },
-        'tsigkey',
-        'import',
-        keysFile(),
-        '--pool',
-        'default',
+        ...words`tsigkey import ${keysFile()} --pool default`,
       );
       expect(err).toContain('(now 1: z00.example.)');
       expect(err).toContain('Continue? [y/N] ');

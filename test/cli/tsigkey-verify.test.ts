@@ -115,10 +115,7 @@ describe.runIf(bind?.isInstalled())('several keys and servers', () => {
     const variables = service.variables;
     const { status, out } = await runInside(
       { variables: { ...variables, NO_COLOR: '1' }, columns: 120 },
-      'tsigkey',
-      'verify',
-      '--pool',
-      'default',
+      ...words`tsigkey verify --pool default`,
       ...at,
     );
     expect([status, out]).toEqual([

@@ -187,7 +187,7 @@ test.runIf(powerdns.isInstalled()).each(LOSSES)(
     const { id: nameServer } = await shownServer(service);
     await service.post(`/v2/nameservers/${nameServer}/reconcile`, {});
     await expect
-      .poll(async () => (await deliveries(service, again.id)).state, { timeout: 20_000 })
+      .poll(async () => (await deliveries(service, again.id)).state, { timeout: 120_000 })
       .toBe('delivered');
     expect(await verdictOf(server, again)).toBe('good');
   },
@@ -224,7 +224,7 @@ test.runIf(powerdns.isInstalled())(
     const { id } = await shownServer(service);
     await service.post(`/v2/nameservers/${id}/reconcile`, {});
     await expect
-      .poll(async () => (await deliveries(service, key.id)).state, { timeout: 20_000 })
+      .poll(async () => (await deliveries(service, key.id)).state, { timeout: 120_000 })
       .toBe('delivered');
     expect(await networks()).toEqual(['127.0.0.0/8']);
   },

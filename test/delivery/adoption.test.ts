@@ -77,7 +77,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       const { status, out, err } = await run('tsigkey', 'import', file, ...target);
       expect(status, out + err).toBe(0);
       await expect
-        .poll(() => shownServer(service), { timeout: 20_000 })
+        .poll(() => shownServer(service), { timeout: 120_000 })
         .toMatchObject({ state: 'prepared' });
     }
 
@@ -153,7 +153,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
 
       await run('nameserver', 'set', 'ns1', '--paused', 'false');
       await expect
-        .poll(() => shownServer(service), { timeout: 20_000 })
+        .poll(() => shownServer(service), { timeout: 120_000 })
         .toMatchObject({ state: 'prepared' });
       const back = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
       expect([back.status, back.err]).toEqual([0, '']);
@@ -276,7 +276,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect(remedied.out + remedied.err).toContain('nothing');
       expect(files()).toEqual(before);
       await expect
-        .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 30_000 })
+        .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 120_000 })
         .toBe(0);
     });
 
@@ -345,7 +345,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         expect(grants.out).toContain('added.test');
         await expect
           .poll(async () => (await run('nameserver', 'adopt', 'ns1', '--write', '--yes')).err, {
-            timeout: 30_000,
+            timeout: 120_000,
           })
           .toBe('');
         const key = { id: 'k1', ...(HAND_KEYS[0] as Key) };
@@ -365,7 +365,9 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
         expect(err).toContain("The former files of 'ns1' are back");
         expect(files()).toEqual(before);
         await clients.end();
-        expect(await shownServer(service)).toMatchObject({ state: 'prepared' });
+        await expect
+          .poll(() => shownServer(service), { timeout: 60_000 })
+          .toMatchObject({ state: 'prepared' });
       },
     );
   },

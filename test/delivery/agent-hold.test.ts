@@ -19,7 +19,7 @@ import { backup } from './database.ts';
 import { folderServer } from './folder-driver.ts';
 
 const TOKEN = 'agent-hold-0123456789-0123456789abcdef';
-const WAIT = { timeout: 15_000, interval: 50 };
+const WAIT = { timeout: 120_000, interval: 50 };
 
 /** Creates the name server `ns1` and the token of its agent. Returns the id. */
 async function createServer(service: Client, tokenFile: string): Promise<string> {
@@ -95,7 +95,7 @@ test('after the restore of an older backup, an agent keeps newer keys and adds n
   await expect.poll(stateOf, WAIT).toBe('live');
   expect(Object.keys(server.keys()).sort()).toEqual(['revoked', 'since']);
   await stop();
-}, 90_000);
+}, 300_000);
 
 test.each(['pool', 'rights'])(
   'while a change of the %s is blocked, an agent removes deleted keys, replaces former secrets, and leaves the others',

@@ -130,7 +130,7 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     });
     for (const key of [taken, other]) await service.delete(`/v2/tsigkeys/${key.id}`);
     await expect
-      .poll(() => shownServer(service), { timeout: 20_000 })
+      .poll(() => shownServer(service), { timeout: 120_000 })
       .toMatchObject({ state: 'live', error_code: null, keys_wanted: before });
   });
 
@@ -165,7 +165,7 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
       service = await startTestService(options, { folder: service.folder });
       const { verified_at: before } = await shownServer(service);
       await expect
-        .poll(async () => (await shownServer(service)).verified_at, { timeout: 20_000 })
+        .poll(async () => (await shownServer(service)).verified_at, { timeout: 120_000 })
         .not.toBe(before);
       expect(await shownServer(service)).toMatchObject({ state: 'live', error: null });
       expect(service.log.join('')).not.toContain('Another program changed');

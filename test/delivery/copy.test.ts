@@ -64,7 +64,7 @@ describe.each(brands)('after copy-database with a $name server', (brand) => {
     const delivered = async (...keys: readonly { readonly id: string }[]) => {
       for (const { id } of keys)
         await expect
-          .poll(async () => (await deliveries(service, id)).state, { timeout: 20_000 })
+          .poll(async () => (await deliveries(service, id)).state, { timeout: 120_000 })
           .toBe('delivered');
     };
     await delivered(gone, changed, kept);

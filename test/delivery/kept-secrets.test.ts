@@ -21,7 +21,10 @@ test('no message contains a part of a secret that the service can no longer decr
   await pass();
   await opened.database.write(async (sql) => {
     await insertDataKey(sql, {
-      ...({ number: 9, purpose: 'secrets', wrapped: 'x', wrappedBy: 'x' } as const),
+      number: 9,
+      purpose: 'secrets',
+      wrapped: 'x',
+      wrappedBy: 'x',
       createdAt: '2026-01-02T03:04:05.000006',
     });
     await sql.run('UPDATE tsigkeys SET secret_key = 9', []);

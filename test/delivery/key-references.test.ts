@@ -11,6 +11,7 @@ import {
   onTestFinished,
   test,
 } from 'vitest';
+import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import { editFile, type Brand } from '../harness/brands/brand.ts';
 import { knotc, knotDatabase } from '../harness/brands/knot.ts';
@@ -26,6 +27,7 @@ import {
   startDeliveryServer,
   untilLive,
   verdictOf,
+  type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { ZONES } from '../harness/driven-server.ts';
@@ -90,7 +92,7 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
     await reconcile();
     const place = `${main}:${line}`;
     await expect
-      .poll(() => shownServer(service), { timeout: 20_000 })
+      .poll(() => shownServer(service), { timeout: 120_000 })
       .toMatchObject({ key_references: [{ key: 'named-key', place }] });
     const refused = await service.delete(`/v2/tsigkeys/${key.id}`);
     expect(refused.status).toBe(409);
@@ -151,18 +153,51 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
     writeFileSync(main, `${text}${lines.replace('KEY', 'unread')}`);
     await reconcile();
     await expect
-      .poll(() => shownServer(service), { timeout: 20_000 })
+      .poll(() => shownServer(service), { timeout: 120_000 })
       .toMatchObject({ key_references: [{ key: 'unread' }] });
     const missing = `"${server.folder}/missing.conf"`;
     const include = brand.driver === 'bind' ? `include ${missing};` : `include: ${missing}`;
     writeFileSync(main, `${text}${lines.replace('KEY', 'unread')}${include}\n`);
     await reconcile();
     await expect
-      .poll(() => shownServer(service), { timeout: 20_000 })
+      .poll(() => shownServer(service), { timeout: 120_000 })
       .toMatchObject({ key_references: null });
     expect((await service.delete(`/v2/tsigkeys/${key.id}`)).status).toBe(204);
     writeFileSync(main, text);
-    await expect.poll(() => verdictOf(server, key), { timeout: 20_000 }).not.toBe('good');
+    await expect.poll(() => verdictOf(server, key), { timeout: 120_000 }).not.toBe('good');
+  });
+
+  test('a rotation waits with the file and the line until it names the successor', async () => {
+    const key = await createKey(service, 'rotated-key');
+    expect((await deliveries(service, key.id)).state).toBe('delivered');
+    const own = lines.replace('KEY', 'rotated-key');
+    const before = readFileSync(main, 'utf8');
+    const line = `${before}${own}`.split('rotated-key')[0]?.split('\n').length;
+    const references = async () =>
+      ((await shownServer(service)) as unknown as { key_references: { key: string }[] })
+        .key_references;
+    await editFile(main, (text) => text + own);
+    await reconcile();
+    await expect.poll(references, { timeout: 120_000 }).toMatchObject([{ key: 'rotated-key' }]);
+    const overlap = { overlap_seconds: 0 };
+    const rotated = await service.post(`/v2/tsigkeys/${key.id}/rotate`, overlap);
+    const next = rotated.body as unknown as CreatedKey;
+    expect((await deliveries(service, next.id)).state).toBe('delivered');
+    await service.post(`/v2/tsigkeys/${key.id}/confirm`, {});
+    const { body } = await service.get(`/v2/tsigkeys/${key.id}/lifecycle`);
+    expect((body as unknown as ShownLifecycle).keys[0]).toMatchObject({
+      state: 'draining',
+      waiting: { reason: 'referenced', who: [`ns1: ${main}:${line}`] },
+    });
+    expect((await service.post(`/v2/tsigkeys/${key.id}/retire`, {})).status).toBe(409);
+    expect(await verdictOf(server, key)).toBe('good');
+    // The operator puts the successor there.
+    await editFile(main, (text) => text.replace(own, lines.replace('KEY', next.name)));
+    await reconcile();
+    await expect.poll(references, { timeout: 120_000 }).toMatchObject([{ key: next.name }]);
+    expect((await service.post(`/v2/tsigkeys/${key.id}/retire`, {})).status).toBe(200);
+    await expect.poll(() => verdictOf(server, key), { timeout: 120_000 }).not.toBe('good');
+    expect(await verdictOf(server, next)).toBe('good');
   });
 });
 
@@ -266,7 +301,7 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
     };
     await reconcile();
     await expect
-      .poll(() => shownServer(service), { timeout: 30_000 })
+      .poll(() => shownServer(service), { timeout: 120_000 })
       .toMatchObject({
         key_references: ['pool-key', 'zone-key'].map((name, index) => ({
           key: name,
@@ -341,7 +376,7 @@ describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
       await service.delete(`/v2/tsigkeys/${id}`, { 'tsigil-force': 'true' });
     await untilLive(service);
     for (const key of keys)
-      await expect.poll(() => verdictOf(server, key), { timeout: 30_000 }).not.toBe('good');
+      await expect.poll(() => verdictOf(server, key), { timeout: 120_000 }).not.toBe('good');
     const key = await createKey(service, 'again');
     expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
     expect(await verdictOf(server, key)).toBe('good');
@@ -378,7 +413,7 @@ test.runIf(powerdns.isInstalled())(
     const { id } = await shownServer(service);
     await service.post(`/v2/nameservers/${id}/reconcile`, {});
     await expect
-      .poll(() => shownServer(service), { timeout: 20_000 })
+      .poll(() => shownServer(service), { timeout: 120_000 })
       .toMatchObject({ unknown_keys: names.toSorted(), key_references: places });
     const remove = (name: string) => service.post(`/v2/nameservers/${id}/remove-key`, { name });
     for (const { key, place } of places) {
@@ -398,7 +433,7 @@ test.runIf(powerdns.isInstalled())(
       ((await request('GET', '/tsigkeys')) as { name: string }[]).map(({ name }) => name);
     await expect
       .poll(async () => (await left()).filter((name) => !name.includes('tsigil')), {
-        timeout: 20_000,
+        timeout: 120_000,
       })
       .toEqual(['requester']);
   },

@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
+import { MAX_COUNT, type KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
 import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
 import { copyDelivery } from '../../src/store/delivery/copy-delivery.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { createAgent } from '../harness/agent.ts';
 import { timestampOf } from '../../src/domain/text/timestamps.ts';
-import { BRANDS } from '../harness/brands/brands.ts';
+import { BRANDS_OF_STORE } from '../harness/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { knot } from '../harness/brands/knot.ts';
 import type { Client } from '../harness/client.ts';
@@ -26,6 +26,7 @@ import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from './agent-requests.ts';
 import { backup, openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
 import { SERVER } from './set-up.ts';
+import { words } from '../cli/run.ts';
 
 type ServerUses = ShownUses['servers'][number];
 
@@ -44,11 +45,11 @@ async function untilPass(client: Client, check: () => Promise<void>): Promise<vo
       await client.post(`/v2/nameservers/${id}/reconcile`, {});
       await check();
     },
-    { timeout: 50_000, interval: 500 },
+    { timeout: 120_000, interval: 500 },
   );
 }
 
-const installed = BRANDS.filter((brand) => brand.isInstalled() && hasDnsTools());
+const installed = BRANDS_OF_STORE.filter((brand) => brand.isInstalled() && hasDnsTools());
 
 /** What the log of each brand shows at the level that its page states. */
 const SHOWN = {
@@ -96,17 +97,7 @@ describe.each(installed)('the log of a $name server', (brand) => {
       expect(shown.state).toBe(operations.length > 0 ? 'seen' : 'unknown');
       expect(await usesOn(service, idle.id)).toMatchObject({ state, reason, uses: [] });
     });
-    const listed = await runInside(
-      service,
-      'tsigkey',
-      'list',
-      '--unused',
-      '0m',
-      '-f',
-      'value',
-      '-c',
-      'name',
-    );
+    const listed = await runInside(service, ...words`tsigkey list --unused 0m -f value -c name`);
     expect(listed.out.trim()).toBe(state === 'not_seen' ? 'Used\nidle' : '');
     const isSaid = listed.err.includes('do not show every use, so their keys are left out: ns1.');
     expect(isSaid).toBe(state === 'unknown');
@@ -189,7 +180,11 @@ function present<T>(value: T | undefined): T {
 
 describe('uses that an agent reports', () => {
   const use = (key: string, address = '192.0.2.4', more: object = {}): KeyUse => ({
-    ...({ key, operation: 'transfer', outcome: 'accepted', address, count: 2 } as const),
+    key,
+    operation: 'transfer',
+    outcome: 'accepted',
+    address,
+    count: 2,
     first_at: '2030-01-31T12:00:00.000000',
     last_at: '2030-01-31T12:00:00.000000',
     ...more,
@@ -253,14 +248,19 @@ describe('uses that an agent reports', () => {
     const claim = await store.claim(server, 'one', 60_000);
     const [row] = (await store.desired(present(claim).server)).state.keys;
     const delivered = {
-      ...({ keyId: row?.id ?? '', keyName: 'k', state: 'delivered', error: null } as const),
+      keyId: row?.id ?? '',
+      keyName: 'k',
+      state: 'delivered' as const,
+      error: null,
       deliveredVersion: 1,
       appliedAt: null,
       verifiedAt: null,
     };
     await store.intend(server, 'one', present(claim).fence, [delivered]);
     await store.fail(server, 'one', present(claim).fence, {
-      ...({ state: 'failed', error: { code: 'x', message: 'x' }, refusals: 0 } as const),
+      state: 'failed',
+      error: { code: 'x', message: 'x' },
+      refusals: 0,
       retryMs: () => 0,
       log: { uses: [use('k')], evidence, log_position: '1:2:3' },
     });
@@ -284,6 +284,41 @@ describe('uses that an agent reports', () => {
     });
     await copyDelivery(again.database.reads, copy.database);
     expect(await read(copy)).toEqual(stored);
+  });
+
+  test('are refused with what is no address, and are added up to a limit', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    const key = await agent.createKey('k');
+    const report = async (more: object, address?: string) =>
+      agent.observe(await agent.desired(), { evidence, uses: [use('k', address, more)] });
+    for (const address of ['a\nb', '\u001b[31m', '=1+1', 'ns1'])
+      expect((await report({}, address)).status).toBe(400);
+    expect((await report({ count: 1e15 })).status).toBe(400);
+    for (let count = 0; count < 3; count += 1)
+      expect((await report({ count: MAX_COUNT })).status).toBe(200);
+    expect((await usesOn(service, key)).uses).toMatchObject([{ count: MAX_COUNT }]);
+  });
+
+  test('stay when others send requests that the name server refuses', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    const [key, idle] = [await agent.createKey('k'), await agent.createKey('idle')];
+    const now = new Date().toISOString().slice(0, 17) + '00.000000';
+    const shown = ['query', 'transfer'].map((operation) => ({ operation, since: now, last: now }));
+    const report = async (uses: readonly object[]) =>
+      agent.observe(await agent.desired(), { evidence: { problem: null, shown }, uses });
+    await report([use('k', '192.0.2.9', { first_at: now, last_at: now })]);
+    const refused = { operation: 'request', outcome: 'refused' };
+    await report(
+      Array.from({ length: 1000 }, (_, index) => use('k', `2001:db8::${index}`, refused)),
+    );
+    const { uses } = await usesOn(service, key);
+    expect(uses).toHaveLength(1000);
+    expect(uses.filter(({ address }) => address === '192.0.2.9')).toHaveLength(1);
+    expect(await usesOn(service, idle)).toMatchObject({ state: 'not_seen', since: now });
   });
 
   test('are at most 1,000 for a name server, the last ones, and then nothing counts as not seen', async () => {

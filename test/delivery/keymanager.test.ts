@@ -138,7 +138,7 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
     const server = `/v2/nameservers/${(await shownServer(service)).id}`;
     await service.post(`${server}/reconcile`, {});
     await expect
-      .poll(() => shownServer(service), { timeout: 20_000 })
+      .poll(() => shownServer(service), { timeout: 120_000 })
       .toMatchObject({ key_references: [{ key: 'referenced' }] });
     expect((await token.get(server)).body).toMatchObject({ name: 'ns1', key_references: null });
 
@@ -146,7 +146,7 @@ describe.runIf(brand.isInstalled())('a key manager with a limited token', () => 
     const own = await createKey(service, 'own', await inZone(service, 'b.test'));
     const path = `/v2/tsigkeys/${own.id}/deliveries`;
     await expect
-      .poll(async () => (await service.get(path)).body, { timeout: 20_000 })
+      .poll(async () => (await service.get(path)).body, { timeout: 120_000 })
       .toMatchObject({ servers: [{ error: { code: 'refused_by_server' } }] });
     const error = String((await shownServer(service)).error);
     expect((await service.get(path)).text).toContain(JSON.stringify(error).slice(1, -1));

@@ -62,7 +62,7 @@ test('20 or more agents of one service get and verify a change', async () => {
     }
     const first = await createKey(service, 'first');
     await expect
-      .poll(async () => (await deliveries(service, first.id, 5)).state, { timeout: 60_000 })
+      .poll(async () => (await deliveries(service, first.id, 5)).state, { timeout: 120_000 })
       .toBe('delivered');
     const pid = service.process.pid ?? 0;
     const before = loadOf(pid);

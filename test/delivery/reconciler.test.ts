@@ -142,7 +142,10 @@ describe('a pass', () => {
     await dependencies().store.seen([server]);
     await opened.database.write(async (sql) => {
       await insertDataKey(sql, {
-        ...({ number: 9, purpose: 'secrets', wrapped: 'x', wrappedBy: 'x' } as const),
+        number: 9,
+        purpose: 'secrets',
+        wrapped: 'x',
+        wrappedBy: 'x',
         createdAt: '2026-01-02T03:04:05.000006',
       });
       await sql.run('UPDATE tsigkeys SET secret_key = 9 WHERE id = ?', [unknown]);
@@ -244,6 +247,64 @@ describe('a pass', () => {
       [expect.any(String)],
     ]);
     expect(await pass()).toMatchObject({ added: ['waits'] });
+  });
+
+  test('records the keys that an interrupted scheduled verification tested', async () => {
+    for (let index = 0; index < 150; index += 1)
+      await opened.create('tsigkeys', opened.key(`k${index}`));
+    await pass();
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE nameservers SET probe_at = 1', []);
+      // The longest unverified key is not the first one of the name server.
+      for (const [name, year] of [
+        ['k5', '2020'],
+        ['k9', '2019'],
+        ['k99', '2018'],
+      ] as const)
+        await sql.run('UPDATE deliveries SET verified_at = ? WHERE key_name >= ?', [year, name]);
+    });
+    const tested: string[] = [];
+    const verify: Verify = async (_server, _zones, { accepted }) => {
+      tested.push(...accepted.map(({ name }) => name));
+      await opened.create('tsigkeys', opened.key('waits'));
+      const [first] = accepted;
+      const fault = { code: 'not_verified', message: 'refused' };
+      return { failures: new Map(first && [[first.id, fault]]), open: undefined };
+    };
+    expect(await pass({ verify })).toMatchObject({ outcome: 'failed' });
+    const rows = await opened.database.reads.all(
+      "SELECT key_name, error_code FROM deliveries WHERE key_name >= 'k5' AND verified_at > '2020' OR error_code IS NOT NULL",
+      [],
+    );
+    const recorded = rows.map(({ key_name: name }) => name);
+    expect([tested.length, recorded.toSorted()]).toEqual([4, tested.toSorted()]);
+    expect(rows.find(({ key_name: name }) => name === tested[0])?.error_code).toBe('not_verified');
+  });
+
+  test('keeps a key too wide until the name server refuses each right that the key lacks', async () => {
+    await opened.update('nameservers', server, { rights: ['transfer', 'update'] });
+    const zoneOf = (name: string) => opened.create('zones', { name, email: 'hostmaster@a.test' });
+    const [zone] = [await zoneOf('a.test.'), await zoneOf('b.test.')];
+    const grants = [{ rights: ['transfer', 'update'], zones: [zone] }];
+    await opened.create('tsigkeys', { ...opened.key('k'), grants });
+    let wide: readonly string[] = ['transfer'];
+    const verify: Verify = (_server, _zones, { restricted = [] }) => {
+      const found = restricted.filter(({ right }) => wide.includes(right));
+      const fault = { code: 'too_wide', message: 'opens b.test' };
+      return Promise.resolve({
+        failures: new Map(found.map(({ key: { id } }) => [id, fault])),
+        open: undefined,
+      });
+    };
+    const errorAfter = async (random: number) => {
+      await dependencies().store.checkNow([server]);
+      await pass({ verify, random: () => random });
+      const [row] = await opened.database.reads.all('SELECT error_code FROM deliveries', []);
+      return row?.error_code;
+    };
+    for (const random of [0.1, 0.1, 0.9]) expect(await errorAfter(random)).toBe('too_wide');
+    wide = [];
+    expect(await errorAfter(0.9)).toBeNull();
   });
 
   test('removes no outbox rows if it fails, shows the reason, and is repeated after a change', async () => {

@@ -100,7 +100,7 @@ describe.runIf(brand.isInstalled())('deleted keys that are still on a name serve
     });
     expect(hidden.status).toBe(404);
     await bind.start();
-    await expect.poll(async () => (await service.get(path)).status, { timeout: 50_000 }).toBe(404);
+    await expect.poll(async () => (await service.get(path)).status, { timeout: 120_000 }).toBe(404);
   });
 
   test.each(['', '?state=delivered'])('400 for a state other than removing: %j', async (query) => {

@@ -28,7 +28,7 @@ import { backup } from './database.ts';
 const TOKEN = 'restore-delivery-0123456789-0123456789abcdef';
 
 /** How long a change may take on a busy machine. */
-const WAIT = { timeout: 15_000, interval: 50 };
+const WAIT = { timeout: 120_000, interval: 50 };
 
 const brands = [...BRANDS, knotDatabase].filter((brand) => brand.isInstalled());
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
+import { timestampOf } from '../../src/domain/text/timestamps.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { nsd } from '../harness/brands/nsd.ts';
 import type { Client } from '../harness/client.ts';
@@ -29,6 +30,8 @@ import {
   type ServiceProcess,
   type TestService,
 } from '../harness/service.ts';
+import { IS_TIMED } from '../harness/sizes.ts';
+import { startAgentRequests } from './agent-requests.ts';
 
 async function lifecycleOf(client: Client, id: string): Promise<ShownLifecycle['keys']> {
   const response = await client.get(`/v2/tsigkeys/${id}/lifecycle`);
@@ -57,7 +60,7 @@ async function untilPass(client: Client, check: () => Promise<void>): Promise<vo
       await client.post(`/v2/nameservers/${id}/reconcile`, {});
       await check();
     },
-    { timeout: 40_000, interval: 300 },
+    { timeout: 120_000, interval: 300 },
   );
 }
 
@@ -107,6 +110,15 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
       });
     });
     signing = next;
+    // Another client on the same host goes on with the old key, which is therefore not retired.
+    const moved = new AbortController();
+    onTestFinished(() => moved.abort());
+    const forgotten = (async () => {
+      while (!moved.signal.aborted) {
+        await isGranted(server.address, 'a.test', 'transfer', first);
+        await pause(50);
+      }
+    })();
     await untilPass(service, async () => {
       expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
         state: 'draining',
@@ -115,10 +127,12 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     });
     const refused = await service.post(`/v2/tsigkeys/${first.id}/retire`, undefined);
     expect([refused.status, refused.body.type]).toEqual([409, 'rotation_state']);
+    moved.abort();
+    await forgotten;
+    const began = performance.now();
     await take(service, first.id, 'retire', undefined, true);
-    await vi.waitFor(async () => expect(await verdictOf(server, first)).not.toBe('good'), {
-      timeout: 20_000,
-    });
+    await expect.poll(() => verdictOf(server, first)).not.toBe('good');
+    if (IS_TIMED) expect(performance.now() - began).toBeLessThan(1000);
     // A use just before the retirement can be in the log of the same minute.
     await isGranted(server.address, 'a.test', 'transfer', first);
     await untilPass(service, async () => {
@@ -132,9 +146,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
       1,
     );
     await take(service, first.id, 'restore');
-    await vi.waitFor(async () => expect(await verdictOf(server, first)).toBe('good'), {
-      timeout: 10_000,
-    });
+    await expect.poll(() => verdictOf(server, first)).toBe('good');
     expect(await verdictOf(server, next)).toBe('good');
 
     // Nobody uses this key, and the log shows it.
@@ -146,12 +158,12 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
       ['retired', 'started', 'verified'].map((event) => `tsigkey.rotation.${event}`),
     );
     expect(await verdictOf(server, other)).toBe('good');
-    await vi.waitFor(async () => expect(await verdictOf(server, idle)).not.toBe('good'));
+    await expect.poll(() => verdictOf(server, idle)).not.toBe('good');
 
     ended.abort();
     await client;
     expect(failed).toEqual([]);
-  });
+  }, 400_000);
 
   test('the time of retirement stays empty while the name server is down', async () => {
     const key = await createKey(service, 'spread');
@@ -204,6 +216,41 @@ describe.runIf(nsd.isInstalled() && hasDnsTools())('a rotation on NSD', () => {
   });
 });
 
+test('a configuration that cannot be read may name the key, so the rotation waits', async () => {
+  const agent = await startAgentRequests();
+  const { service } = agent;
+  onTestFinished(() => service.close());
+  const id = await agent.createKey('k');
+  const before = (days: number) => timestampOf(Date.now() - days * 86_400_000);
+  const shown = ['query', 'transfer'].map((operation) => ({
+    operation,
+    since: before(2),
+    last: before(0),
+  }));
+  const report = async (references: readonly object[] | null) =>
+    agent.observe(await agent.desired(), {
+      evidence: { problem: null, shown },
+      key_references: references,
+    });
+  await report(null);
+  await take(service, id, 'rotate', {});
+  await report(null);
+  const settled = async () => {
+    await service.call('PATCH', `/v2/tsigkeys/${id}/lifecycle`, {});
+    return (await lifecycleOf(service, id))[0];
+  };
+  await vi.waitFor(
+    async () =>
+      expect(await settled()).toMatchObject({
+        state: 'switching',
+        waiting: { reason: 'unknown_consumers', who: ['ns1 (its configuration cannot be read)'] },
+      }),
+    { timeout: 120_000 },
+  );
+  await report([]);
+  expect(await settled()).toMatchObject({ state: 'draining', waiting: null });
+});
+
 describe('a service that is killed while keys are rotated', () => {
   const folder = temporaryFolder();
   let service: ServiceProcess;
@@ -239,7 +286,7 @@ describe('a service that is killed while keys are rotated', () => {
     for (const { id } of keys) {
       await vi.waitFor(
         async () => expect((await lifecycleOf(service, id))[0]?.state).toBe('retired'),
-        { timeout: 30_000, interval: 200 },
+        { timeout: 120_000, interval: 200 },
       );
       expect(await eventsOf(service, id)).toEqual(
         ['retired', 'started', 'verified'].map((event) => `tsigkey.rotation.${event}`),

@@ -36,7 +36,7 @@ export function runCommands(
     cwd: folder,
     env: cleanEnvironment({ PATH: path, TSIGIL_URL: url }),
     encoding: 'utf8',
-    timeout: 50_000,
+    timeout: 140_000,
   });
   stopServers(folder);
   const outputs = stdout.replaceAll(address, SHOWN_ADDRESS).split(SEPARATOR);

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { asciiName } from '../../src/cli/flags/names.ts';
-import { detectFormat, LIST_FORMATS, readTldList } from '../../src/cli/tld-lists/read-list.ts';
+import { detectFormat, LIST_FORMATS, readTldList } from '../../src/domain/tld-lists/read-list.ts';
 import { readCreation } from '../../src/domain/operations/body.ts';
 import { readActionBody } from '../../src/domain/actions/action.ts';
 import { BULK_BODY, MAX_LIST_BYTES } from '../../src/domain/actions/bulk-request.ts';
@@ -13,6 +13,7 @@ import { givenFields } from '../../src/domain/model/resource.ts';
 import { zoneNameProblem } from '../../src/domain/resources/zone-fields.ts';
 import { NAMES_BODY } from '../../src/domain/actions/zone-name-check.ts';
 import { parseAndCheck } from '../../src/http/request/json-body.ts';
+import { checkShape, LONG_BODY } from '../../src/http/request/json-shape.ts';
 import { pathAndQuery, readParameters, withParameters } from '../../src/http/request/urls.ts';
 import { SETTINGS } from '../harness/dependencies.ts';
 import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
@@ -43,7 +44,8 @@ async function eachText(
     await expectLinear(`${label}, ${kind}`, make, size, work);
 }
 
-const readAll = (bytes: Buffer) => [...parseAndCheck(bytes)];
+/** Reads a body as the service does: `checkShape` refuses shapes that would take long to parse. */
+const readAll = (bytes: Buffer) => [...checkShape(bytes, LONG_BODY), ...parseAndCheck(bytes)];
 
 describe('the time to parse a text grows no faster than its length', () => {
   test.each(

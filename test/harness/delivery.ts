@@ -144,6 +144,6 @@ export async function untilLive(client: Client, ...names: readonly string[]): Pr
   for (const name of names.length === 0 ? ['ns1'] : names)
     await vi.waitFor(
       async () => expect(await shownServer(client, name)).toMatchObject({ state: 'live' }),
-      { timeout: 50_000 }, // runs in hooks too, in which expect.poll does not work
+      { timeout: 120_000 }, // runs in hooks too, in which expect.poll does not work
     );
 }

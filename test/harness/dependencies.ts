@@ -21,6 +21,8 @@ export const SETTINGS: Settings = {
   otherAdministrators: true,
   ownTokens: true,
   keystoneTokenDays: 90,
+  sessionIdleSeconds: 1800,
+  confirmReveal: 'never',
   maxPageBytes: 1_048_576,
   overlapSeconds: 604_800,
   graceSeconds: 604_800,
@@ -83,6 +85,8 @@ export function serverDependenciesOn(
       lastBackup: absent,
       records: absent,
       batches: absent,
+      sealedAfter: absent,
+      nextBatch: absent,
       verify() {
         throw new Error('This part is not running');
       },

@@ -57,7 +57,7 @@ export function transferring(...servers: readonly DeliveryServer[]): { end(): Pr
         count += 1;
         if ((verdict === 'good') !== isPermitted)
           wrong.push(`${name} in ${zone}: ${verdict}, ${reason}`);
-        await pause(20);
+        await pause(50);
       }
     }),
   );

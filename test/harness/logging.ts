@@ -11,7 +11,8 @@ const SWITCHED_ON: Readonly<Record<BrandName, (text: string) => string>> = {
   powerdns: (text) => `${text}loglevel=5\n`,
 };
 
-const CONFIGURATIONS: Readonly<Record<BrandName, string>> = {
+/** The name of the configuration file of a server. */
+export const CONFIGURATIONS: Readonly<Record<BrandName, string>> = {
   bind: 'named.conf',
   knot: 'knot.conf',
   nsd: 'nsd.conf',

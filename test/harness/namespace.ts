@@ -83,7 +83,7 @@ export async function createNamespace(): Promise<Namespace | undefined> {
 }
 
 function output([program = '', ...words]: readonly string[]) {
-  const options = { env: TOOL_ENVIRONMENT, encoding: 'utf8', timeout: 20_000 } as const;
+  const options = { env: TOOL_ENVIRONMENT, encoding: 'utf8', timeout: 60_000 } as const;
   return spawnSync(program, words, options);
 }
 

@@ -14,6 +14,8 @@ export interface Nginx {
    * all upstreams. Resolves once all earlier requests have responses.
    */
   takeOut(index: number | undefined): Promise<void>;
+  /** Returns the error log. */
+  errors(): string;
   stop(): Promise<void>;
 }
 
@@ -33,7 +35,8 @@ export async function startNginx(
       env: { PATH: `${process.env.PATH}:/usr/sbin` },
     }),
   );
-  while (!(await listens(port))) {
+  // nginx listens before its worker runs, and takeOut compares workers.
+  while (!(await listens(port)) || workersOf(child).length === 0) {
     if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
     await pause(20); // nginx does not announce that it is ready
   }
@@ -47,6 +50,7 @@ export async function startNginx(
       while (workersOf(child).length === 0 || workersOf(child).some((pid) => before.includes(pid)))
         await pause(20);
     },
+    errors: () => readFileSync(join(folder, 'error.log'), 'utf8'),
     async stop() {
       const ended = once(child, 'exit');
       child.kill('SIGQUIT');

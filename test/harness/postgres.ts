@@ -83,12 +83,17 @@ export async function startPostgres(
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let server: ChildProcess | undefined;
   const start = async () => {
-    const postgres = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
-      ...options,
-      stdio: 'ignore',
-    });
-    server = endWithTests(postgres);
-    await answers(url, server);
+    for (const deadline = Date.now() + 30_000; ;) {
+      const postgres = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
+        ...options,
+        stdio: 'ignore',
+      });
+      server = endWithTests(postgres);
+      if (await answers(url, server)) return;
+      // After SIGKILL, processes of the former server may still use its memory.
+      if (Date.now() > deadline) throw new Error(`postgres ended with ${server.exitCode}`);
+      await pause(100);
+    }
   };
   const stop = async (signal: NodeJS.Signals) => {
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
@@ -174,15 +179,16 @@ function copyBinaries(folder: string): string {
   return native;
 }
 
-async function answers(url: string, server: ChildProcess): Promise<void> {
+/** Waits until the server answers. Returns whether it did, or ended before. */
+async function answers(url: string, server: ChildProcess): Promise<boolean> {
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`postgres ended with ${server.exitCode}`);
+    if (server.exitCode !== null) return false;
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
     client.on('error', () => undefined);
     try {
       await client.connect();
       await client.end();
-      return;
+      return true;
     } catch {
       await pause(50); // the server does not announce that it is ready
     }

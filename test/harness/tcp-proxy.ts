@@ -7,7 +7,8 @@ export interface TcpProxy {
   /**
    * `pass` forwards all bytes. `stall` keeps connections open and drops all bytes. `cut` closes all
    * connections and refuses new connections. `stall-marked` and `cut-marked` affect only marked
-   * connections, and accept new connections.
+   * connections, and accept new connections. `end-ready` ends each new connection to PostgreSQL with
+   * an error of the server, in the packet that says that the connection is ready.
    */
   behave(how: Behaviour): void;
   /**
@@ -18,7 +19,14 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-type Behaviour = 'pass' | 'stall' | 'cut' | 'stall-marked' | 'cut-marked';
+type Behaviour = 'pass' | 'stall' | 'cut' | 'stall-marked' | 'cut-marked' | 'end-ready';
+
+/** The message ReadyForQuery of an idle connection, and the error of a server that is killed. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+const FIELDS = Buffer.from('SFATAL\0VFATAL\0C57P02\0Munexpected postmaster exit\0\0', 'latin1');
+const LENGTH = Buffer.alloc(4);
+LENGTH.writeInt32BE(LENGTH.length + FIELDS.length);
+const FATAL = Buffer.concat([Buffer.from('E'), LENGTH, FIELDS]);
 
 /**
  * Forwards connections on a free local port to `port` on this machine. Marks connections on which
@@ -50,6 +58,8 @@ export async function startTcpProxy(port: number, mark?: string): Promise<TcpPro
           marked.add(far);
         }
         if (behaviour === 'stall' || (behaviour === 'stall-marked' && marked.has(from))) return;
+        if (behaviour === 'end-ready' && from === far && data.includes(READY))
+          return void near.end(Buffer.concat([data, FATAL]));
         if (from === near && trap !== undefined && data.includes(trap.first)) armed.add(near);
         const sprung = armed.has(from) && trap && data.includes(trap.bytes) ? trap : undefined;
         if (sprung === undefined) return void to.write(data);

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { test } from 'vitest';
-import { getCurrentSuite, getCurrentTest } from 'vitest/suite';
+import { test, TestRunner } from 'vitest';
 import { recordMissing } from './evidence.ts';
 
 /**
@@ -58,8 +57,8 @@ export function isMet(check: () => boolean, requirement: Requirement): boolean {
   }
   const notice = `*** SKIPPED: ${text} ***`;
   const isTold = () =>
-    getCurrentSuite().tasks.some((task) => 'name' in task && task.name === notice);
-  if (getCurrentTest() === undefined && !isTold()) test.skip(notice);
+    TestRunner.getCurrentSuite().tasks.some((task) => 'name' in task && task.name === notice);
+  if (TestRunner.getCurrentTest() === undefined && !isTold()) test.skip(notice);
   return false;
 }
 

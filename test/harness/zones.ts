@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { comparisonForm, treeForm } from '../../src/domain/text/dns-name.ts';
 import type { ApiResponse, Client } from './client.ts';
 
 /** The members of a zone, in the order of a response. */
@@ -125,4 +126,44 @@ export async function removeAll(admin: Client): Promise<void> {
       .map(({ id }) => admin.delete(`/v2/zones/${id}`, all));
     for (const { status } of await Promise.all(removals)) expect(status).toBe(202);
   }
+}
+
+/** A placeholder for the six-digit number of a zone. */
+const NUMBER = 'nnnnnn';
+
+/** Returns the columns of a zone, with their values as SQL expressions. */
+const columnsOf = (name: string, project: string) => ({
+  id: text(`00000000-0000-4000-8000-000000${NUMBER}`),
+  pool_id: text('794ccc2c-d751-44fe-b57f-8894c9f5c842'),
+  project_id: text(project),
+  name: text(name),
+  name_key: text(comparisonForm(name)),
+  tree_key: text(treeForm(comparisonForm(name))),
+  email: text('hostmaster@example.org'),
+  description: text('a'.repeat(100)),
+  ttl: '3600',
+  serial: '1 + n',
+  shared: '0',
+  version: '1',
+  status: text('ACTIVE'),
+  action: text('NONE'),
+  attributes: text('{}'),
+  type: text('PRIMARY'),
+  masters: text('[]'),
+  created_at: text(`2026-01-01T00:00:00.${NUMBER}`),
+});
+
+/**
+ * Returns SQL that creates `count` zones, for SQLite and PostgreSQL. `nnnnnn` in `name` becomes the
+ * number of the zone, from 100000.
+ */
+export function zonesBySql(count: number, name: string, project: string): string {
+  const columns = columnsOf(name, project);
+  return `
+  WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count - 1})
+  INSERT INTO zones (${Object.keys(columns).join(', ')}) SELECT ${Object.values(columns).join(', ')} FROM numbers`;
+}
+
+function text(value: string): string {
+  return `'${value.replaceAll(NUMBER, "' || CAST(100000 + n AS TEXT) || '")}'`;
 }

@@ -191,7 +191,7 @@ describe('/v2/encryption', () => {
     await expect
       .poll(
         () => service.log.filter((line) => line.includes('uses the former master keys')).length,
-        { timeout: 20_000 },
+        { timeout: 120_000 },
       )
       .toBe(1);
     const { body } = await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'new.example' });

@@ -162,6 +162,15 @@ test('the log contains neither the name nor the secret of an exported key', asyn
 describe('?for=secondary', () => {
   const query = '&for=secondary&primary=';
 
+  test('200 for a reverse zone of a part of a network (RFC 2317)', async () => {
+    const zone = '0/25.2.0.192.in-addr.arpa';
+    const response = await exported(key.id, `?format=bind${query}192.0.2.53&zone=${zone}.`);
+    expect([response.status, response.text]).toEqual([
+      200,
+      expect.stringContaining(`zone "${zone}" {`),
+    ]);
+  });
+
   test.each(['bind', 'knot', 'nsd', 'powerdns'])('200 in the format %s', async (format) => {
     const response = await exported(
       key.id,
@@ -187,6 +196,8 @@ describe('?for=secondary', () => {
     ['?format=bind&for=secondary&primary=192.0.2.53:0', /IPv4 or IPv6/],
     ['?format=bind&for=secondary&primary=192.0.2.53&zone=a%3Bb.example', /domain name/],
     ['?format=powerdns&for=secondary&primary=192.0.2.53&zone=a%24(id).example', /domain name/],
+    ['?format=powerdns&for=secondary&primary=192.0.2.53&zone=a/../b.example', /domain name/],
+    ['?format=powerdns&for=secondary&primary=192.0.2.53&zone=0/25.-x.example', /domain name/],
     ['?format=bind&primary=192.0.2.53', /for=secondary/],
     ['?format=bind&for=primary&zone=example.org', /for=secondary/],
     ['?format=bind&for=other', /for /],

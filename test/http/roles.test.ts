@@ -58,6 +58,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'tsigkeys:reveal': ['GET', '/v2/tsigkeys/{key}/export?format=bind'],
   'encryption:get': ['GET', '/v2/encryption'],
   'encryption:manage': ['POST', '/v2/encryption/verify'],
+  'events:list': ['GET', '/v2/events'],
   'audit:list': ['GET', '/v2/audit'],
   'nameservers:desired': ['GET', `/v2/nameservers/${UNKNOWN_ID}/desired?agent=host`],
   'nameservers:observe': ['PUT', `/v2/nameservers/${UNKNOWN_ID}/observed`, {}],
@@ -66,6 +67,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:grant': ['PUT', '/v2/tsigkeys/{key}/grants', { grants: null }],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
+  'tsigkeys:share': ['POST', `/v2/tsigkeys/${UNKNOWN_ID}/share`, { format: 'bind' }],
   ...Object.fromEntries(
     ['rotate', 'retire', 'abort', 'confirm', 'restore'].map((action): [string, Request] => [
       `tsigkeys:${action}`,

@@ -73,7 +73,7 @@ async function actionsOn(id: string): Promise<string[]> {
   return records.toSorted((one, other) => one.seq - other.seq).map(({ action }) => action);
 }
 
-const until = (work: () => Promise<void>) => vi.waitFor(work, { timeout: 20_000, interval: 20 });
+const until = (work: () => Promise<void>) => vi.waitFor(work, { timeout: 120_000, interval: 20 });
 
 describe('POST /v2/tsigkeys/{id}/rotate', () => {
   test('201 with a successor that has the scope and the grants of the key', async () => {
@@ -170,6 +170,23 @@ describe('POST /v2/tsigkeys/{id}/rotate', () => {
       { name: '' },
     ])
       expectError(await act(id, 'rotate', body), 400, 'invalid_object');
+    expect(await statesOf(id)).toEqual(['active']);
+  });
+
+  test('400 for members that the way of the rotation would ignore, and nothing changes', async () => {
+    const id = await created();
+    const before = await keyOf(id);
+    for (const [body, members] of [
+      [{ strategy: 'in_place', name: 'other', overlap_seconds: 60 }, ['name', 'overlap_seconds']],
+      [{ strategy: 'in_place', retire: 'manual' }, ['retire']],
+      [{ compromised: true, overlap_seconds: 0, retire: 'manual' }, ['overlap_seconds', 'retire']],
+    ] as const) {
+      const response = await act(id, 'rotate', body);
+      expectError(response, 400, 'invalid_object');
+      const { errors } = response.body.errors as { errors: { path: string[] }[] };
+      expect(errors.map(({ path }) => path[0])).toEqual(members);
+    }
+    expect(await keyOf(id)).toEqual(before);
     expect(await statesOf(id)).toEqual(['active']);
   });
 
@@ -357,6 +374,20 @@ describe('POST /v2/tsigkeys/{id}/confirm', () => {
     expectError(await act(id, 'confirm', { consumers: ['ns9'] }), 400, 'invalid_object');
   });
 
+  test('a confirmation goes with its consumer', async () => {
+    const id = await created();
+    const path = `/v2/tsigkeys/${id}/lifecycle`;
+    const some = { consumers: [{ name: 'ns3' }, { name: 'ns4' }] };
+    await done(service.call('PATCH', path, some));
+    await rotated(id);
+    await done(act(id, 'confirm', { consumers: ['ns3'] }));
+    await done(service.call('PATCH', path, { consumers: [{ name: 'ns4' }] }));
+    await done(service.call('PATCH', path, some));
+    await until(async () =>
+      expect((await lifecycleOf(id)).keys[0]?.waiting?.who).toEqual(['ns3', 'ns4']),
+    );
+  });
+
   test('409 for a key without successor, 404 for an unknown key', async () => {
     expectError(await act(await created(), 'confirm', {}), 409, 'rotation_state');
     expectError(await act(POOL_ID, 'confirm', {}), 404, 'tsigkey_not_found');
@@ -389,6 +420,26 @@ describe('POST /v2/tsigkeys/{id}/restore', () => {
     expect((await service.get(`/v2/tsigkeys/${id}/grants`)).body.grants).toEqual(grants);
     expectError(await act(id, 'restore'), 409, 'rotation_state');
     expect(await actionsOn(id)).toEqual(expect.arrayContaining(['tsigkeys:restore']));
+  });
+
+  test('404 once its time is over, even before its secret is destroyed', async () => {
+    let offset = 0;
+    const slow = await startTestService(
+      {},
+      {
+        clock: createClock(() => Date.now() + offset),
+        rotations: { intervalMs: DAY_MS, pollMs: DAY_MS },
+      },
+    );
+    const [late, early] = [await created({}, slow), await created({}, slow)];
+    for (const id of [late, early]) {
+      await done(act(id, 'rotate', {}, slow));
+      await done(act(id, 'retire', { force: true }, slow));
+    }
+    offset = 7 * DAY_MS - 60_000;
+    await done(act(early, 'restore', undefined, slow));
+    offset = 7 * DAY_MS + 60_000;
+    expectError(await act(late, 'restore', undefined, slow), 404, 'tsigkey_not_found');
   });
 
   test('the key is active if its successor was deleted', async () => {
@@ -443,6 +494,19 @@ describe('callers with limits', () => {
     expectError(force, 409, 'rotation_state');
   });
 
+  test('409 that names no successor outside the limits', async () => {
+    const [inside] = estate.poolKeys;
+    const next = await rotated(inside, { name: `moved-${(count += 1)}` });
+    const { body } = await done(
+      service.call('PATCH', `/v2/tsigkeys/${next}`, { resource_id: estate.pools[1] }),
+    );
+    const response = await act(inside, 'rotate', {}, limited.pools);
+    expectError(response, 409, 'rotation_state');
+    expect(response.text).not.toContain(next);
+    expect(response.text).not.toContain(body.name);
+    await done(act(inside, 'abort', { force: true }));
+  });
+
   test('a key manager may take each step, and a reader none', async () => {
     const manager = await tokenWith(service, { roles: ['keymanager'] });
     const id = await created();
@@ -452,6 +516,21 @@ describe('callers with limits', () => {
     for (const action of ['rotate', 'retire', 'abort', 'confirm', 'restore'])
       expectError(await act(id, action, {}, reader), 401, 'access_denied');
   });
+});
+
+test('a key may get the handle of its own lineage again', async () => {
+  const id = await created({ name: 'renamed.example' });
+  const other = await created();
+  await done(service.call('PATCH', `/v2/tsigkeys/${id}/lifecycle`, { owner: 'netops' }));
+  await done(service.call('PATCH', `/v2/tsigkeys/${id}`, { name: 'mistake.example' }));
+  const taken = { name: 'renamed.example' };
+  expectError(await service.call('PATCH', `/v2/tsigkeys/${other}`, taken), 409, 'reserved_name');
+  await done(service.call('PATCH', `/v2/tsigkeys/${id}`, { name: 'Renamed.example.' }));
+  const next = await rotated(id);
+  await done(act(id, 'retire', { force: true }));
+  // The name of a retired key stays with that key, in its lineage too.
+  expectError(await service.call('PATCH', `/v2/tsigkeys/${next}`, taken), 409, 'reserved_name');
+  await done(act(id, 'restore'));
 });
 
 test('a PATCH of the secret of a delivered key warns, and one of its name does not', async () => {
@@ -496,6 +575,27 @@ describe('PATCH /v2/tsigkeys/{id}/lifecycle', () => {
     return body.records as { action: string; detail: Record<string, unknown> }[];
   };
   const partner = { name: 'ns3.partner.example', address: '2001:DB8:0::7', contact: 'noc' };
+
+  test('412 with the entity tag of a state that another caller has changed, and 200 with the present one', async () => {
+    const id = await created();
+    const path = `/v2/tsigkeys/${id}/lifecycle`;
+    const tagOf = async () => String((await service.get(path)).headers.get('etag'));
+    const patchIf = (tag: string, body: object) =>
+      service.call('PATCH', path, body, { 'if-match': tag });
+    const former = await tagOf();
+    const changed = await patchIf(former, { consumers: [partner] });
+    expect(changed.status, changed.text).toBe(200);
+    expect(changed.headers.get('etag')).toBe(await tagOf());
+    expectError(await patchIf(former, { owner: 'late' }), 412, 'precondition_failed');
+    expect(await lifecycleOf(id)).toMatchObject({ owner: null, consumers: [{ contact: 'noc' }] });
+    expect((await patchIf(await tagOf(), { owner: 'netops' })).status).toBe(200);
+    await rotated(id);
+    // What the service observes meanwhile is no change by another caller.
+    const rotating = await tagOf();
+    await until(async () => expect((await lifecycleOf(id)).keys[0]?.waiting).not.toBe(null));
+    expect(await tagOf()).toBe(rotating);
+    expect((await patchIf('*', { owner: null })).status).toBe(200);
+  });
 
   test('says who uses a key, for its successors too, and leaves the key as it is', async () => {
     const id = await created();

@@ -15,7 +15,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 // The rights of `admin` tokens that are limited to pools, zones, keys or name servers. `w` means
 // only within the limits, `-` means never, and `*` means the same as without limits. `r` means only
-// within the limits too, as test/delivery/keymanager.test.ts tests.
+// within the limits too, as test/delivery/keymanager.test.ts and test/http/events.test.ts test, and
+// `o` only the caller's own, as test/http/console-sign-in.test.ts tests.
 const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tlds': '- - - -',
   'POST /v2/tlds': '- - - -',
@@ -31,6 +32,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'PATCH /v2/tsigkeys/{id}': 'w w w -',
   'DELETE /v2/tsigkeys/{id}': 'w w w -',
   'GET /v2/tsigkeys/{id}/export': 'w w w -',
+  'POST /v2/tsigkeys/{id}/reveal': 'w w w -',
   'GET /v2/tsigkeys/{id}/deliveries': 'w w w -',
   'GET /v2/tsigkeys/{id}/grants': 'w w w -',
   'GET /v2/tsigkeys/{id}/uses': 'w w w -',
@@ -38,6 +40,8 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tsigkeys/{id}/lifecycle': 'w w w -',
   'PATCH /v2/tsigkeys/{id}/lifecycle': 'w w w -',
   'POST /v2/tsigkeys/{id}/rotate': 'w w - -',
+  'POST /v2/tsigkeys/{id}/share': 'w w w -',
+  'POST /v2/tsigkeys/{id}/unshare': 'w w w -',
   'POST /v2/tsigkeys/{id}/retire': 'w w - -',
   'POST /v2/tsigkeys/{id}/abort': 'w w - -',
   'POST /v2/tsigkeys/{id}/confirm': 'w w - -',
@@ -68,6 +72,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'POST /v2/nameservers/{id}/remove-key': '- - - -',
   'POST /v2/nameservers/{id}/release': '- - - -',
   'GET /v2/nameservers/{id}/check': '- - - -',
+  'GET /v2/nameservers/{id}/setup': '- - - -',
   'POST /v2/nameservers/{id}/reconcile': '- - - -',
   'GET /v2/nameservers/{id}/desired': '- - - w',
   'PUT /v2/nameservers/{id}/observed': '- - - w',
@@ -77,9 +82,12 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tokens/{id}': '- - - -',
   'DELETE /v2/tokens/{id}': '- - - -',
   'GET /v2/whoami': '* * * *',
+  'GET /v2/sessions': '* * * *',
+  'DELETE /v2/sessions/{id}': 'o o o o',
   'GET /v2/access': '- - - -',
   'GET /v2/tsigkeys/{id}/access': '- - - -',
   'GET /v2/status': '* * * *',
+  'GET /v2/events': 'r r r -',
   'GET /v2/audit': '- - - -',
   'GET /v2/audit/batches': '- - - -',
   'GET /v2/audit/verify': '- - - -',
@@ -190,7 +198,11 @@ describe.each(rowsWith('w').filter(({ path }) => path.includes('{id}')))(
     const urlOf = (id: string) =>
       `${path.replace('{id}', id)}${QUERIES[path.split('/')[4] ?? ''] ?? ''}`;
     const isReport = method === 'PUT' && collection === 'nameservers';
-    const body = { PATCH: {}, PUT: isReport ? REPORT : { grants: [] }, POST: {} }[method];
+    const body = {
+      PATCH: {},
+      PUT: isReport ? REPORT : { grants: [] },
+      POST: path.endsWith('/share') ? { format: 'bind' } : {},
+    }[method];
     // A step of a rotation may be done already, or not be possible yet.
     const usual = method === 'POST' ? [200, 201, 409] : [200, 202];
 

@@ -70,7 +70,7 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
       ),
       // The example has a name for each outcome.
       {
-        numRuns: randomCases(50),
+        numRuns: randomCases(30),
         examples: [
           [
             ['a', 'B.a'],

@@ -107,7 +107,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Send requests one after the other on 1000 connections',
-    bound: 'Callers take turns. While connections arrive, requests wait for at most 20 ms.',
+    bound: 'Callers take turns. While connections arrive, requests wait for at most 150 ms.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'The time of two requests for each request.',
     attack: (target) => reading(target, [`/v2/zones/${EXAMPLE_ID}`], { connections: 1000 }),

@@ -1,11 +1,11 @@
 import { copyFileSync, existsSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { comparisonForm, treeForm } from '../../src/domain/text/dns-name.ts';
 import { openStore } from '../harness/dependencies.ts';
 import { runFolder } from '../harness/evidence.ts';
 import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { seed, withDatabase } from '../harness/trail.ts';
+import { zonesBySql } from '../harness/zones.ts';
 
 /** The project that owns the zones of these databases. */
 export const PROJECT = 'crowd';
@@ -15,42 +15,10 @@ const ZONES = 100_000;
 
 const POOL = { maxConnections: 1, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
 
-/** A placeholder for the six-digit number of a zone. */
-const NUMBER = 'nnnnnn';
-
 /** The slowest name for pattern matching: a long name that repeats one letter. */
-const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-${NUMBER}.example.`;
+const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-nnnnnn.example.`;
 
-/** The columns of a zone, with their values as SQL expressions. */
-const COLUMNS = {
-  id: text(`00000000-0000-4000-8000-000000${NUMBER}`),
-  pool_id: text('794ccc2c-d751-44fe-b57f-8894c9f5c842'),
-  project_id: text(PROJECT),
-  name: text(NAME),
-  name_key: text(comparisonForm(NAME)),
-  tree_key: text(treeForm(comparisonForm(NAME))),
-  email: text('hostmaster@example.org'),
-  description: text('a'.repeat(100)),
-  ttl: '3600',
-  serial: '1 + n',
-  shared: '0',
-  version: '1',
-  status: text('ACTIVE'),
-  action: text('NONE'),
-  attributes: text('{}'),
-  type: text('PRIMARY'),
-  masters: text('[]'),
-  created_at: text(`2026-01-01T00:00:00.${NUMBER}`),
-};
-
-/** SQL that creates all zones, for SQLite and PostgreSQL. */
-const FILL = `
-  WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ZONES - 1})
-  INSERT INTO zones (${Object.keys(COLUMNS).join(', ')}) SELECT ${Object.values(COLUMNS).join(', ')} FROM numbers`;
-
-function text(value: string): string {
-  return `'${value.replaceAll(NUMBER, "' || CAST(100000 + n AS TEXT) || '")}'`;
-}
+const FILL = zonesBySql(ZONES, NAME, PROJECT);
 
 /** Creates the schema in the database at this URL. */
 async function createSchema(setting: string): Promise<void> {

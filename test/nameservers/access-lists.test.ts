@@ -39,7 +39,7 @@ describe.each([knotSearch, nsdSearch, powerdnsSearch])(
   ({ brand, configure, file, read }) => {
     const test_ = test.skipIf(!brand.isInstalled());
 
-    test_.each(Array.from({ length: sized(3, 15) }, (_, seed) => seed))(
+    test_.each(Array.from({ length: sized(3, 6) }, (_, seed) => seed))(
       'permits what its random access lists say, seed %i',
       { timeout: 300_000 },
       async (seed) => {

@@ -43,7 +43,7 @@ test('the edits for an adoption change nothing that a configuration permits', ()
       const shown = `${text}\n${applyEdits(source.text, edits)}`;
       expect(differences(), shown.replaceAll(/secret "[^"]*"/g, 'secret "..."')).toEqual([]);
     }),
-    { numRuns: randomCases(200) },
+    { numRuns: randomCases(100) },
   );
 });
 
@@ -95,7 +95,7 @@ describe.runIf(hasProgram('named', 'bind9'))('BIND', () => {
           await server.remove();
         }
       }),
-      { numRuns: randomCases(40), endOnFailure: true },
+      { numRuns: randomCases(20), endOnFailure: true },
     );
   }, 600_000);
 });

@@ -9,7 +9,7 @@ import { ZONES } from '../harness/driven-server.ts';
 import { describeDriver, DRIVER_ID, newKey } from './driver-contract.ts';
 import { describeIncludeFile } from './include-file-contract.ts';
 
-const soon = () => AbortSignal.timeout(10_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 describeDriver(bind, (session) => {
   test('a refusal contains the reason that named-checkconf prints, but no text of the file', async () => {
@@ -45,7 +45,7 @@ describeDriver(bind, (session) => {
       ].map(([, name = '', none = 'keys']) => `${name} ${none}`);
     const key = newKey({ rights: ['transfer'], zones: ['b.test'] });
     const former = { zones: [...ZONES, 'former.test'], keys: [newKey({ rights: ['transfer'] })] };
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     await driver.apply(former, new Set(), signal);
     expect(lists().slice(0, 2)).toEqual(['tsigil-transfer keys', 'tsigil-update none']);
     await apply(key);
@@ -76,7 +76,7 @@ describeDriver(bind, (session) => {
       const options = { ...(bind.options(server) as object), zoneLists };
       return DRIVERS.bind?.create(options, DRIVER_ID);
     };
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const former = lists().length;
     const [few, transfer] = [driverWith('keys'), driverWith('transfer')];
     const zones = [...ZONES, 'new.test'];

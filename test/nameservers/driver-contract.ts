@@ -58,7 +58,7 @@ export function accessTo(rights: readonly Right[], zones: Zones = 'all'): Access
   return Object.fromEntries(rights.map((right) => [right, zones]));
 }
 
-function later(seconds = 10): AbortSignal {
+function later(seconds = 60): AbortSignal {
   return AbortSignal.timeout(seconds * 1000);
 }
 
@@ -100,7 +100,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
         state,
         apply(...keys) {
           for (const { name } of keys) if (name !== recipe.foreign) owned.add(name);
-          return driver.apply(state(keys), owned, later(30));
+          return driver.apply(state(keys), owned, later(120));
         },
         async expectKey(key, accepted, zone = ZONES[0]) {
           // Some name servers reload their configuration after the driver has returned.

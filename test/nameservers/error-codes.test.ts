@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { FAULTS } from '../../src/domain/delivery/faults.ts';
 import { FAILURE_CODES } from '../../src/http/metrics/metric-table.ts';
 
 test('docs/delivery.md explains every error code that a delivery can have', () => {
@@ -14,9 +15,16 @@ test('docs/delivery.md explains every error code that a delivery can have', () =
   const [, ofDrivers = ''] = /type DriverErrorCode =([^;]*);/.exec(sources) ?? [];
   const found = [...ofDrivers.matchAll(/\| '(\w+)'/g), ...sources.matchAll(/\bcode: '(\w+)'/g)];
   const codes = new Set<string | undefined>([...FAILURE_CODES, ...found.map(([, code]) => code)]);
+  expect(Object.keys(FAULTS).toSorted()).toEqual([...codes].toSorted());
   const page = readFileSync('docs/delivery.md', 'utf8');
-  const table = page.slice(page.indexOf('| Code | Reason |'), page.indexOf('\n## What happens'));
-  const rows = [...table.matchAll(/^\|([^|]*)\|/gm)].map(([, first]) => first).join(' ');
-  const explained = [...rows.matchAll(/`(\w+)`/g)].map(([, code]) => code);
-  expect(explained.toSorted()).toEqual([...codes].toSorted());
+  const table = page.slice(page.indexOf('| Code | Reason |'), page.indexOf('\n## A server that'));
+  const plain = table.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
+  const rows = Object.entries(FAULTS).map(
+    ([code, { reason, remedy }]) => `| ${code} | ${reason} | ${remedy} |`,
+  );
+  expect(plain.split('\n').filter((line) => line !== '')).toEqual([
+    '| Code | Reason | What to do |',
+    '| --- | --- | --- |',
+    ...rows,
+  ]);
 });

@@ -9,7 +9,7 @@ import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
 import { SECRET } from '../harness/samples.ts';
 import { describeDriver, newKey } from './driver-contract.ts';
 
-const soon = () => AbortSignal.timeout(10_000);
+const soon = () => AbortSignal.timeout(60_000);
 
 describeDriver(database, (session) => {
   const key = () => newKey({ rights: ['transfer', 'update'] });

@@ -81,7 +81,7 @@ test.runIf(nsd.isInstalled() && hasProgram('openssl', 'openssl'))(
         },
         'id',
       );
-    const soon = () => AbortSignal.timeout(10_000);
+    const soon = () => AbortSignal.timeout(60_000);
     const state = { zones: ZONES, keys: [newKey({ rights: ['transfer'] })] };
     const driver = create('tls');
     expect(await driver?.apply(state, new Set(), soon())).toEqual({ changed: true, problems: [] });
@@ -100,7 +100,7 @@ test.runIf(nsd.isInstalled() && hasProgram('openssl', 'openssl'))(
     );
     const { controlPort } = server;
     const driver = DRIVERS.nsd?.create({ ...nsd.options(server), controlPort }, 'id');
-    const unmet = (await driver?.check(AbortSignal.timeout(10_000)))?.filter(({ ok }) => !ok);
+    const unmet = (await driver?.check(AbortSignal.timeout(60_000)))?.filter(({ ok }) => !ok);
     expect(unmet?.map(({ problem }) => problem)).toEqual([
       'Anyone who can connect to the port can read the secrets of all keys.',
     ]);

@@ -1,69 +1,19 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { appendFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
-import { decodeMessage } from '../../src/domain/dns/message.ts';
-import { verifyMessage } from '../../src/domain/dns/tsig.ts';
+import type { DesiredKey, KeyRemoval } from '../../src/domain/delivery/desired-state.ts';
 import type { Driver } from '../../src/nameservers/driver.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { probeKey } from '../../src/net/probe.ts';
 import { call, powerdns } from '../harness/brands/powerdns.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
+import { notifying } from '../harness/notifying.ts';
+import { startSecondary } from '../harness/secondary.ts';
 import { IS_TIMED, sized } from '../harness/sizes.ts';
 import { newKey } from './driver-contract.ts';
 
-/** The opcode of NOTIFY messages (RFC 1996 section 3.1). */
-const NOTIFY = 4;
-
-/**
- * A secondary server that has `keys`, and counts the NOTIFY messages that it receives: by the name
- * of the key, if the signature is valid, and otherwise as `bad` or `unsigned`.
- */
-async function startSecondary(keys: readonly DesiredKey[]) {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  onTestFinished(() => void socket.close());
-  const counts = new Map<string, number>();
-  const zones = new Map<string, string>();
-  socket.on('message', (octets, { port, address }) => {
-    const message = decodeMessage(octets);
-    if (((message.flags >> 11) & 0xf) !== NOTIFY) return;
-    const seconds = Math.floor(Date.now() / 1000);
-    const outcomeOf = (key: DesiredKey) => verifyMessage(octets, key, undefined, seconds).outcome;
-    const key = keys.find((each) => outcomeOf(each) === 'good');
-    const isUnsigned = keys.some((each) => outcomeOf(each) === 'unsigned');
-    const kind = key?.name ?? (isUnsigned ? 'unsigned' : 'bad');
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    zones.set(message.questions[0]?.name.replace(/\.$/, '') ?? '', kind);
-    const response = Buffer.from(octets.subarray(0, 12));
-    response.writeUInt16BE(message.flags | 0x8000, 2);
-    response.writeUInt16BE(0, 10);
-    const question = octets.indexOf(0, 12) + 5;
-    socket.send(Buffer.concat([response, octets.subarray(12, question)]), port, address);
-  });
-  return { port: socket.address().port, counts, zones };
-}
-
 /** Starts a PowerDNS server that notifies a secondary server at `port` of changes. */
 async function startPrimary(zones: readonly string[], port: number): Promise<DrivenServer> {
-  const primary = {
-    ...powerdns,
-    configure(folder: string, ...rest: [number, number, (readonly string[])?]) {
-      powerdns.configure(folder, ...rest);
-      appendFileSync(
-        join(folder, 'pdns.conf'),
-        `primary=yes\nonly-notify=\nalso-notify=127.0.0.1:${port}\ngsqlite3-pragma-synchronous=0\n`,
-      );
-      const database = new DatabaseSync(join(folder, 'pdns.sqlite3'));
-      database.exec(`UPDATE domains SET type = 'MASTER'`);
-      database.close();
-    },
-  };
-  const server = await startDrivenServer(primary, zones);
+  const server = await startDrivenServer(notifying(powerdns, port), zones);
   onTestFinished(() => server.remove());
   return server;
 }
@@ -148,5 +98,52 @@ describe.runIf(powerdns.isInstalled())('NOTIFY of PowerDNS', () => {
     secondary.counts.delete('bad');
     expect([...secondary.counts.keys()].toSorted()).toEqual(names);
     if (IS_TIMED || slowest < SIGNING_MS) expect(bad).toBe(0);
+  }, 300_000);
+
+  test('a successor signs instead of its predecessor, also of a compromised one', async () => {
+    const more = Array.from({ length: 60 - ZONES.length }, (_, index) => `zone-${index}.test`);
+    const zones = [...ZONES, ...more];
+    const keyNamed = (name: string) => newKey({ rights: ['transfer'], name });
+    const [old, other, next, last] = ['old', 'other', 'next', 'last'].map(keyNamed);
+    if (!old || !other || !next || !last) throw new Error('A key is missing');
+    const all = [old, other, next, last];
+    const secondary = await startSecondary(all);
+    const server = await startPrimary(zones, secondary.port);
+    const driver = driverOf(server);
+    const owned = new Set(all.map(({ name }) => name));
+    const signal = AbortSignal.timeout(120_000);
+    const apply = async (keys: readonly DesiredKey[], removed: readonly KeyRemoval[] = []) => {
+      const state = { zones, keys, removed };
+      await driver.apply(state, owned, signal);
+      expect(await driver.compare(state, owned, signal)).toEqual([]);
+    };
+    const expectSigner = async ({ name }: DesiredKey) => {
+      for (const zone of zones)
+        await call(server.folder, server.controlPort, 'PUT', `/zones/${zone}./notify`);
+      await expect
+        .poll(() => zones.filter((zone) => secondary.zones.get(zone) !== name), {
+          timeout: 120_000,
+        })
+        .toEqual([]);
+    };
+    await apply([old, other]);
+    await apply([old, other, next]);
+    await expectSigner(old);
+    secondary.counts.clear();
+    const state = { zones, keys: [{ ...old, successor: next.name }, other, next] };
+    expect(await driver.compare(state, owned, signal)).toHaveLength(zones.length);
+    const end = notifyAlways(server, zones);
+    try {
+      await apply(state.keys);
+      await expectSigner(next);
+      await apply([other, next], [{ name: old.name, successor: next.name, compromised: false }]);
+      await expectSigner(next);
+      for (const kind of secondary.counts.keys()) expect([old.name, next.name]).toContain(kind);
+      await apply([other, last], [{ name: next.name, successor: last.name, compromised: true }]);
+    } finally {
+      await end();
+    }
+    await expectSigner(last);
+    expect(secondary.counts.get(other.name)).toBeUndefined();
   }, 300_000);
 });

@@ -116,7 +116,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
       RIGHTS.map((check): Expectation => ({ key, check, zone: ZONE, accepted: true })),
     );
     const address = { host: '127.0.0.1', port: counter.port };
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const outcomes = await verifyExpectations(address, expectations, Date.now, signal);
     counter.close();
     expect(outcomes.filter(({ met }) => !met)).toEqual([]);
@@ -136,7 +136,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     return verifyByQueries(target, ZONES, plan, signal, () => Promise.resolve(false));
   };
 
-  test('a scheduled verification queries the serial number and the unsigned rights once, not for each part', async () => {
+  test('a scheduled verification tests one right of each key, and queries the serial number and the unsigned rights once', async () => {
     const accepted = Array.from({ length: 12 }, () => newKey({ rights: RIGHTS }));
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
     const signal = AbortSignal.timeout(30_000);
@@ -147,9 +147,10 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     const verdict = await verifySlowly(verifyByQueries, target, ZONES, { accepted }, go, signal);
     close();
     expect(verdict).toEqual({ failures: new Map(), open: undefined, verified: 12 });
-    expect(count.tcp).toBe(12 + 1);
-    // The zone, the serial number for the four keys of the first part, the updates, and an unsigned one.
-    expect(count.udp).toBeLessThanOrEqual(1 + 4 + 12 + 1);
+    // The unsigned one, and few that got no response over UDP in time, instead of 13.
+    expect(count.tcp).toBeLessThanOrEqual(4);
+    // The zone, the serial number for the keys of the first part, a right of each key, and an unsigned one.
+    expect(count.udp).toBeLessThanOrEqual(1 + 4 + 12 + 1 + 6); // up to six repeated ones
   });
 
   test('names the zone or the right that the server gives to a key against its grants', async () => {
@@ -230,7 +231,8 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     const expectation = {
       key: newKey({ rights: ['transfer'] }),
       zone: ZONE,
-      ...({ check: 'transfer', accepted: true } as const),
+      check: 'transfer' as const,
+      accepted: true,
     };
     const timeOf = async (isInterrupted: boolean) => {
       const began = performance.now();

@@ -223,7 +223,7 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'keys'));
     let count = 0;
-    for (let seed = 0; seed < sized(20, 200); seed += 1) {
+    for (let seed = 0; seed < sized(20, 40); seed += 1) {
       const fleet = fleetOf(subject, seed, folder, 53, 953);
       const { edits, own, empty, rights, write } = rewritten(subject, seed, fleet);
       const revoked = read(subject, editedSource(fleet.source, edits, empty));
@@ -242,10 +242,10 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
       const [program, ...parameters] = check(fleet.source.path);
       run(folder, program, ...parameters);
     }
-    expect(count).toBeGreaterThan(sized(20, 200));
+    expect(count).toBeGreaterThan(sized(20, 40));
   });
 
-  test_.each(Array.from({ length: sized(2, 10) }, (_, seed) => seed))(
+  test_.each(Array.from({ length: sized(2, 3) }, (_, seed) => seed))(
     'permits on the running server what it permitted, and no longer what Tsigil revokes, seed %i',
     slow,
     async (seed) => {
@@ -284,7 +284,7 @@ describe.each(SUBJECTS)('$brand.name', (subject) => {
       );
       write(empty);
       reload(server);
-      const soon = { timeout: 30_000, interval: 100 };
+      const soon = { timeout: 120_000, interval: 100 };
       await vi.waitFor(async () => {
         expect(await asked()).toEqual(said);
       }, soon);

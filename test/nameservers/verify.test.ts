@@ -16,7 +16,13 @@ import {
 import { signMessage } from '../../src/domain/dns/tsig.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
-import { diagnoseKey, verifyExpectations, type ProbeTarget } from '../../src/net/probe.ts';
+import {
+  diagnoseKey,
+  probeKey,
+  verifyExpectations,
+  type Learned,
+  type ProbeTarget,
+} from '../../src/net/probe.ts';
 import { freePort } from '../harness/connections.ts';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
@@ -191,6 +197,25 @@ for (const { name, isInstalled, start } of NAME_SERVERS) {
             expect({ check, error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
         }
         expect(verdicts).toEqual(FOUND[name]?.[which]);
+      },
+    );
+
+    test.each(Object.keys(CASES) as Case[])(
+      '%s: a request for changes has the same verdict over UDP as over TCP',
+      async (which) => {
+        const given: { key: Key; skew?: number; zone?: string } = CASES[which];
+        const { key, skew = 0, zone = ZONE } = given;
+        const address = { host: '127.0.0.1', port: server.port };
+        const now = () => Date.now() + skew * 1000;
+        const verdictOf = async (learned: Learned) =>
+          (await probeKey(key, 'transfer', { server: address, zone, learned }, now)).verdict;
+        const serials = () => new Map([[zone, 5]]);
+        const learned = { serials: serials(), prefersUdp: true };
+        const verdict = await verdictOf(learned);
+        expect(verdict).toBe(await verdictOf({ serials: serials() }));
+        const isGood = which === 'good' || which === 'in upper case';
+        expect(verdict === 'good').toBe(isGood);
+        expect(learned.prefersUdp).toBe(!(isGood && name === 'PowerDNS'));
       },
     );
 

@@ -6,7 +6,7 @@ import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../ha
 import { sized } from '../harness/sizes.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 
-const SECONDS = sized(8, 180);
+const SECONDS = sized(8, 30);
 const PROCESSES = 2;
 const CALLERS = 8;
 

@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
 import { primary } from '../harness/zones.ts';
 
-const SECONDS = sized(4, 60);
+const SECONDS = sized(4, 10);
 const CALLERS = 64;
 
 let service: TestService;

@@ -50,7 +50,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
       secrets.push(secret);
       return secret;
     };
-    const count = sized(200, 1000);
+    const count = sized(200, 400);
     const ids: string[] = [];
     for (let index = 0; index < count; index += 1) {
       const body = { ...KEY_MEMBERS, name: `k${index}`, secret: newSecret() };

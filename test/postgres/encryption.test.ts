@@ -217,7 +217,7 @@ test.runIf(IS_LONG)(
   async () => {
     const clear: string[] = [];
     const before = await start({ TSIGIL_ENCRYPTION_REQUIRED: 'false' });
-    for (let index = 0; index < 300; index += 1) {
+    for (let index = 0; index < 60; index += 1) {
       const { body } = await before.post('/v2/tsigkeys', {
         ...KEY_MEMBERS,
         name: `k${index}.example`,
@@ -234,7 +234,7 @@ test.runIf(IS_LONG)(
     const after = await start(variables);
     expect((await after.get('/v2/encryption')).body.clear_text).toBe(0);
     const encrypted: string[] = [];
-    for (let index = 0; index < 100; index += 1) {
+    for (let index = 0; index < 20; index += 1) {
       const { body } = await after.post('/v2/tsigkeys', {
         ...KEY_MEMBERS,
         name: `e${index}.example`,

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
+import { cookieAt, SAME_ORIGIN, signIn } from '../harness/console.ts';
+import { recordSecret } from '../harness/evidence.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
@@ -64,6 +66,62 @@ describe('two processes on one database', () => {
       .toBe(401);
   });
 
+  /** Returns the statuses of two requests with the cookie of a session, one to each process. */
+  const statusesWith = async (cookie: string): Promise<number[]> => {
+    const responses = [one, other].map((service) =>
+      service.call('GET', '/v2/tlds', undefined, {
+        ...SAME_ORIGIN,
+        cookie: cookieAt(service, cookie),
+      }),
+    );
+    return (await Promise.all(responses)).map(({ status }) => status);
+  };
+
+  test('401 for a session of the console that another process has ended', async () => {
+    const browser = await signIn(one);
+    expect(await statusesWith(browser.cookie)).toEqual([200, 200]);
+    expect((await browser.call('DELETE', '/console/session')).status).toBe(204);
+    await expect.poll(() => statusesWith(browser.cookie), { interval: 20 }).toEqual([401, 401]);
+  });
+
+  test('201 once for a code of the console that both processes receive', async () => {
+    for (let turn = 0; turn < 2; turn += 1) {
+      const { body } = await either(turn).post('/console/code', {});
+      recordSecret(String(body.code));
+      const credential = { method: 'code', code: body.code };
+      const browsers = await Promise.all(
+        [one, other, one, other].map((service) => signIn(service, credential)),
+      );
+      expect(browsers.map(({ opened }) => opened.status).sort()).toEqual([201, 401, 401, 401]);
+    }
+  });
+
+  test('200 once for a link to a key that both processes receive, and 410 once its key is changed', async () => {
+    const { body: key } = await one.post('/v2/tsigkeys', {
+      name: 'linked.example',
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
+      resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+    });
+    const share = async () => {
+      const { body } = await one.post(`/v2/tsigkeys/${key.id}/share`, { format: 'bind' });
+      recordSecret(String(body.url).slice(-43));
+      return String(body.url).slice(one.url.length);
+    };
+    const openTwice = async (path: string) => {
+      const responses = await Promise.all(
+        [one, other].map((service) => service.with('').call('POST', path)),
+      );
+      return responses.map(({ status }) => status).sort();
+    };
+    for (let turn = 0; turn < 10; turn += 1)
+      expect(await openTwice(await share())).toEqual([200, 410]);
+    const path = await share();
+    const changed = await one.patch(`/v2/tsigkeys/${key.id}`, { algorithm: 'hmac-sha512' });
+    expect(changed.status).toBe(200);
+    expect(await openTwice(path)).toEqual([410, 410]);
+  });
+
   test.each(['created_at', 'name', 'updated_at'])(
     'a list by %s has every row exactly once while both processes write, except after 400 for a deleted marker',
     async (sortKey) => {
@@ -118,7 +176,7 @@ describe('worker processes', () => {
       /http_request_duration_seconds_count\{method="GET",route="\/v2\/pools",status="200"\} (\d+)/;
     // A scrape fails if a process does not respond within 5 s.
     const counted = async () => Number(counter.exec((await service.get('/metrics')).text)?.[1]);
-    await expect.poll(counted, { timeout: 20_000 }).toBe(30);
+    await expect.poll(counted, { timeout: 120_000 }).toBe(30);
     const scrapes = await Promise.all(Array.from({ length: 10 }, () => service.get('/metrics')));
     for (const { text } of scrapes)
       expect(text).toContain('tsigil_resources{collection="pools"} 1\n');

@@ -90,4 +90,11 @@ test('withdraws from a restored dump what the configured database has deleted si
     { actor_kind: 'local', detail: { counts: { delete: 2 }, names: ['revoked', 'deleted'] } },
   ]);
   await service.stop('SIGTERM');
+
+  const lost = live.replace(/[^/]*$/, 'restore_lost');
+  expect(restore(lost, dump, '--yes')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('add --revive') as string,
+  });
+  expect(restore(lost, dump, '--yes', '--revive')).toMatchObject({ status: 0 });
 });

@@ -31,7 +31,7 @@ describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
       let answered = 0;
       for (let step = 0; restarting; step += 1) {
         const created = await client.post('/v2/tlds', { name: `roll-${caller}-${step}` });
-        expect(created.status, created.text).toBe(201);
+        expect(created.status, `${created.text}${nginx.errors()}`).toBe(201);
         const read = await client.get(`/v2/tlds/${created.body.id}`);
         const deleted = await client.delete(`/v2/tlds/${created.body.id}`);
         expect([read.status, deleted.status]).toEqual([200, 204]);

@@ -35,10 +35,10 @@ async function idsInTrail(url: string): Promise<string[]> {
   return [...ids].sort();
 }
 
-test(`after kill -9 during concurrent writes, ${sized(4, 20)} times, the stored resources agree with the audit trail`, async () => {
+test(`after kill -9 during concurrent writes, ${sized(4, 10)} times, the stored resources agree with the audit trail`, async () => {
   const file = join(folder, 'var/tsigil.db');
   const ledger = emptyLedger();
-  for (let round = 0; round < sized(4, 20); round += 1) {
+  for (let round = 0; round < sized(4, 10); round += 1) {
     const service = await startServiceProcess(folder);
     let lives = 0;
     const untilItDies = (answered: boolean) => {

@@ -221,7 +221,7 @@ describe('copy-database', () => {
     const exited = once(child, 'exit');
     // The schema is smaller, and the resources are larger.
     await expect
-      .poll(() => sizeOfFile(join(folder, 'target.db-wal')), { interval: 1, timeout: 30_000 })
+      .poll(() => sizeOfFile(join(folder, 'target.db-wal')), { interval: 1, timeout: 120_000 })
       .toBeGreaterThan(1_000_000);
     child.kill('SIGKILL');
     await exited;

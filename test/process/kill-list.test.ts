@@ -8,7 +8,7 @@ import { allEntries, numbered } from '../harness/tlds.ts';
  * kill comes before the list arrives, and the last kill long after the response.
  */
 const KILL_TIMES = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20].filter(
-  (_, index) => index % sized(2, 1) === 0,
+  (_, index) => index % sized(3, 2) === 0,
 );
 const ENTRIES = 4000;
 

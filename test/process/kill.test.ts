@@ -5,7 +5,7 @@ import { sized } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 
-const ROUNDS = sized(4, 20);
+const ROUNDS = sized(3, 6);
 const WORKERS = 24;
 
 const folder = temporaryFolder();

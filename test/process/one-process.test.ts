@@ -67,7 +67,7 @@ describe('a service that starts while another program has the database open', ()
 });
 
 describe('processes that open one database at the same time', () => {
-  const ROUNDS = 4;
+  const ROUNDS = 2;
   const AT_ONCE = 5;
 
   /**

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { cookieAt, SAME_ORIGIN, signIn } from '../harness/console.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -35,6 +36,8 @@ let prepared: string;
 let folder: string;
 /** The token that was revoked after the backup, and the one that was not. */
 const tokens = { revoked: '', valid: '' };
+/** The cookie of a session of the console that was ended after the backup, and of one that was not. */
+const cookies = { ended: '', open: '' };
 let service: ServiceProcess | undefined;
 
 const database = () => join(folder, 'var/tsigil.db');
@@ -84,7 +87,7 @@ const untilSealed = (running: ServiceProcess) =>
       const { body } = await running.get('/v2/audit?sort_dir=desc&limit=1');
       expect((body.records as { batch: number | null }[])[0]?.batch).toBeGreaterThan(0);
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 120_000, interval: 50 },
   );
 
 /** Returns the checkpoints of a trail, as a collector of logs has them. */
@@ -117,9 +120,11 @@ beforeAll(async () => {
     tokens[name] = String(created.token);
     ids[name] = String(created.id);
   }
+  const browsers = { ended: await signIn(running), open: await signIn(running) };
+  for (const name of ['ended', 'open'] as const) cookies[name] = browsers[name].cookie;
   await untilSealed(running);
-  const backup = ['backup', '--to', 'backup.db'];
-  expect(spawnSync(process.execPath, [PROGRAM, ...backup], { cwd: prepared }).status).toBe(0);
+  expect(runTsigil(prepared, {}, 'backup', '--to', 'backup.db').status).toBe(0);
+  await browsers.ended.call('DELETE', '/console/session');
   await running.delete(`/v2/tokens/${ids.revoked}`);
   await running.delete(`/v2/tsigkeys/${keys.deleted}`);
   const deleted = await id('/v2/zones', { name: 'example.net.', email: 'a@example.net' });
@@ -238,12 +243,24 @@ describe('tsigil restore', () => {
     expect((await running.with(tokens.revoked).get('/v2/zones')).status).toBe(200);
   });
 
+  test.each([[[]], [['--revive']]])('%j ends all sessions of the console', async (flags) => {
+    expect(restore(['backup.db', '--yes', ...flags]).status).toBe(0);
+    const running = await start(folder);
+    const statusWith = async (cookie: string) => {
+      const headers = { ...SAME_ORIGIN, cookie: cookieAt(running, cookie) };
+      return (await running.call('GET', '/v2/zones', undefined, headers)).status;
+    };
+    expect([await statusWith(cookies.ended), await statusWith(cookies.open)]).toEqual([401, 401]);
+    // The cookie would do for a session that exists.
+    const { cookie } = await signIn(running);
+    expect(await statusWith(cookie)).toBe(200);
+  });
+
   test('restores the secrets of a backup that the replaced database has lost', async () => {
     const key = join(folder, 'var/master.key');
     const former = readFileSync(key, 'utf8');
     rmSync(key);
-    const reset = [PROGRAM, 'encryption', 'reset', '--yes'];
-    expect(spawnSync(process.execPath, reset, { cwd: folder }).status).toBe(0);
+    expect(runTsigil(folder, {}, 'encryption', 'reset', '--yes').status).toBe(0);
     appendFileSync(key, former);
     expect(restore(['backup.db', '--yes']).stdout).not.toContain('secret');
     const { body } = await (await start(folder)).get('/v2/tsigkeys');
@@ -506,4 +523,4 @@ test('after kill -9 before each step on files, the old or the new database is wh
   expect(restore(['backup.db', '--yes']).status).toBe(0);
   expect(asides()).toHaveLength(1);
   expect(readdirSync(join(folder, 'var')).filter((name) => name.includes('.restore-'))).toEqual([]);
-}, 120_000);
+}, 300_000);

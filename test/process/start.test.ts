@@ -58,6 +58,7 @@ test.each([
 describe('the first administrator token', () => {
   test('is in a file with mode 0600, and not in the output', async () => {
     const service = await start();
+    await expect.poll(() => service.output()).toContain(`Web console: ${service.url}/console/\n`);
     const file = join(folder, 'var/admin.token');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toMatch(/^tsigil_[\w-]{43}\n$/);
@@ -75,7 +76,9 @@ describe('the first administrator token', () => {
       mkdirSync(home);
       const service = await start(NO_CONFIGURATION, home);
       readToken(join(home, 'var/admin.token'));
-      const [, words = ''] = /^Create a key: tsigil (.*)$/m.exec(service.output()) ?? [];
+      const printed = /^Create a key: tsigil (.*)$/m;
+      await expect.poll(() => service.output()).toMatch(printed);
+      const [, words = ''] = printed.exec(service.output()) ?? [];
       const { status, stderr } = runTsigil(
         home,
         { TSIGIL_LISTEN: new URL(service.url).host },

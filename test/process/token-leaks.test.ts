@@ -123,7 +123,7 @@ beforeAll(async () => {
   }
   metrics = (await service.get('/metrics')).text;
   expect(await service.stop('SIGTERM')).toBe(0);
-});
+}, 300_000);
 
 /** Returns the texts that contain a token, or a part of a token that an attacker could use. */
 function leaking(texts: readonly string[]): string[] {

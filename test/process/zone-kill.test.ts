@@ -6,7 +6,7 @@ import { sized } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harness/zones.ts';
 
-const ROUNDS = sized(4, 20);
+const ROUNDS = sized(3, 6);
 const WORKERS = 16;
 
 /**

@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { LIFECYCLE, type ShownLifecycle } from '../../domain/rotation/shown.ts';
 import {
   checkColumns,
@@ -21,10 +20,10 @@ import {
   replacedKey,
   retiredKeyOf,
   successorOf,
+  withRotationHints,
   type LineageKey,
   type NamedLineage,
 } from '../service/lineages.ts';
-import { withHints } from '../service/resource-requests.ts';
 import { withForce } from './resource-commands.ts';
 
 const COLUMNS = ['name', 'algorithm', 'state', 'since', 'retire_at', 'waiting'];
@@ -41,7 +40,7 @@ interface Step {
   readonly options: readonly Option[];
   readonly examples: readonly (string | Example)[];
   /** Returns the key to which the step applies. Throws `CommandError`. */
-  keyOf(lineage: NamedLineage): LineageKey;
+  keyOf(lineage: NamedLineage, isForced: boolean): LineageKey;
 }
 
 const FORCE = 'even if a client may still need the key that goes';
@@ -59,7 +58,7 @@ const STEPS: readonly Step[] = [
       ).argParser(collect),
     ],
     examples: ['tsigil tsigkey confirm transfer', 'tsigil tsigkey confirm transfer --consumer ns3'],
-    keyOf: replacedKey,
+    keyOf: (lineage) => replacedKey(lineage, 'tsigil tsigkey confirm', false),
   },
   {
     name: 'retire',
@@ -73,7 +72,13 @@ const STEPS: readonly Step[] = [
         purpose: 'its clients fail until they have the successor',
       },
     ],
-    keyOf: replacedKey,
+    // A command that is repeated by force must not reach the next key of the lineage.
+    keyOf: (lineage, isForced) =>
+      replacedKey(
+        lineage,
+        `tsigil tsigkey retire${isForced ? ' --force' : ''}`,
+        isForced || lineage.named?.state === 'active',
+      ),
   },
   {
     name: 'abort',
@@ -81,7 +86,13 @@ const STEPS: readonly Step[] = [
     argument: 'id or name of the tsigkey that is being replaced',
     options: [new Option('--force', `delete the successor ${FORCE}`)],
     examples: ['tsigil tsigkey abort transfer'],
-    keyOf: replacedKey,
+    // Whoever names the successor means the key that goes.
+    keyOf: (lineage, isForced) =>
+      replacedKey(
+        lineage,
+        `tsigil tsigkey abort${isForced ? ' --force' : ''}`,
+        isForced && lineage.named?.state !== 'active',
+      ),
   },
   {
     name: 'restore',
@@ -121,21 +132,21 @@ function addStep(parent: Command, step: Step, terminal: Terminal): void {
     checkColumns(flags, COLUMNS);
     const { force, consumer: consumers } = flags;
     const connection = withForce(await connect(flags, terminal), force === true);
-    const { id } = step.keyOf(await findLineage(connection, idOrName));
+    const key = step.keyOf(await findLineage(connection, idOrName), force === true);
     const body =
       name === 'confirm' ? { ...(consumers === undefined ? {} : { consumers }) } : undefined;
-    printLifecycle(await takeStep(connection, id, name, body), flags, terminal);
+    printLifecycle(await takeStep(connection, key, name, body), flags, terminal);
   });
   addExamples(withConnectionFlags(withOutputFlags(command)), examples);
 }
 
 function takeStep(
   connection: Connection,
-  id: string,
+  { id, name }: LineageKey,
   step: string,
   body?: object,
 ): Promise<ShownLifecycle> {
-  return withHints(tsigkey, () =>
+  return withRotationHints(name, () =>
     callFor(LIFECYCLE, connection, 'POST', `${keyPath(id)}/${step}`, body),
   );
 }
@@ -174,7 +185,7 @@ function adviceOn(key: LineageKey, lineage: ShownLifecycle): string[] {
   const texts: Readonly<Record<NonNullable<LineageKey['waiting']>['reason'], string>> = {
     not_verified: `not every name server accepts '${successor}' yet (${who}): tsigil tsigkey status ${successor}`,
     unconfirmed: `${who} was not seen with '${successor}'. After a change there: tsigil tsigkey confirm ${name}`,
-    unknown_consumers: `${who === '' ? 'no log shows' : `the logs of ${who} do not show`} every use. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${name}`,
+    unknown_consumers: `${who === '' ? 'no log shows every use' : `not every use is known on ${who}`}. Give all clients '${successor}', and then run: tsigil tsigkey confirm ${name}`,
     in_use: `still used by ${who}. Give this client '${successor}'`,
     referenced: `named in ${who === '' ? 'the configuration of a name server' : who}. Put '${successor}' there`,
     manual: `when no client needs it, run: tsigil tsigkey retire ${name}`,

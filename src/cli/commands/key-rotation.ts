@@ -26,11 +26,10 @@ import type { Terminal } from '../output/terminal.ts';
 import { call, callFor, type Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { statesOf } from '../service/key-states.ts';
-import { currentKey, findLineage, keyPath } from '../service/lineages.ts';
+import { currentKey, findLineage, keyPath, withRotationHints } from '../service/lineages.ts';
 import {
   assertMayReveal,
   listItems,
-  withHints,
   withoutSecrets,
   type Item,
 } from '../service/resource-requests.ts';
@@ -177,11 +176,16 @@ async function rotateOne(
   const connection = withForce(await connect(flags, terminal), flags.force === true);
   if (flags.reveal === true) await assertMayReveal(connection, tsigkey);
   const lineage = await findLineage(connection, idOrName);
-  const key =
-    lineage.named?.state === 'retired'
-      ? currentKey(lineage)
-      : (lineage.named ?? currentKey(lineage));
-  if (inPlace === true || compromised === true)
+  const isRetired = lineage.named?.state === 'retired';
+  const key = isRetired ? currentKey(lineage) : (lineage.named ?? currentKey(lineage));
+  const isCut = inPlace === true || compromised === true;
+  if (isCut && isRetired)
+    throw new CommandError(
+      EXIT.refused,
+      `The key '${lineage.named.name}' is retired already, so every name server refuses it`,
+      `The key to use now is '${key.name}'. If you mean that one, name it.`,
+    );
+  if (isCut)
     await confirm(
       plainText(
         `Clients of the key '${key.name}' are refused until they have the new secret. Replace it now?`,
@@ -189,7 +193,7 @@ async function rotateOne(
       flags,
       terminal,
     );
-  const created = await withHints(tsigkey, () =>
+  const created = await withRotationHints(key.name, () =>
     call(connection, 'POST', `${keyPath(key.id)}/rotate`, body),
   );
   printItem(terminal, hideSecret(tsigkey, created, flags), columnsOf(tsigkey), flags);

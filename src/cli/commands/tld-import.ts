@@ -21,15 +21,15 @@ import {
   sendEntries,
   type BulkFlags,
 } from '../imports/tld-bulk.ts';
-import { SECTIONS, WILDCARD_CHOICES } from '../tld-lists/public-suffix.ts';
+import { SECTIONS, WILDCARD_CHOICES } from '../../domain/tld-lists/public-suffix.ts';
 import {
   detectFormat,
   LIST_FORMATS,
   readTldList,
   type ListFormat,
   type ListOptions,
-} from '../tld-lists/read-list.ts';
-import type { TldList } from '../tld-lists/list.ts';
+} from '../../domain/tld-lists/read-list.ts';
+import type { TldList } from '../../domain/tld-lists/list.ts';
 
 type Flags = ConnectionFlags &
   ConfirmationFlags &

@@ -6,25 +6,14 @@ import {
   type Row,
   type ServerConfiguration,
 } from '../../domain/access/access.ts';
+import { changesOf, grantsFrom, zonesIn, type RightChange } from '../../domain/access/changes.ts';
 import { useFindings, zonesText } from '../../domain/access/warnings.ts';
-import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
 import { rightsInZone, type Grants } from '../../domain/resources/grants.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import type { Report } from '../output/import-report.ts';
 import { call, type Connection } from '../service/client.ts';
 import { poolZoneItems, type ImportedGrants, type KeyImport, type Step } from './key-import.ts';
-
-/** A right of a key, and the zones in which it has the right. */
-export interface RightChange {
-  readonly key: string;
-  readonly right: Right;
-  /** The zones in which the key has the right for all requests today. */
-  readonly before: readonly string[];
-  /** The zones in which the key has the right only for some requests today. */
-  readonly limited: readonly string[];
-  readonly after: readonly string[];
-}
 
 /** What the configuration of a name server means for the keys of an import. */
 export interface AccessPlan extends ImportedGrants {
@@ -79,9 +68,6 @@ export async function planAccess(
   const ids = await zoneIdsOf(connection, wanted);
   const missing = [...new Set(rows.flatMap(({ zones }) => zones))].filter((name) => !ids.has(name));
   const planned = new Set(createZones ? missing : []);
-  const zonesOf = (key: string, right: Right, from: readonly Row[]) => [
-    ...new Set(from.flatMap((row) => (row.key === key && row.right === right ? row.zones : []))),
-  ];
   return {
     scope: wanted.scope,
     configuration,
@@ -90,30 +76,19 @@ export async function planAccess(
     kept: matrix.kept.filter((row) => !isWidened(row)),
     missing: createZones ? [] : missing,
     zoneSteps: [...planned].map((name) => zoneStep(connection, name, configuration, wanted, ids)),
-    grantsOf: (key) =>
-      RIGHTS.flatMap((right) => {
-        const zones = zonesOf(key, right, rows).flatMap((name) => ids.get(name) ?? []);
-        return zones.length === 0 ? [] : [{ rights: [right], zones }];
-      }),
+    grantsOf: (key) => grantsFrom(rows, key, ids),
     isComplete: (key) =>
       rows.every(
         (row) => row.key !== key || row.zones.every((name) => ids.has(name) || !planned.has(name)),
       ),
     changesOf: (key, former) =>
-      RIGHTS.flatMap((right): RightChange[] => {
-        const before = zonesOf(key, right, matrix.rows);
-        const partial = matrix.kept.filter((row) => row.partial);
-        const limited = zonesOf(key, right, partial).filter((name) => !before.includes(name));
-        const after =
-          former === undefined
-            ? zonesOf(key, right, rows).filter((name) => ids.has(name) || planned.has(name))
-            : [...ids].flatMap(([name, id]) =>
-                former === null || rightsInZone(former, id).includes(right) ? [name] : [],
-              );
-        return before.length + limited.length + after.length === 0
-          ? []
-          : [{ key, right, before, limited, after }];
-      }),
+      changesOf(matrix, key, (right) =>
+        former === undefined
+          ? zonesIn(rows, key, right).filter((name) => ids.has(name) || planned.has(name))
+          : [...ids].flatMap(([name, id]) =>
+              former === null || rightsInZone(former, id).includes(right) ? [name] : [],
+            ),
+      ),
   };
 }
 

@@ -195,10 +195,10 @@ export async function observe(
   now: () => number,
 ): Promise<ReadonlyMap<string, boolean>> {
   const server = parseDnsAddress(address) ?? { host: address, port: 53 };
-  const serials = new Map<string, number>();
+  const learned = { serials: new Map<string, number>() };
   const signed = await mapConcurrently(probesOf(observed), CONCURRENCY, async (probe) => {
     const { key, check, zone } = probe;
-    const target = { server, zone, serials };
+    const target = { server, zone, learned };
     const probed = () => probeKey(key, check, target, now, TIMEOUTS);
     const first = await probed();
     // NSD resets some connections while it replaces its processes.

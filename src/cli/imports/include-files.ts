@@ -6,8 +6,9 @@ import type {
   IncludeStatement,
   ReadIncluded,
 } from '../../domain/key-formats/reader.ts';
+import { expandBraces, isPattern } from '../../domain/text/name-patterns.ts';
 import { faultOf } from '../../net/faults.ts';
-import { expandBraces, isPattern, matchingPaths } from '../../net/glob.ts';
+import { matchingPaths } from '../../net/glob.ts';
 import { CommandError } from '../output/command-error.ts';
 import { readTextFile } from '../service/input.ts';
 

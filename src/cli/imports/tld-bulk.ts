@@ -7,7 +7,7 @@ import {
 import { callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { quote, type Report } from '../output/import-report.ts';
-import type { ListEntry } from '../tld-lists/list.ts';
+import { refusedEntries, type ListEntry } from '../../domain/tld-lists/list.ts';
 import { batchesOf, jsonBytes } from './batches.ts';
 
 export interface BulkFlags {
@@ -45,7 +45,7 @@ export async function sendEntries(
       addOutcomes(rest, result, report);
       return;
     } catch (error) {
-      const refused = refusedEntries(rest, error);
+      const refused = refusedEntries(rest, error instanceof CommandError ? error.problems : []);
       if (refused.size === 0) throw error;
       for (const [{ name, line }, messages] of refused)
         report.add('refused', `${quote(name)}: ${messages.join('; ')}`, line);
@@ -65,16 +65,6 @@ function addOutcomes(
     report.add(outcome, outcome === 'updated' ? `${name}: ${change}` : name);
   }
   for (const { name } of removed) report.add('removed', name);
-}
-
-function refusedEntries(entries: readonly ListEntry[], error: unknown): Map<ListEntry, string[]> {
-  const refused = new Map<ListEntry, string[]>();
-  const problems = error instanceof CommandError ? error.problems : [];
-  for (const { path, message } of problems) {
-    const entry = path[0] === 'tlds' ? entries[Number(path[1])] : undefined;
-    if (entry !== undefined) refused.set(entry, [...(refused.get(entry) ?? []), message]);
-  }
-  return refused;
 }
 
 /** Divides entries into batches of at most 1,000. */

@@ -47,6 +47,20 @@ async function idInLineage(connection: Connection, name: string): Promise<string
   return found === undefined ? findId(connection, tsigkey, name) : String(found.id);
 }
 
+/** Runs a request about the rotation of a key. Adds where to look if the service refuses it. */
+export function withRotationHints<T>(name: string, work: () => Promise<T>): Promise<T> {
+  return withHints(tsigkey, async () => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.status !== 409) throw error;
+      const { exitCode, message, hint, status } = error;
+      const look = `Run 'tsigil tsigkey lifecycle ${name}' to see its rotations.`;
+      throw new CommandError(exitCode, message, hint ?? look, error, status);
+    }
+  });
+}
+
 /** Returns lines about who uses the keys of a lineage, and when they should be replaced. */
 export function factsOf({ owner, purpose, consumers, keys }: ShownLifecycle): string[] {
   const names = consumers.map(
@@ -78,26 +92,43 @@ export function successorOf(
 }
 
 /**
- * Returns the key that is being replaced: the named one, or the only one of the lineage. Throws
- * `CommandError` if there is none, or several.
+ * Returns the key that is being replaced: the named one, or the only one of the lineage if `isExact`
+ * is false. Throws `CommandError` if there is none, or several. `step` is the command.
  */
-export function replacedKey({ handle, named, keys }: NamedLineage): LineageKey {
+export function replacedKey(
+  { handle, named, keys }: NamedLineage,
+  step: string,
+  isExact: boolean,
+): LineageKey {
   const replaced = keys.filter(({ state }) => state !== 'active' && state !== 'retired');
   if (named !== undefined && replaced.includes(named)) return named;
   const [only, ...others] = replaced;
+  const name = named?.name ?? handle;
   if (only === undefined)
     throw new CommandError(
       EXIT.refused,
-      `The key '${named?.name ?? handle}' is not being replaced`,
+      `The key '${name}' is not being replaced`,
       `To replace it, run: tsigil tsigkey rotate ${handle}`,
     );
-  if (others.length === 0) return only;
-  const names = replaced.map(({ name }) => name).join(', ');
-  throw new CommandError(
-    EXIT.usage,
-    `Several keys are being replaced: ${names}. Name one of them.`,
-  );
+  const names = replaced.map((key) => key.name).join(', ');
+  if (others.length > 0)
+    throw new CommandError(
+      EXIT.usage,
+      `Several keys are being replaced: ${names}. Name one of them.`,
+    );
+  if (isExact)
+    throw new CommandError(
+      EXIT.refused,
+      `The key '${name}' is ${STATES[named?.state ?? ''] ?? 'not being replaced'}`,
+      `Another key of its lineage is being replaced. If you mean that one, run: ${step} ${names}`,
+    );
+  return only;
 }
+
+const STATES: Readonly<Record<string, string>> = {
+  '': 'gone, and only the handle of other keys',
+  retired: 'retired already',
+};
 
 /** Returns the named key if it is retired, or the only retired key. Throws `CommandError`. */
 export function retiredKeyOf({ handle, named, keys }: NamedLineage): LineageKey {

@@ -25,7 +25,7 @@ const NONE: Profiles = { current: undefined, profiles: {} };
  * Returns the path of the user's profiles, or undefined if the user has no folder for
  * configuration.
  */
-export function profilesPath({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string | undefined {
+function profilesPath({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string | undefined {
   const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : undefined);
   return folder === undefined ? undefined : join(folder, 'tsigil', 'profiles.json');
 }

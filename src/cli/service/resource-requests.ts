@@ -69,7 +69,7 @@ export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
 }
 
-export function inAllProjects(connection: Connection): Connection {
+function inAllProjects(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'x-auth-all-projects': 'true' } };
 }
 

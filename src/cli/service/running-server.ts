@@ -30,7 +30,7 @@ export interface EditableFiles {
   readonly kept: ReadonlyMap<string, string>;
   /**
    * Returns the edits that include another file instead of one, or none if no file includes it.
-   * Throws `RewriteError` if only a pattern or a folder includes it.
+   * Throws `KeyFileError` if only a pattern or a folder includes it.
    */
   includeEdits(from: string, to: string): readonly Edit[];
   /** Returns what the server's own program finds in a configuration, or undefined. */

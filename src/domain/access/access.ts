@@ -1,7 +1,8 @@
 import { RIGHTS, type Right } from '../brands/brand.ts';
 import type { Key } from '../model/tsig-key.ts';
 import { comparisonForm } from '../text/dns-name.ts';
-import { numberOf, textOf } from '../text/networks.ts';
+import { firstOf } from '../text/first-of.ts';
+import { numberOf, textOf } from '../text/ip-numbers.ts';
 
 /** The families of addresses, with their lengths in bits. */
 const BITS = { 4: 32, 6: 128 } as const;
@@ -110,6 +111,12 @@ export interface ServerConfiguration {
   /** The files that could not be read. They may contain refusals, so no grants follow. */
   readonly unread: readonly string[];
   readonly findings: readonly Finding[];
+}
+
+/** Returns whether a configuration says where its keys are used, unlike a plain file of keys. */
+export function saysUses({ zones, references, unread }: ServerConfiguration): boolean {
+  const isUse = ({ role }: { role: string }) => role !== 'control' && role !== 'session';
+  return zones.length > 0 || unread.length > 0 || references.some(isUse);
 }
 
 /** A right of a key in zones, which a grant can express. */
@@ -274,8 +281,12 @@ function definitionsOf({ keys, references }: ServerConfiguration) {
   return found;
 }
 
+/** Every reason names them. */
+const SHOWN_FILES = 5;
+
 function unreadReason(unread: readonly string[]): string {
-  return `${unread.join(', ')} could not be read, and may refuse this key`;
+  const shown = firstOf(unread, SHOWN_FILES, String).join(', ');
+  return `${shown} could not be read, and may refuse this key`;
 }
 
 /** A requester without its key, for all addresses of a range. */

@@ -12,9 +12,3 @@ export const ACCESS_READERS: Readonly<Record<string, AccessReader | undefined>> 
   knot: readKnotAccess,
   nsd: readNsdAccess,
 };
-
-/** Returns whether a configuration says where its keys are used, unlike a plain file of keys. */
-export function saysUses({ zones, references, unread }: ServerConfiguration): boolean {
-  const isUse = ({ role }: { role: string }) => role !== 'control' && role !== 'session';
-  return zones.length > 0 || unread.length > 0 || references.some(isUse);
-}

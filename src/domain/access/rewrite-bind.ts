@@ -1,18 +1,11 @@
 import { listName, RIGHTS, type Right } from '../brands/brand.ts';
 import { allTokens, type Token } from '../key-formats/read-bind.ts';
-import { placeOf, type Origin } from '../key-formats/reader.ts';
+import { KeyFileError, placeOf, type Origin } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { decidedZonesIn, type DecidedZone } from './bind.ts';
 import { blockOf, treeOf, wordsOf, type Statement } from './bind-lists.ts';
-import {
-  indentationAt,
-  movedBy,
-  removalOf,
-  RewriteError,
-  type Edit,
-  type Rewriter,
-} from './rewrite.ts';
+import { indentationAt, movedBy, removalOf, type Edit, type Rewriter } from './rewrite.ts';
 
 type IsKey = (key: string) => boolean;
 
@@ -48,7 +41,7 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
   const endsOf = (statement: Statement): readonly [first: Token, last: Token] => {
     const [first, last] = [statement.tokens[0], statement.tokens.at(-1)];
     if (first === undefined || last === undefined || !isInFile(statement, first.file))
-      throw new RewriteError(at(statement.origin), 'this statement is in several files');
+      throw new KeyFileError(at(statement.origin), 'this statement is in several files');
     return [first, last];
   };
   const remove = (statement: Statement) => {
@@ -90,7 +83,7 @@ export const rewriteBind: Rewriter = ({ path, text: mainText, include }, move) =
     /^tsigil-(?:transfer|update)(?:-|$)/i.test(wordsOf(each)[1] ?? ''),
   );
   if (own !== undefined)
-    throw new RewriteError(at(own.origin), `this list has the name of a list of '${move.file}'`);
+    throw new KeyFileError(at(own.origin), `this list has the name of a list of '${move.file}'`);
 
   const scopes = top.flatMap((each) =>
     nameOf(each) === 'view' ? [each, ...blockOf(each)] : [each],

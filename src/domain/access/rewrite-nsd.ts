@@ -5,6 +5,7 @@ import {
   type NsdEntry,
   type NsdSpan,
 } from '../key-formats/read-nsd.ts';
+import { KeyFileError } from '../key-formats/reader.ts';
 import { quoted } from '../key-formats/writer.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import type { Row } from './access.ts';
@@ -13,7 +14,6 @@ import {
   indentationAt,
   movedBy,
   removalOf,
-  RewriteError,
   type Edit,
   type Move,
   type Rewriter,
@@ -129,11 +129,11 @@ const zoneOf = (entry: NsdEntry) => comparisonForm(valueOf(entry, 'name:'));
 const includePattern = (zone?: string) => `include-pattern: ${quoted(listName('transfer', zone))}`;
 const placeIn = ({ file, start }: NsdSpan) => `${file?.path ?? ''} ${start}`;
 
-/** Returns the part of a file from a token to the last of its others. Throws `RewriteError`. */
+/** Returns the part of a file from a token to the last of its others. Throws `KeyFileError`. */
 function wholeOf(path: string, first: NsdSpan, others: readonly NsdSpan[]) {
   const { start, line, file } = first;
   if (others.some((each) => each.file?.path !== file?.path))
-    throw new RewriteError(
+    throw new KeyFileError(
       `${file?.path ?? path}:${line}`,
       'what begins here ends in another file; write it in one file',
     );

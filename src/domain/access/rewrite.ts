@@ -40,17 +40,9 @@ export interface Source {
 
 /**
  * Returns the edits that take what moves out of a configuration, and include Tsigil's file. The
- * statement that includes the file begins a line. Throws `RewriteError` and `KeyFileError`.
+ * statement that includes the file begins a line. Throws `KeyFileError`.
  */
 export type Rewriter = (source: Source, move: Move) => readonly Edit[];
-
-/** A configuration that only a person can edit. The message contains no secret. */
-export class RewriteError extends Error {
-  constructor(place: string, problem: string) {
-    super(`${place}: ${problem}`);
-    this.name = 'RewriteError';
-  }
-}
 
 /** Returns a function that returns whether a right of a key in a zone moves. */
 export function movedBy({ rows }: Move): (key: string, right: Right, zone: string) => boolean {

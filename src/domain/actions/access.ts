@@ -85,7 +85,10 @@ const RESPONSE = {
 export const ACCESS_ACTIONS = [
   defineAction({
     path: '/v2/access',
-    ...({ method: 'GET', right: RIGHT, type: token, isLong: true } as const),
+    method: 'GET',
+    right: RIGHT,
+    type: token,
+    isLong: true,
     operationId: 'get_access',
     summary: 'List the tokens and roles that can read secrets',
     description:
@@ -95,7 +98,10 @@ export const ACCESS_ACTIONS = [
   }),
   defineAction({
     path: `/v2/${tsigkey.collection}/{id}/access`,
-    ...({ method: 'GET', right: RIGHT, type: tsigkey, isLong: true } as const),
+    method: 'GET',
+    right: RIGHT,
+    type: tsigkey,
+    isLong: true,
     operationId: 'get_tsigkey_access',
     summary: 'List the tokens and roles that can read the secret of a TSIG key',
     description:

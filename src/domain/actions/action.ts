@@ -88,6 +88,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly dependencies: ActionDependencies;
   /** The caller, and the id of the request. */
   readonly context: ChangeContext;
+  /** The base URL of the service as this caller uses it, without a trailing slash. */
+  readonly base: string;
   /** The id in the path. Empty if the path has no id. */
   readonly id: string;
   readonly parameters: { readonly [Name in keyof P]: ParameterValue<P[Name]> };
@@ -128,7 +130,7 @@ export interface ActionGroup {
 interface ActionBase<B, P extends Parameters> {
   /** The path in OpenAPI form. `{id}` is the id of a resource of `type`. */
   readonly path: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The right that callers need. Absent if any valid token is enough. */
   readonly right?: string;
   readonly operationId: string;
@@ -169,8 +171,11 @@ export type Action<
       }
     | {
         readonly response: ActionResponse<R>;
-        /** Whether the response has an entity tag, and a change may require the tag of the state. */
-        readonly isTagged?: true;
+        /**
+         * Returns what the entity tag of the response covers, which a change may require to be as it
+         * was. Absent: the response has no tag.
+         */
+        tagged?(response: R): object;
         readonly lines?: ActionLines<B, P>;
         run(request: ActionRequest<B, P>): Promise<R>;
       }
@@ -178,6 +183,11 @@ export type Action<
         /** The response has the resource that `run` returns, its location and its warnings. */
         readonly creates: { readonly description: string };
         run(request: ActionRequest<B, P>): Promise<Resource>;
+      }
+    | {
+        /** The response has no body. */
+        readonly empty: { readonly description: string };
+        run(request: ActionRequest<B, P>): Promise<void>;
       }
     | { readonly lines: ActionLines<B, P> }
     | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }

@@ -4,27 +4,34 @@ import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { AGENT_ACTIONS } from './agent-actions.ts';
 import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
+import { events } from './events.ts';
 import { importAction } from './import.ts';
 import { GRANT_ACTIONS } from './key-grants.ts';
 import { keyExport } from './key-export.ts';
+import { keyReveal } from './key-reveal.ts';
 import { tldBulk } from './tld-bulk.ts';
 import { OPENING_KEYS_ACTIONS } from './opening-keys.ts';
 import { keyStatesAction } from './key-states.ts';
 import { keyUsesAction } from './key-uses.ts';
+import { SHARE_ACTIONS } from './key-share.ts';
 import { ROTATION_ACTIONS } from './rotation.ts';
+import { SESSION_ACTIONS } from './sessions.ts';
 import { status } from './status.ts';
 import { whoami } from './whoami.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
+import { nameServerSetup } from './name-server-setup.ts';
 import { limits, zoneNameServers } from './zone-queries.ts';
 import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 
 /** All API operations other than create, list, get, update and delete. */
 export const ACTIONS: readonly Action[] = [
   keyExport,
+  keyReveal,
   ...GRANT_ACTIONS,
   keyStatesAction,
   keyUsesAction,
   ...ROTATION_ACTIONS,
+  ...SHARE_ACTIONS,
   ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,
@@ -32,10 +39,13 @@ export const ACTIONS: readonly Action[] = [
   ...OPENING_KEYS_ACTIONS,
   limits,
   whoami,
+  ...SESSION_ACTIONS,
   ...ACCESS_ACTIONS,
   status,
   ...DELIVERY_ACTIONS,
+  nameServerSetup,
   ...AGENT_ACTIONS,
   ...ENCRYPTION_ACTIONS,
+  events,
   ...AUDIT_ACTIONS,
 ];

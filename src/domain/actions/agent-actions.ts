@@ -106,7 +106,9 @@ export const AGENT_ACTIONS = [
   }),
   defineAction({
     path: `/v2/${nameServer.collection}/{id}/lease`,
-    ...({ method: 'PUT', right: OBSERVE_RIGHT, type: nameServer } as const),
+    method: 'PUT',
+    right: OBSERVE_RIGHT,
+    type: nameServer,
     operationId: 'put_nameserver_lease',
     summary: 'Renew the lease of a name server, as its agent',
     description:

@@ -4,6 +4,7 @@ import { defineAction } from './action.ts';
 import { MAX_LIST_BYTES } from './bulk-request.ts';
 import { readCreation } from '../operations/body.ts';
 import { change, type ChangeContext, type Dependencies } from '../operations/change.ts';
+import { requireShown } from '../operations/visibility.ts';
 import { invalidObject, ServiceError, type Problem } from '../model/errors.ts';
 import { integer, nullable, timestamp, uuid, type Kind } from '../model/field.ts';
 import {
@@ -25,14 +26,13 @@ import {
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
 import { givenGrants } from '../resources/grants.ts';
-import { requireReveal } from '../resources/policy.ts';
 import { importRight } from '../resources/resources.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import { grantsOfKey } from '../rules/grant-rules.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { keyed, uniqueFormOf, type Keyed } from '../model/query.ts';
 
-export const MAX_IMPORTED = 1000;
+const MAX_IMPORTED = 1000;
 
 const RESULT = {
   imported: described(integer(0), 'The number of created resources.'),
@@ -91,7 +91,7 @@ export function importAction(type: ResourceType) {
     },
     run({ dependencies, context, body, slicer }) {
       // The response reveals whether a secret equals the stored secret.
-      requireReveal(dependencies.policy, context.caller, type);
+      requireShown(dependencies, context.caller, type);
       return importResources(dependencies, type, context, body[collection] ?? [], slicer);
     },
   });

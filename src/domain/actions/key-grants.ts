@@ -39,7 +39,7 @@ const RESPONSE = {
 const PATH = {
   path: `/v2/${tsigkey.collection}/{id}/grants`,
   type: tsigkey,
-  isTagged: true,
+  tagged: (state: Shown) => state,
 } as const;
 
 function shown(grants: Grants | null): Shown {

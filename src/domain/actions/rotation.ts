@@ -10,7 +10,7 @@ import {
 import { CONSUMERS, RETIREMENTS } from '../resources/lineage.ts';
 import { line } from '../resources/shared-fields.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
-import { describeKey } from '../rotation/describe.ts';
+import { describedState, describeKey } from '../rotation/describe.ts';
 import { rotateKey } from '../rotation/rotate.ts';
 import { LIFECYCLE, LIFECYCLE_EXAMPLE, showLifecycle } from '../rotation/shown.ts';
 import {
@@ -178,6 +178,7 @@ export const ROTATION_ACTIONS = [
   }),
   defineAction({
     ...at('lifecycle'),
+    tagged: describedState,
     method: 'GET',
     right: `${tsigkey.collection}:get`,
     operationId: 'get_tsigkey_lifecycle',
@@ -189,13 +190,14 @@ export const ROTATION_ACTIONS = [
   }),
   defineAction({
     ...at('lifecycle'),
+    tagged: describedState,
     method: 'PATCH',
     right: `${tsigkey.collection}:update`,
     operationId: 'patch_tsigkey_lifecycle',
     summary: `Say who uses a ${tsigkey.words.one}, and until when`,
     description:
       'Changes who answers for the key and its successors, what they are for and who uses them, and when this key should be replaced. Members that are left out stay. A rotation waits for each consumer: until a log shows it with the successor, or it is confirmed. The expiry warns, and cuts nobody off.',
-    errors: ['invalid_object'],
+    errors: ['invalid_object', 'precondition_failed'],
     body: {
       kind: object({
         owner: described(optional(nullable(line(255))), 'Who answers for the keys.'),
@@ -220,8 +222,8 @@ export const ROTATION_ACTIONS = [
     },
     response: RESPONSE,
     async run(request) {
-      const { dependencies, context, id, body } = request;
-      await describeKey(dependencies, context, id, body);
+      const { dependencies, context, id, body, expects } = request;
+      await describeKey(dependencies, context, id, body, expects);
       return shown(request);
     },
   }),

@@ -1,8 +1,9 @@
 import { defineAction } from './action.ts';
+import type { Caller } from '../model/caller.ts';
 import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { anyText, array, nullable, timestamp } from '../model/field.ts';
+import { anyText, array, nullable, timestamp, type ValueOf } from '../model/field.ts';
 import { described, responseObject, sequence } from '../model/object.ts';
-import { DEFAULT_POLICY, may } from '../resources/policy.ts';
+import { DEFAULT_POLICY, may, type Policy } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
 
 /** Returns the kind of a member with the ids or networks of a limit. */
@@ -75,19 +76,24 @@ export const whoami = defineAction({
     },
   },
   async run({ dependencies: { policy }, context: { caller } }) {
-    const { id, name, roles, projectId, limits, addresses, expiresAt = null } = caller;
-    return {
-      id,
-      name,
-      roles,
-      project_id: projectId,
-      rights: Object.keys(DEFAULT_POLICY).filter((right) => may(policy, caller, right)),
-      pools: limits?.pools ?? null,
-      zones: limits?.zones ?? null,
-      keys: limits?.keys ?? null,
-      nameservers: limits?.nameservers ?? null,
-      addresses: addresses?.list ?? null,
-      expires_at: expiresAt,
-    };
+    return whoamiOf(policy, caller);
   },
 });
+
+/** Returns what a caller may know of itself. */
+export function whoamiOf(policy: Policy, caller: Caller): ValueOf<typeof WHOAMI> {
+  const { id, name, roles, projectId, limits, addresses, expiresAt = null } = caller;
+  return {
+    id,
+    name,
+    roles,
+    project_id: projectId,
+    rights: Object.keys(DEFAULT_POLICY).filter((right) => may(policy, caller, right)),
+    pools: limits?.pools ?? null,
+    zones: limits?.zones ?? null,
+    keys: limits?.keys ?? null,
+    nameservers: limits?.nameservers ?? null,
+    addresses: addresses?.list ?? null,
+    expires_at: expiresAt,
+  };
+}

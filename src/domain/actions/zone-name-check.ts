@@ -10,7 +10,7 @@ import { tld } from '../resources/tld.ts';
 import { findTldEntries, findZoneNameRefusal, type TldEntries } from '../resources/tld-rule.ts';
 import { zoneNameProblem } from '../resources/zone-fields.ts';
 
-export const MAX_NAMES = 1000;
+const MAX_NAMES = 1000;
 
 const RULES = ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld'] as const;
 

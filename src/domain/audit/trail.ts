@@ -41,6 +41,14 @@ export interface Position {
   readonly unsealed?: boolean;
 }
 
+/** The position before all records. */
+export const START: Position = { batch: 0, seq: 0 };
+
+/** Returns whether a position is before another one in the order of the trail. */
+export function isBefore(one: Position, other: Position): boolean {
+  return one.batch < other.batch || (one.batch === other.batch && one.seq < other.seq);
+}
+
 export interface RecordQuery {
   readonly filters: RecordFilters;
   /**
@@ -60,6 +68,26 @@ export interface RecordPage {
   readonly records: readonly AuditRecord[];
   /** The position after the page. Undefined at the end of the list. */
   readonly next: Position | undefined;
+}
+
+/** The next sealed records after a position, and where the stored trail begins and ends. */
+export interface SealedPage extends Omit<RecordPage, 'next'> {
+  /** The position after the page. */
+  readonly end: Position;
+  /** Whether `end` was the end of the trail. */
+  readonly isLast: boolean;
+  /** The position before the oldest record that is still stored. */
+  readonly oldest: Position;
+  /** The position after the newest sealed record. */
+  readonly newest: Position;
+}
+
+/** A request that waits for the next batch. */
+export interface BatchWait {
+  /** The id of the caller, who may wait with a few requests at a time. */
+  readonly owner: string;
+  readonly ms: number;
+  readonly signal: AbortSignal;
 }
 
 export interface BatchQuery {
@@ -96,6 +124,14 @@ export interface AuditTrail {
   lastBackup(): Promise<string | null>;
   records(query: RecordQuery): Promise<RecordPage>;
   batches(query: BatchQuery): Promise<readonly AuditBatch[]>;
+  /** Returns the next sealed records after a position. Without a position, returns none. */
+  sealedAfter(from: Position | undefined): Promise<SealedPage>;
+  /**
+   * Resolves to true once a batch after the batch with this number is sealed. Resolves to false
+   * after `ms`, when the signal aborts, and when the service stops. Throws `too_many_requests` if
+   * the caller already waits with too many requests, and `unavailable` if all callers do.
+   */
+  nextBatch(number: number, wait: BatchWait): Promise<boolean>;
   /** Verifies the whole trail, part by part. */
   verify(): AsyncIterable<TrailVerification>;
 }

@@ -118,7 +118,7 @@ export const bind = {
   log,
   recipe: {
     group: 'bind',
-    files: (zones) => keyFileCommands('bind', FOLDER, zones, RIGHTS, bindList),
+    files: (zones, user) => keyFileCommands(user, 'bind', FOLDER, zones, RIGHTS, bindList),
     configuration: '/etc/bind/named.conf',
     lines: (zones) => `# Above the options and zones:
 include "/etc/bind/rndc.key";
@@ -130,7 +130,7 @@ ${zoneComments(zones, (zone) => [
   `allow-transfer { "tsigil-transfer"; "tsigil-transfer-${zone}"; };`,
   `allow-update { "tsigil-update"; "tsigil-update-${zone}"; };`,
 ])}`,
-    local: { file: `${FOLDER}/keys.conf`, controlKeyFile: '/etc/bind/rndc.key' },
+    local: () => ({ file: `${FOLDER}/keys.conf`, controlKeyFile: '/etc/bind/rndc.key' }),
     restart: 'named',
     addZone: ADD_ZONE_TO_FILE,
   },

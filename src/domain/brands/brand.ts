@@ -33,17 +33,20 @@ export interface Brand {
   readonly recipe: Recipe;
 }
 
-/** The setup of a server and its agent on Debian. The texts are without a newline at their end. */
+/** The setup of a server and what delivers its keys on Debian. The texts are without a newline at their end. */
 export interface Recipe {
   /** The group whose members can use the control channel. */
   readonly group: string;
-  /** Returns the commands that create the files of the driver, with entries for these zones. */
-  files(zones: readonly string[]): string;
+  /**
+   * Returns the commands that create the files of the driver, with entries for these zones. `user`
+   * runs the service or the agent, and has the folder `/etc/USER`.
+   */
+  files(zones: readonly string[], user: string): string;
   /** The configuration file of the server, to which operators add `lines`. */
   readonly configuration: string;
-  lines(zones: readonly string[]): string;
+  lines(zones: readonly string[], user: string): string;
   /** The options of the driver. */
-  readonly local: Readonly<Record<string, string>>;
+  local(user: string): Readonly<Record<string, string>>;
   /** The systemd unit to restart. */
   readonly restart: string;
   /** How to add a zone later, in the right order. */
@@ -82,6 +85,7 @@ export function zoneComments(
  * each right in all zones and in each of `zones`. `listOf` returns the text of such a list.
  */
 export function keyFileCommands(
+  user: string,
   group: string,
   folder: string,
   zones: readonly string[],
@@ -92,8 +96,8 @@ export function keyFileCommands(
   const names = [undefined, ...zones].flatMap((zone) =>
     rights.map((right) => listName(right, zone)),
   );
-  return `install -d -m 2750 -o tsigil-agent -g ${group} ${folder}
+  return `install -d -m 2750 -o ${user} -g ${group} ${folder}
 cat > ${folder}/keys.conf <<'END'
 ${start}${names.map((name) => listOf(name)).join('')}END
-chown tsigil-agent:${group} ${folder}/keys.conf`;
+chown ${user}:${group} ${folder}/keys.conf`;
 }

@@ -44,8 +44,8 @@ export interface LoggedUse {
   readonly port: number | undefined;
 }
 
-/** The part of a pattern that matches an address. */
-export const ADDRESS = String.raw`\[?(?<address>[0-9a-fA-F.:]{2,45}?)\]?`;
+/** The part of a pattern that matches an address, also a link-local one with its interface. */
+export const ADDRESS = String.raw`\[?(?<address>[0-9a-fA-F.:]{2,45}?)(?:%[\w.-]+)?\]?`;
 
 /** The maximum length of a line. No line that names a key is longer. */
 const MAX_LINE = 4096;

@@ -103,7 +103,8 @@ export const knot = {
   log,
   recipe: {
     group: 'knot',
-    files: (zones) => keyFileCommands('knot', FOLDER, zones, RIGHTS, knotRule, 'acl:\n'),
+    files: (zones, user) =>
+      keyFileCommands(user, 'knot', FOLDER, zones, RIGHTS, knotRule, 'acl:\n'),
     configuration: '/etc/knot/knot.conf',
     lines: (zones) => `# Above the templates and zones:
 include: "${FOLDER}/keys.conf"
@@ -112,7 +113,7 @@ include: "${FOLDER}/keys.conf"
 ${zoneComments(zones, (zone) => [
   `acl: [tsigil-transfer, tsigil-update, tsigil-transfer-${zone}, tsigil-update-${zone}]`,
 ])}`,
-    local: { file: `${FOLDER}/keys.conf`, controlSocket: '/run/knot/knot.sock' },
+    local: () => ({ file: `${FOLDER}/keys.conf`, controlSocket: '/run/knot/knot.sock' }),
     restart: 'knot',
     addZone: ADD_ZONE_TO_FILE,
   },

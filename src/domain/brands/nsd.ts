@@ -77,7 +77,7 @@ export const nsd = {
   log,
   recipe: {
     group: 'nsd',
-    files: (zones) => keyFileCommands('nsd', FOLDER, zones, ['transfer'], nsdPattern),
+    files: (zones, user) => keyFileCommands(user, 'nsd', FOLDER, zones, ['transfer'], nsdPattern),
     configuration: '/etc/nsd/nsd.conf',
     lines: (zones) => `remote-control:
     control-enable: yes
@@ -88,7 +88,7 @@ ${zoneComments(zones, (zone) => [
   'include-pattern: "tsigil-transfer"',
   `include-pattern: "tsigil-transfer-${zone}"`,
 ])}`,
-    local: { file: `${FOLDER}/keys.conf`, controlSocket: '/run/nsd/nsd.sock' },
+    local: () => ({ file: `${FOLDER}/keys.conf`, controlSocket: '/run/nsd/nsd.sock' }),
     restart: 'nsd',
     addZone: ADD_ZONE_TO_FILE,
   },

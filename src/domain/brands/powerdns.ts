@@ -4,8 +4,9 @@ import { EVERY_ALGORITHM, lines } from '../key-formats/writer.ts';
 import type { Brand } from './brand.ts';
 import { ADDRESS, type KeyLog } from './key-log.ts';
 
-const API_KEY_FILE = '/etc/tsigil-agent/powerdns-api-key';
 const CONFIGURATION_FILE = '/etc/powerdns/pdns.d/tsigil.conf';
+
+const keyFileOf = (user: string) => `/etc/${user}/powerdns-api-key`;
 
 const OUT = String.raw`[AI]XFR-out zone '[^']*', client '${ADDRESS}(?::(?<port>\d+))?', `;
 
@@ -73,13 +74,13 @@ export const powerdns = {
   log,
   recipe: {
     group: 'pdns',
-    files: () => `install -m 0600 -o tsigil-agent /dev/null ${API_KEY_FILE}
-openssl rand -hex 32 > ${API_KEY_FILE}
+    files: (_, user) => `install -m 0600 -o ${user} /dev/null ${keyFileOf(user)}
+openssl rand -hex 32 > ${keyFileOf(user)}
 # The next step writes the key to this file too:
 install -m 0640 -g pdns /dev/null ${CONFIGURATION_FILE}`,
     configuration: CONFIGURATION_FILE,
-    lines: () => `api=yes
-# Replace API-KEY with the content of ${API_KEY_FILE}:
+    lines: (_, user) => `api=yes
+# Replace API-KEY with the content of ${keyFileOf(user)}:
 api-key=API-KEY
 webserver=yes
 webserver-address=127.0.0.1
@@ -87,7 +88,7 @@ webserver-port=8081
 allow-axfr-ips=
 dnsupdate=yes
 allow-dnsupdate-from=`,
-    local: { apiKeyFile: API_KEY_FILE },
+    local: (user) => ({ apiKeyFile: keyFileOf(user) }),
     restart: 'pdns',
     addZone: `# To add a zone later, create it in PowerDNS, which serves it after up to 300 s, the default of
 # zone-cache-refresh-interval, or after a restart. Then create it in Tsigil:

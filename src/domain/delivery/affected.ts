@@ -11,6 +11,7 @@ export function noneAffected(): Affected {
     servers: new Set(),
     deletedServers: new Set(),
     changedKeys: new Set(),
+    removals: new Map(),
     deletedZones: new Set(),
   };
 }

@@ -53,6 +53,12 @@ const KEY = responseObject({
   ...KEPT,
   algorithm: anyText(),
   secret: described(anyText(), 'The secret in base64.'),
+  successor: optional(
+    described(
+      anyText(),
+      'The name of the key that replaces this one, if all clients have it. The name server signs NOTIFY with that key where it signed with this one.',
+    ),
+  ),
 });
 
 /** The maximum length of a message in an answer. */
@@ -66,15 +72,26 @@ const keyName = () => text({ min: 0, max: 255 });
 /** A place in a file: its device, its number there, and an offset. */
 const POSITION = text({ min: 1, max: 64 });
 
+/** More requests than a log can show of one client. Sums stop at it. */
+export const MAX_COUNT = 1_000_000_000_000;
+
+const ADDRESS_FORM = /^[0-9a-fA-F.:]*$/;
+const ADDRESS = text({
+  min: 0,
+  max: 45,
+  pattern: ADDRESS_FORM.source,
+  problemOf: (value) => (ADDRESS_FORM.test(value) ? undefined : 'must be an IP address'),
+});
+
 /** The uses of one key that lines of the log state, since the last answer. */
 const KEY_USE = responseObject({
   key: described(keyName(), 'The name of the key in lower case, without a trailing dot.'),
   operation: enumeration(OPERATIONS),
   outcome: enumeration(OUTCOMES),
-  address: described(text({ min: 0, max: 45 }), 'The client. Empty if the log does not state it.'),
+  address: described(ADDRESS, 'The client. Empty if the log does not state it.'),
   first_at: timestamp(),
   last_at: timestamp(),
-  count: integer(1),
+  count: integer(1, MAX_COUNT),
 });
 
 export type KeyUse = ValueOf<typeof KEY_USE>;
@@ -149,7 +166,20 @@ export const JOB = responseObject({
     [],
   ),
   refused: described(
-    items(responseObject({ id: uuid(), name: anyText() })),
+    items(
+      responseObject({
+        id: uuid(),
+        name: anyText(),
+        successor: withDefault(
+          described(nullable(anyText()), 'The name of the key that replaces it, or null.'),
+          null,
+        ),
+        compromised: withDefault(
+          described(boolean(), 'Whether to refuse the key before all other changes.'),
+          false,
+        ),
+      }),
+    ),
     'The removed keys that the name server must refuse.',
   ),
   taken: described(items(PROBLEM), 'The keys that the driver left out in the last pass.'),

@@ -3,6 +3,7 @@ import type { Fault } from '../model/fault.ts';
 import type { FoundState } from '../resources/name-server-status.ts';
 import type { Right } from '../brands/brand.ts';
 import type { NameServer } from '../resources/name-server.ts';
+import type { Removal } from '../model/ports.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { Answer, KeyUse } from './agent-protocol.ts';
@@ -14,6 +15,8 @@ export interface Candidate {
   readonly zones: 'all' | readonly string[];
   /** The rights that the grants of the key state for single zones, by the names of the zones. */
   readonly granted: ReadonlyMap<string, string>;
+  /** The id of the key that replaces this one, once all clients have it. */
+  readonly successorId?: string | undefined;
 }
 
 /** The desired state of a name server, and the keys that cannot be delivered to it. */
@@ -45,6 +48,8 @@ export interface Delivery {
   readonly appliedAt: string | null;
   readonly verifiedAt: string | null;
   readonly error: Fault | null;
+  /** For `removing`, if more is known of the removal. */
+  readonly removal?: Removal | undefined;
 }
 
 /** The right to make one pass for a name server, until the lease expires. */

@@ -31,10 +31,11 @@ export async function desire(
 ): Promise<Desire> {
   const undeliverable: Undeliverable[] = [];
   const keys = new Map<string, DesiredKey>();
+  const successors = new Map<DesiredKey, string>();
   const kept = new Map<string, KeptKey>();
   for (const candidate of candidates.toSorted(byAge)) {
     if (slicer.isOver()) await slicer.next();
-    const { key } = candidate;
+    const { key, successorId } = candidate;
     const base: KeptKey = {
       id: key.id,
       name: comparisonForm(key.name),
@@ -53,10 +54,19 @@ export async function desire(
     const desired = { ...base, algorithm, secret };
     const message =
       keyProblem(desired) ?? (isRepeated ? 'another key has the same name on the wire' : undefined);
-    if (message === undefined) keys.set(name, desired);
-    else undeliverable.push({ key, code: 'undeliverable_key', message });
+    if (message === undefined) {
+      keys.set(name, desired);
+      if (successorId !== undefined) successors.set(desired, successorId);
+    } else undeliverable.push({ key, code: 'undeliverable_key', message });
   }
   await nextIfOver(slicer);
+  const names = new Map(
+    successors.size === 0 ? [] : [...keys.values()].map(({ id, name }) => [id, name]),
+  );
+  for (const [key, id] of successors) {
+    const successor = names.get(id);
+    if (successor !== undefined) keys.set(key.name, { ...key, successor });
+  }
   return {
     state: {
       zones: zones.map(comparisonForm),
@@ -107,9 +117,10 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   for (let start = 0; start < keys.length; start += KEYS_PER_HASH) {
     const lines = keys
       .slice(start, start + KEYS_PER_HASH)
-      .map(({ id, name, algorithm, version, access }) =>
-        JSON.stringify([id, name, algorithm, version, access]),
-      );
+      .map(({ id, name, algorithm, version, access, successor }) => {
+        const members = [id, name, algorithm, version, access];
+        return JSON.stringify(successor === undefined ? members : [...members, successor]);
+      });
     hash.update(`${lines.join('\n')}\n`);
   }
   for (const { id, name, access } of kept)

@@ -25,6 +25,20 @@ export interface DesiredKey extends Key {
   readonly version: number;
   /** A key without access is on the name server, but in no access list. */
   readonly access: Access;
+  /**
+   * The name of the key that replaces this one, once all clients have it. The name server signs its
+   * own requests with that key where it signed them with this one.
+   */
+  readonly successor?: string;
+}
+
+/** A key that a name server should no longer accept. */
+export interface KeyRemoval {
+  readonly name: string;
+  /** The name of the key that replaces it, or null. */
+  readonly successor: string | null;
+  /** Whether others may have its secret, so that the name server must refuse it before all else. */
+  readonly compromised: boolean;
 }
 
 /**
@@ -55,10 +69,21 @@ export interface DesiredState {
    * names are not owned then stay as they are, with their rights and zones.
    */
   readonly isHeld?: boolean;
+  /** Keys that are removed. A key of Tsigil that is in no list of the state is removed, too. */
+  readonly removed?: readonly KeyRemoval[];
 }
 
 /** The access lists of a name server, with the names of their keys in comparison form. */
 export type AccessLists = ReadonlyMap<string, readonly string[]>;
+
+const idSets = new WeakMap<readonly DesiredKey[], ReadonlySet<string>>();
+
+/** Returns the ids of keys. An unchanged state has the same keys in each pass. */
+export function idsOf(keys: readonly DesiredKey[]): ReadonlySet<string> {
+  const known = idSets.get(keys) ?? new Set(keys.map(({ id }) => id));
+  idSets.set(keys, known);
+  return known;
+}
 
 /** Returns the rights that a key has in any zone. */
 export function rightsIn(access: Access): Right[] {

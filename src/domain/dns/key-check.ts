@@ -12,8 +12,7 @@ import {
 import type { Verification } from './tsig.ts';
 
 /** The requests that verify a key: an SOA query, a zone transfer, or an update. */
-export const CHECKS = ['query', 'transfer', 'update'] as const;
-export type Check = (typeof CHECKS)[number];
+export type Check = 'query' | 'transfer' | 'update';
 
 /** The verdict of a check: whether a name server accepts a key, and if not, why. */
 export type Verdict =

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 
 /** The prefix of every master key. Secret scanners can search for it. */
-export const MASTER_KEY_PREFIX = 'tsigilmk_';
+const MASTER_KEY_PREFIX = 'tsigilmk_';
 
 const KEY_OCTETS = 32;
 

@@ -74,12 +74,23 @@ export function readPrimary(
       'bad_request',
       'for=secondary needs primary: an IPv4 or IPv6 address, with a port as in 192.0.2.53:5300 or [2001:db8::53]:5300',
     );
-  const name = zone === undefined ? undefined : toAsciiName(withoutFinalDot(zone))?.toLowerCase();
-  // A label such as 0/25 is common in reverse zones (RFC 2317). Others could end a word of a command.
-  const isPlain = name !== undefined && isRelativeName(name) && /^[\w./-]+$/.test(name);
-  if (zone !== undefined && !isPlain)
+  const name = zone === undefined ? undefined : zoneName(zone);
+  if (zone !== undefined && name === undefined)
     throw new ServiceError('bad_request', 'zone must be a domain name');
   return { ...address, zone: name };
+}
+
+/**
+ * Returns the name of a zone in lower case, without the final dot, or undefined for a name with
+ * characters that could end a word of a command.
+ */
+function zoneName(zone: string): string | undefined {
+  // The first label of a reverse zone may be 0/25 (RFC 2317).
+  const [, range = '', rest = ''] = /^(\d{1,3}\/\d{1,2}\.)?(.+)$/.exec(zone) ?? [];
+  const name = toAsciiName(withoutFinalDot(rest))?.toLowerCase();
+  return name !== undefined && isRelativeName(name) && /^[\w.-]+$/.test(name)
+    ? range + name
+    : undefined;
 }
 
 function secondaryText(format: ExportFormat, key: Key, primary: Primary): string {

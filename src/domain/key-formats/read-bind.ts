@@ -136,7 +136,9 @@ export function useOf(
   name: string,
   path: string,
 ): string | undefined {
-  return uses.get(comparisonForm(name)) ?? FILE_USES[fileName(path)];
+  const file = fileName(path);
+  const byFile = Object.hasOwn(FILE_USES, file) ? FILE_USES[file] : undefined;
+  return uses.get(comparisonForm(name)) ?? byFile;
 }
 
 /** Returns the index of the brace that ends the block without nested blocks at `start`. */

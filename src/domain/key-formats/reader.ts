@@ -70,16 +70,13 @@ export function placeOf({ line, file }: Origin): string {
 }
 
 /**
- * A syntax error in a key file. The message states the place but quotes no text, because the text
- * may be a secret.
+ * A file that cannot be parsed, or that only a person can edit. The message states the place but
+ * quotes no text, because the text may be a secret.
  */
 export class KeyFileError extends Error {
-  readonly line: number;
-
-  constructor(origin: Origin, problem: string) {
-    super(`${placeOf(origin)}: ${problem}`);
+  constructor(place: Origin | string, problem: string) {
+    super(`${typeof place === 'string' ? place : placeOf(place)}: ${problem}`);
     this.name = 'KeyFileError';
-    this.line = origin.line;
   }
 }
 

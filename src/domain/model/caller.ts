@@ -44,6 +44,21 @@ export interface Caller {
   readonly addresses?: Networks;
   /** The identity service's data about the caller. Absent for the service's own tokens. */
   readonly identity?: Identity;
+  /**
+   * The session of the web console that the request belongs to. Absent for a request with a token.
+   * Responses to a session omit secrets.
+   */
+  readonly session?: CallerSession;
+}
+
+export interface CallerSession {
+  readonly id: string;
+  /** The timestamp of the sign-in. */
+  readonly signedInAt: string;
+  /** The timestamp at which the session ends at the latest. */
+  readonly expiresAt: string;
+  /** The timestamp of the last request that counts as use. */
+  readonly seenAt: string;
 }
 
 /**

@@ -57,6 +57,14 @@ export const ERRORS = {
     example: () =>
       'The Host header is not valid. Send a host name or an IP address, with an optional port.',
   }),
+  cursor_gone: entry({
+    status: 410,
+    when: 'The service does not have all changes after this cursor: the audit trail no longer has them, or an older backup was restored. `cursor` is the oldest one from which the service can continue.',
+    message: (oldest: string) =>
+      `The service no longer has all changes after this cursor. Read the resources again, and continue after '${oldest}'`,
+    example: () => '17-4711',
+    exampleDetails: { cursor: '17-4711' },
+  }),
   duplicate: entry({
     status: 409,
     type: 'duplicate_{noun}',
@@ -290,6 +298,29 @@ export const ERRORS = {
     typeIn: (type) => type,
     example: (type) => type,
   }),
+  link_gone: entry({
+    status: 410,
+    when: 'A link to a key was opened before, has expired, or was withdrawn, or the key has changed since.',
+    message: (reason: LinkFault) => `${LINK_FAULTS[reason]}. Ask for a new link`,
+    example: () => 'opened' as const,
+  }),
+  passcode_required: entry({
+    status: 401,
+    when: 'Keystone also requires a passcode of the person who signs in to the web console.',
+    message: () => 'Enter the code that your app shows.',
+  }),
+  sign_in_again: entry({
+    status: 403,
+    when: 'A session of the web console needs a sign-in of the last 15 minutes to see or share a secret or to create a token, because of `console.confirmReveal`.',
+    message: () =>
+      'Your sign-in is more than 15 minutes old. Sign in again to see or share a secret, or to create a token.',
+  }),
+  sign_in_failed: entry({
+    status: 401,
+    type: 'unauthorized',
+    when: 'The web console cannot open a session. The message is the same for every cause.',
+    message: () => 'Sign-in failed.',
+  }),
   too_many_requests: entry({
     status: 429,
     when: 'The caller has exceeded its rate limit, or its address has sent too many requests without a valid token, or the service already runs the same work for another request. `Retry-After` states how long to wait.',
@@ -363,6 +394,15 @@ export const ERRORS = {
     example: () => ['sub.example.com.'],
   }),
 };
+
+const LINK_FAULTS = {
+  opened: 'This link was opened already, and works only once',
+  expired: 'This link has expired',
+  changed: 'The key of this link has changed or is gone',
+};
+
+/** Why a link to a key does not work any more. */
+export type LinkFault = keyof typeof LINK_FAULTS;
 
 interface KeyReferenced {
   /** What cannot be done, as the beginning of a sentence. */

@@ -65,9 +65,18 @@ export interface Field<T = unknown> extends Kind<T> {
   readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that must not appear in logs, tables or errors. */
   readonly secret?: boolean;
+  /** What forms call the field. The default is its name. */
+  readonly label?: string;
+  /** What the value is the id of, or the values of a list. */
+  readonly refersTo?: FieldReference;
+  /** What a person should know before the choice of a value, by the value. */
+  readonly choiceNotes?: Readonly<Record<string, string>>;
   /** Who sets the field. The service sets `hidden` fields, and responses omit them. */
   readonly set?: 'always' | 'once' | 'by the service' | 'hidden';
 }
+
+/** A collection, or one for each value of the field `by`. */
+export type FieldReference = string | (Readonly<Record<string, string>> & { readonly by: string });
 
 /** Returns a kind for text of `min` to `max` code points. `problemOf` returns further problems. */
 export function text(options: {

@@ -61,8 +61,17 @@ export interface Affected {
   readonly deletedServers: Set<string>;
   /** The ids of keys that were deleted or changed. */
   readonly changedKeys: Set<string>;
+  /** What is known of the removal of deleted keys, by their ids. */
+  readonly removals: Map<string, Removal>;
   /** The ids of zones that were deleted. */
   readonly deletedZones: Set<string>;
+}
+
+/** What is known of the removal of a key. */
+export interface Removal {
+  /** The id of the key that replaces it, or null. */
+  readonly successorId: string | null;
+  readonly isCompromised: boolean;
 }
 
 /** A transaction that reads and changes resources. */
@@ -135,6 +144,11 @@ export interface Store extends Reader {
    */
   noteUses(uses: ReadonlyMap<string, string>, before: string): Promise<void>;
   /**
+   * Records the last use of a session, unless a later one is stored. Like the use of a token, it is
+   * no change.
+   */
+  noteSeen(sessionId: string, at: string): Promise<void>;
+  /**
    * Returns the number of changes by this process to resources of `type`, including uncommitted
    * changes.
    */
@@ -175,3 +189,35 @@ export type Authenticate = (token: string) => Promise<Caller | undefined>;
  * Returns undefined for every other token, which needs a check with `Authenticate`.
  */
 export type KnownCaller = (token: string) => Caller | undefined;
+
+/** What a person types to sign in with a password. */
+export interface PersonalCredentials {
+  readonly user: string;
+  /** The name of the domain of the user. Undefined for the default domain. */
+  readonly userDomain: string | undefined;
+  readonly password: string;
+  /** A code that is valid once, from an app of the person. */
+  readonly passcode: string | undefined;
+}
+
+export interface Project {
+  readonly id: string;
+  readonly name: string;
+  readonly domainId: string;
+}
+
+/**
+ * Gets tokens for persons from an identity service. All functions throw `unavailable` if it does
+ * not respond.
+ */
+export interface IssuesTokens {
+  /** Returns a token without a project, or undefined if the credentials are refused. */
+  issue(
+    credentials: PersonalCredentials,
+  ): Promise<string | { readonly needs: 'passcode' } | undefined>;
+  /** Returns the projects in which the person of a token has a role, by name. */
+  projects(token: string): Promise<readonly Project[]>;
+  /** Returns a token for a project, or undefined if the person has no role in it. */
+  scope(token: string, projectId: string): Promise<string | undefined>;
+  revoke(token: string): Promise<void>;
+}

@@ -27,6 +27,9 @@ export interface Settings {
   /** The maximum age in days of tokens that Keystone users create, or 0 for no limit. */
   readonly keystoneTokenDays: number;
   readonly maxPageBytes: number;
+  /** How long a session of the web console lasts without use. */
+  readonly sessionIdleSeconds: number;
+  readonly confirmReveal: Confirmation;
   /** How long a key works beside its successor, unless the rotation states it. */
   readonly overlapSeconds: number;
   /** How long a retired key can be restored. */
@@ -38,6 +41,10 @@ export interface Settings {
 /** The ways to authenticate callers: with the service's own tokens, and through Keystone. */
 export const AUTH_METHODS = ['tokens', 'keystone'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
+
+/** When a session of the web console must sign in again before it gets a secret. */
+export const CONFIRMATIONS = ['never', 'recent'] as const;
+type Confirmation = (typeof CONFIRMATIONS)[number];
 
 /** The maximum number of items on one page. A larger `limit` has the same effect. */
 export const MAX_LIMIT = 1000;
@@ -74,6 +81,8 @@ export const LENIENT: Settings = {
   ownTokens: true,
   keystoneTokenDays: 0,
   maxPageBytes: Infinity,
+  sessionIdleSeconds: 1800,
+  confirmReveal: 'never',
   overlapSeconds: 604_800,
   graceSeconds: 604_800,
   maxAgeDays: 0,

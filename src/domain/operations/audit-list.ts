@@ -6,7 +6,7 @@ import { EXAMPLE_RECORD } from './audit-responses.ts';
 /** The query parameters for lists of the audit trail, and positions in the trail. */
 
 /** The `limit` of a list: 1 to 1000. `max` and larger numbers mean 1000. */
-export const PAGE_LIMIT: Kind<number> = {
+const PAGE_LIMIT: Kind<number> = {
   schema: { type: ['integer', 'string'], minimum: 1, pattern: '^(?:max|[1-9][0-9]*)$' },
   parse(value) {
     const text = String(value).toLowerCase();
@@ -20,7 +20,7 @@ export const PAGE_LIMIT: Kind<number> = {
 const MAX_FILTER = 1000;
 
 /** The value of a filter. In an action, `*` matches any number of characters. */
-export const FILTER: Kind<string> = {
+const FILTER: Kind<string> = {
   schema: { type: 'string', maxLength: MAX_FILTER },
   parse(value) {
     if (typeof value === 'string' && value.length <= MAX_FILTER && isStorableText(value))
@@ -63,7 +63,7 @@ function filter(description: string, example: string) {
   return { ...FILTER, description, example, isOptional: true } as const;
 }
 
-const LIMIT_PARAMETER = {
+export const LIMIT_PARAMETER = {
   ...PAGE_LIMIT,
   description:
     'The maximum number of items. A page may have fewer items even if another page follows.',

@@ -129,14 +129,26 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
   put<F extends Fields>(type: ResourceType<F>, row: ResourceOf<F>): Promise<void>;
   /** Deletes a row that `put` has stored. */
   drop(type: ResourceType, id: string): Promise<void>;
-  /** Removes a key from all name servers, and stores it as `retired`, unless this is undefined. */
-  retire(key: Tsigkey, retired: RetiredKey | undefined): Promise<void>;
+  /**
+   * Removes a key from all name servers, and stores it as `retired`, unless this is undefined. The
+   * key with the id `successorId` replaces it.
+   */
+  retire(key: Tsigkey, retired: RetiredKey | undefined, successorId: string): Promise<void>;
+  /** Makes a pass for each name server of a key, because what the key's row says has changed. */
+  deliver(key: Tsigkey): void;
   /** Makes a retired key a key again, with its rights in single zones. */
   restore(key: Tsigkey, zoneRights: ReadonlyMap<string, string>): Promise<void>;
   /** Adds a record of the audit trail, which is written even if no resource is changed. */
   event(subject: Omit<AuditSubject, 'at'>): void;
-  /** Deletes a resource, and returns it in the format of responses. */
-  remove<F extends Fields>(type: ResourceType<F>, resource: ResourceOf<F>): Promise<ResourceOf<F>>;
+  /**
+   * Deletes a resource, and returns it in the format of responses. Name servers refuse a compromised
+   * key before all else.
+   */
+  remove<F extends Fields>(
+    type: ResourceType<F>,
+    resource: ResourceOf<F>,
+    isCompromised?: boolean,
+  ): Promise<ResourceOf<F>>;
   /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
   applyAll<F extends Fields>(
     type: ResourceType<F>,
@@ -230,6 +242,12 @@ function changesOn(
       await writer.remove(type, id);
     },
   };
+  /** Takes a deleted key out of its lineage, and notes what is known of its removal. */
+  const leaveKeys = async (id: string, isCompromised = false): Promise<void> => {
+    const successorId = await leaveLineage(rows, id, dependencies.clock());
+    if (successorId !== null || isCompromised)
+      affected.removals.set(id, { successorId, isCompromised });
+  };
   return {
     // Separate assignments, because spreading the writer takes longer than the rest of the call.
     get: writer.get,
@@ -294,11 +312,15 @@ function changesOn(
     },
     put: rows.put,
     drop: rows.drop,
-    async retire(key, retired) {
+    async retire(key, retired, successorId) {
       await writer.remove(tsigkey, key.id);
+      affected.removals.set(key.id, { successorId, isCompromised: false });
       log.note(tsigkey, { operation: 'delete', ...keyed(tsigkey, key) });
       noteAffected(affected, tsigkey, 'delete', key);
       if (retired !== undefined) await writer.insert(retiredKey, keyed(retiredKey, retired));
+    },
+    deliver({ scope, resource_id: id }) {
+      (scope === 'POOL' ? affected.pools : affected.zones).add(id);
     },
     async restore(resource, zoneRights) {
       const creation = { operation: 'create', ...keyed(tsigkey, resource) } as const;
@@ -312,11 +334,11 @@ function changesOn(
     event(subject) {
       events.push(subject);
     },
-    async remove(type, resource) {
+    async remove(type, resource, isCompromised) {
       const deletion = { operation: 'delete', ...keyed(type, resource) } as const;
       const removed = await admit(type, deletion, dependencies.clock());
       await writer.remove(type, resource.id);
-      if (isKeys(type)) await leaveLineage(rows, resource.id, dependencies.clock());
+      if (isKeys(type)) await leaveKeys(resource.id, isCompromised);
       log.note(type, deletion);
       noteAffected(affected, type, 'delete', resource);
       return removed.resource;
@@ -334,7 +356,7 @@ function changesOn(
         noteAffected(affected, type, next.operation, admitted.resource, former);
         if (next.operation === 'delete') {
           removed.push(admitted.resource.id);
-          if (isKeys(type)) await leaveLineage(rows, admitted.resource.id, dependencies.clock());
+          if (isKeys(type)) await leaveKeys(admitted.resource.id);
         } else {
           stored.push({ resource: admitted.resource, uniqueForm: next.uniqueForm });
           warn(type, admitted);

@@ -18,6 +18,8 @@ export interface SecretRead {
   readonly count: number;
   /** The format of an export. */
   readonly format?: string | undefined;
+  /** Whether the read has a record of its own whatever the setting says. */
+  readonly isAlways?: boolean;
   origin(): AuditOrigin;
   /** Returns the details for a record of this request alone, or of the same lists. */
   detail?(): Readonly<Record<string, unknown>>;
@@ -102,7 +104,7 @@ export function createRecording({
     },
     recorded,
     secretsRead(read) {
-      const mode = secretReads();
+      const mode = read.isAlways === true ? 'each' : secretReads();
       if (mode === 'off' || (mode === 'counted' && isCounted(read))) return undefined;
       const { action, type, id, name, count } = read;
       const detail = { secrets: count, ...formatOf(read), ...read.detail?.() };

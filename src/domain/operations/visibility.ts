@@ -1,9 +1,13 @@
 import type { Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
-import type { Reader } from '../model/ports.ts';
+import type { Clock, Reader } from '../model/ports.ts';
 import type { Condition } from '../model/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
+import { revealRight } from '../model/response.ts';
+import type { Settings } from '../model/settings.ts';
 import { isWithinLimits, limitCondition } from '../resources/limits.ts';
+import { requireReveal, type Policy } from '../resources/policy.ts';
+import { requireRecentSignIn } from '../resources/session.ts';
 
 /**
  * Adds the conditions that restrict a list to the caller's project and to the limits of the token.
@@ -48,4 +52,23 @@ export async function existing<F extends Fields>(
   if (!(typeof visible === 'boolean' ? visible : await visible))
     throw new ServiceError('resource_not_found', type);
   return resource;
+}
+
+/**
+ * Call it before an action shows or shares a secret of a type. Throws `access_denied` without the
+ * right, and `sign_in_again` for a session of the web console that needs a recent sign-in. Types
+ * without secrets need neither.
+ */
+export function requireShown(
+  {
+    policy,
+    settings,
+    clock,
+  }: { readonly policy: Policy; readonly settings: Settings; readonly clock: Clock },
+  caller: Caller,
+  type: ResourceType,
+): void {
+  if (revealRight(type) === undefined) return;
+  requireReveal(policy, caller, type);
+  requireRecentSignIn(settings, caller, clock());
 }

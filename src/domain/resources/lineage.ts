@@ -16,7 +16,7 @@ import { described, object, withDefault } from '../model/object.ts';
 import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import { GRANTS } from './grants.ts';
-import { keyVersion, line } from './shared-fields.ts';
+import { hiddenField, keyVersion, line } from './shared-fields.ts';
 
 /**
  * What the service stores about keys that replace each other. These types have no routes: callers
@@ -27,10 +27,6 @@ const hidden = { set: 'hidden', example: null } as const;
 
 function kept<T>(kind: Kind<T>, value: T, description: string) {
   return { ...kind, ...hidden, description, onCreate: { default: value } } as const;
-}
-
-function required<T>(kind: Kind<T>, description: string) {
-  return { ...kind, ...hidden, description, onCreate: 'required' } as const;
 }
 
 /** The address of a consumer in the canonical form (RFC 5952), in which logs show it. */
@@ -61,7 +57,7 @@ const MAX_CONSUMERS = 100;
 export const CONSUMERS = list(CONSUMER, 0, MAX_CONSUMERS);
 
 const lineageFields = defineFields({
-  handle: required(line(255), 'The name of the first key, which never changes.'),
+  handle: hiddenField(line(255), 'The name of the first key, which never changes.'),
   owner: kept(nullable(line(255)), null, 'Who answers for the keys.'),
   purpose: kept(nullable(line(255)), null, 'What the keys are for.'),
   consumers: kept(CONSUMERS, [], 'Who uses the keys.'),
@@ -90,7 +86,6 @@ export const LIFECYCLE_STATES = [
   'draining',
   'retired',
 ] as const;
-export type LifecycleState = (typeof LIFECYCLE_STATES)[number];
 
 /** Why a rotation cannot go on by itself. */
 export const WAITING_REASONS = [
@@ -106,8 +101,8 @@ export type WaitingReason = (typeof WAITING_REASONS)[number];
 export const RETIREMENTS = ['automatic', 'manual'] as const;
 
 const lifecycleFields = defineFields({
-  lineage_id: required(uuid(), 'The id of the lineage.'),
-  position: required(integer(1), 'The place in the lineage, from 1.'),
+  lineage_id: hiddenField(uuid(), 'The id of the lineage.'),
+  position: hiddenField(integer(1), 'The place in the lineage, from 1.'),
   state: kept(enumeration(LIFECYCLE_STATES), 'active', 'The state of the key.'),
   successor_id: kept(nullable(uuid()), null, 'The id of the key that replaces this one.'),
   overlap_seconds: kept(nullable(integer(0)), null, 'How long both keys work.'),
@@ -164,17 +159,17 @@ export function byLineage(rows: readonly Lifecycle[]): Map<string, Lifecycle[]> 
 }
 
 const retiredFields = defineFields({
-  name: required(line(255), 'The name of the key.'),
-  algorithm: required(enumeration(ALGORITHM_NAMES), 'The algorithm of the key.'),
-  secret: { ...required(line(255), 'The secret of the key.'), secret: true },
-  scope: required(enumeration(['POOL', 'ZONE']), 'The scope of the key.'),
-  resource_id: required(uuid(), 'The pool or zone of the key.'),
+  name: hiddenField(line(255), 'The name of the key.'),
+  algorithm: hiddenField(enumeration(ALGORITHM_NAMES), 'The algorithm of the key.'),
+  secret: { ...hiddenField(line(255), 'The secret of the key.'), secret: true },
+  scope: hiddenField(enumeration(['POOL', 'ZONE']), 'The scope of the key.'),
+  resource_id: hiddenField(uuid(), 'The pool or zone of the key.'),
   secret_octets: kept(integer(0, 255), 0, 'The length of the secret in octets.'),
   secret_set_at: kept(timestamp(), '', 'The time when the key got its secret.'),
   version: keyVersion,
   grants: kept(GRANTS, null, 'The grants of the key.'),
-  retired_at: required(timestamp(), 'The time of retirement.'),
-  purge_at: required(timestamp(), 'The time when the secret is destroyed.'),
+  retired_at: hiddenField(timestamp(), 'The time of retirement.'),
+  purge_at: hiddenField(timestamp(), 'The time when the secret is destroyed.'),
 });
 
 export type RetiredKey = ResourceOf<typeof retiredFields>;

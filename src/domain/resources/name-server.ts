@@ -27,6 +27,7 @@ const fields = defineFields({
     description: 'The id of the pool whose keys the name server gets.',
     example: DEFAULT_POOL_ID,
     onCreate: 'required',
+    refersTo: 'pools',
   },
   driver: {
     ...enumeration(BRAND_NAMES),

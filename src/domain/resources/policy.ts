@@ -2,7 +2,15 @@ import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { revealRight } from '../model/response.ts';
-import { AGENT_RIGHTS, GRANT_RIGHT, keepsRight, kindsWith, ROTATION_RIGHTS } from './limits.ts';
+import {
+  AGENT_RIGHTS,
+  EVENTS_RIGHT,
+  GRANT_RIGHT,
+  keepsRight,
+  kindsWith,
+  ROTATION_RIGHTS,
+  SHARE_RIGHT,
+} from './limits.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
@@ -30,7 +38,7 @@ export const READ_ALL_PROJECTS = 'read_all_projects';
  * The rights that are not operations on a collection, such as the rights to change the request
  * context.
  */
-export const FURTHER_RIGHTS = [
+const FURTHER_RIGHTS = [
   'use_sudo',
   ALL_PROJECTS,
   READ_ALL_PROJECTS,
@@ -44,6 +52,7 @@ export const FURTHER_RIGHTS = [
   ...RESOURCE_TYPES.flatMap(revealRights),
   ...IMPORTABLE_TYPES.map(importRight),
   GRANT_RIGHT,
+  SHARE_RIGHT,
   ...ROTATION_RIGHTS,
   ...AGENT_RIGHTS,
   RESUME_RIGHT,
@@ -62,6 +71,7 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     ...RESOURCE_TYPES.flatMap(readRights),
     ...RESOURCE_TYPES.flatMap(computedFilterRights),
     READ_ALL_PROJECTS,
+    EVENTS_RIGHT,
     AUDIT_RIGHT,
     CHECK_RIGHT,
   ],
@@ -69,10 +79,12 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),
     ...revealRights(tsigkey),
     GRANT_RIGHT,
+    SHARE_RIGHT,
     ...ROTATION_RIGHTS,
     importRight(tsigkey),
     ...[pool, zone, nameServer].flatMap(readRights),
     READ_ALL_PROJECTS,
+    EVENTS_RIGHT,
     CHECK_RIGHT,
   ],
   [AGENT_ROLE]: AGENT_RIGHTS,
@@ -102,6 +114,8 @@ export const DEFAULT_POLICY: Policy = Object.fromEntries(
       ),
     ),
     ...FURTHER_RIGHTS.map((right) => [right, [ADMIN]] as const),
+    // The events are those of resources that the caller can see: of zones, at least.
+    [EVENTS_RIGHT, zone.roles?.list ?? [ADMIN]] as const,
   ].map(([right, roles]) => [
     right,
     [...roles, ...Object.keys(GLOBAL_ROLES).filter((role) => GLOBAL_ROLES[role]?.includes(right))],
@@ -126,6 +140,8 @@ export function rolesOf(policy: Policy): string[] {
  * roles ignoring case. Denies a right that the policy does not list.
  */
 export function may(policy: Policy, caller: Caller, right: string): boolean {
+  // The response to an agent has the secrets of all its keys, and a session of the console gets none.
+  if (caller.session !== undefined && AGENT_RIGHTS.some((each) => each === right)) return false;
   if (caller.limits !== undefined && !keepsRight(caller.limits, right)) return false;
   return hasRole(policy, caller, right);
 }

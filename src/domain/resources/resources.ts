@@ -1,6 +1,8 @@
+import { keyShare } from './key-share.ts';
 import { lifecycle, lineage, retiredKey } from './lineage.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
+import { session } from './session.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { tld } from './tld.ts';
 import { token } from './token.ts';
@@ -26,7 +28,14 @@ export const STORED_TYPES: readonly ResourceType[] = [
   lineage,
   lifecycle,
   retiredKey,
+  keyShare,
+  session,
 ];
+
+/** The stored types that belong to the data, and not to one running service. */
+export const COPIED_TYPES: readonly ResourceType[] = STORED_TYPES.filter(
+  (type) => type !== session,
+);
 
 /** The resource types in the order of documents: first what callers come for. */
 export const DOCUMENTED_TYPES: readonly [ResourceType, ...ResourceType[]] = [

@@ -33,15 +33,21 @@ export function optionalField<T>(kind: Kind<T>, description: string, example: T 
   return { ...nullable(kind), description, example, onCreate: { default: null } } as const;
 }
 
+/** Returns a field that no response shows, and that each creation states. */
+export function hiddenField<T>(kind: Kind<T>, description: string) {
+  return { ...kind, set: 'hidden', example: null, description, onCreate: 'required' } as const;
+}
+
 export function note(description: string, example: string) {
   return optionalField(text({ min: 0, max: 160 }), description, example);
 }
 
 export const MAX_LIMIT_ITEMS = 100;
 
-/** Returns the field for a limit of a token: a list of ids. */
-export function limitField(description: string) {
-  return optionalField(list(uuid(), 1, MAX_LIMIT_ITEMS), description, null);
+/** Returns the field for a limit of a token: a list of ids in a collection. */
+export function limitField(collection: string, description: string) {
+  const field = optionalField(list(uuid(), 1, MAX_LIMIT_ITEMS), description, null);
+  return { ...field, refersTo: collection } as const;
 }
 
 /** Returns a kind for text of at most `max` characters without control characters. */

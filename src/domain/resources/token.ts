@@ -74,15 +74,19 @@ const fields = defineFields({
     '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
   ),
   pools: limitField(
+    'pools',
     'The pools to which the token is limited. The caller reads only these pools and their name servers, and manages only their zones and keys, and the keys of these zones. Null if the token is not limited to pools. If a token has several kinds of limits, the caller has access to the resources of each kind.',
   ),
   zones: limitField(
+    'zones',
     'The zones to which the token is limited. The caller reads and manages only these zones and their keys, and reads their pools, with the name servers. Null if the token is not limited to zones.',
   ),
   keys: limitField(
+    'tsigkeys',
     'The keys to which the token is limited. The caller reads and manages only these keys. The caller cannot create keys, and cannot change the pool or zone of a key. Null if the token is not limited to keys.',
   ),
   nameservers: limitField(
+    'nameservers',
     'The name servers to which the token is limited. With the role `nameserver-agent`, the caller can only read and report the keys of these name servers. Null if the token is not limited to name servers.',
   ),
   addresses: optionalField(

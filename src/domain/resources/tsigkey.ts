@@ -56,6 +56,16 @@ export function keyWarnings(key: {
   ];
 }
 
+/** Returns what is wrong with each weak algorithm. */
+function weaknesses(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    ALGORITHM_NAMES.flatMap((name) => {
+      const weakness = weaknessOf(name);
+      return weakness === undefined ? [] : [[name, weakness]];
+    }),
+  );
+}
+
 const fields = defineFields({
   name: {
     ...line(255),
@@ -70,6 +80,7 @@ const fields = defineFields({
     description: 'The TSIG algorithm. Use hmac-md5 and hmac-sha1 only for old peers.',
     example: 'hmac-sha256',
     onCreate: 'required',
+    choiceNotes: weaknesses(),
   },
   secret: {
     ...line(255),
@@ -90,6 +101,8 @@ const fields = defineFields({
     description: 'The id of the pool or zone that the key applies to.',
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: 'required',
+    label: 'Applies to',
+    refersTo: { by: 'scope', POOL: 'pools', ZONE: 'zones' },
   },
   secret_octets: {
     ...integer(0, 255),

@@ -110,6 +110,7 @@ export const zoneFields = defineFields({
       'The pool whose name servers serve the zone. Only administrators may choose a pool. The zones of other callers get the default pool.',
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: { default: null },
+    refersTo: 'pools',
     set: 'once',
   },
   project_id: serviceField(

@@ -20,9 +20,9 @@ import { grantsOfKey } from '../rules/grant-rules.ts';
 import { leave, relink } from '../rules/lineage-rules.ts';
 import { millisecondsOf, timestampOf } from '../text/timestamps.ts';
 import { daysUntil, expiryOf, firstWarning, nextWarning } from '../rules/expiry.ts';
-import { factsOf, type Rotation } from './facts.ts';
+import { factsOf, minuteOf, type Rotation } from './facts.ts';
 import { RETIRE_RIGHT } from '../resources/limits.ts';
-import { nextStep } from './step.ts';
+import { nextStep, PROCEEDING } from './step.ts';
 
 /** A use of a retired key that the logs of name servers show. */
 export interface UseAfterRetirement {
@@ -110,6 +110,8 @@ async function takeStep(
       due_at: dueAt(changed, now, dependencies),
       updated_at: now,
     });
+    // The successor signs NOTIFY from now on, or no longer.
+    if ((row.state === 'draining') !== (changed.state === 'draining')) changes.deliver(key);
     if (row.state === 'spreading' && changed.state === 'switching')
       changes.event(eventOf(rotation, 'verified'));
     const { waiting_reason: reason, waiting_for: who } = changed;
@@ -155,16 +157,25 @@ export function changeRow(
   });
 }
 
-/** Returns when the job must look at a rotation again. */
+/** A rotation that waits for days is looked at this many times less often than a new one. */
+const MAX_SLOWER = 10;
+
+/**
+ * Returns when the job must look at a rotation again. Clients move within days, so the longer a
+ * rotation has waited for them, the less often it is looked at.
+ */
 function dueAt(
-  { state, started_at: started, retire_at: retireAt }: Lifecycle,
+  { state, started_at: started, verified_at: verified, retire_at: retireAt }: Lifecycle,
   now: string,
   { rotations }: Pick<Dependencies, 'rotations'>,
 ): string {
   const time = millisecondsOf(now);
   const isNew = started !== null && time - millisecondsOf(started) < AT_ONCE_MS;
   if (state === 'spreading' && isNew) return now;
-  const next = timestampOf(time + (rotations?.pollMs ?? POLL_MS));
+  const pollMs = rotations?.pollMs ?? POLL_MS;
+  const waitedMs = state === 'spreading' || verified === null ? 0 : time - millisecondsOf(verified);
+  const slower = Math.min(Math.max(waitedMs / (MAX_SLOWER * pollMs), 1), MAX_SLOWER);
+  const next = timestampOf(time + Math.round(slower * pollMs));
   return retireAt !== null && retireAt > now && retireAt < next ? retireAt : next;
 }
 
@@ -209,21 +220,17 @@ export async function retireNow(
     purge_at: timestampOf(millisecondsOf(now) + graceSeconds * 1000),
   };
   const isKept = graceSeconds > 0;
-  await changes.retire(key, isKept ? retired : undefined);
+  await changes.retire(key, isKept ? retired : undefined, rotation.successor.id);
   await relink(changes, row, now);
   if (isKept)
     await changes.put(lifecycle, {
       ...row,
       state: 'retired',
-      waiting_reason: null,
-      waiting_for: [],
-      waiting_since: null,
+      ...PROCEEDING,
       due_at: retired.purge_at,
       updated_at: now,
     });
-  else {
-    await leave(changes, row);
-  }
+  else await leave(changes, row);
   const until = isKept ? retired.purge_at : null;
   changes.event(eventOf(rotation, 'retired', { restorable_until: until }));
 }
@@ -313,8 +320,7 @@ export function useAfterRetirement(
   { id, name, retired_at: retiredAt }: Pick<RetiredKey, 'id' | 'name' | 'retired_at'>,
   found: readonly { keyId: string; address: string; last_at: string; count: number }[],
 ): UseAfterRetirement | undefined {
-  // Times in logs are stored by the minute.
-  const since = retiredAt.slice(0, 'YYYY-MM-DDTHH:MM'.length);
+  const since = minuteOf(retiredAt);
   const uses = found.filter(({ keyId, last_at: last }) => keyId === id && last >= since);
   const [first, ...others] = uses;
   if (first === undefined) return undefined;

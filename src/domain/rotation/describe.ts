@@ -1,13 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidObject } from '../model/errors.ts';
+import { invalidObject, ServiceError } from '../model/errors.ts';
 import { SERVICE } from '../operations/audit-entry.ts';
-import { change, type ChangeContext, type Dependencies } from '../operations/change.ts';
+import {
+  change,
+  type ChangeContext,
+  type Changes,
+  type Dependencies,
+} from '../operations/change.ts';
 import { existing } from '../operations/visibility.ts';
-import { lifecycle, lineage, type Consumer } from '../resources/lineage.ts';
+import { lifecycle, lineage, type Consumer, type Lifecycle } from '../resources/lineage.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { settle, withoutMembers } from './advance.ts';
 import { expiryOf, firstWarning } from '../rules/expiry.ts';
 import { ownRow } from './rotate.ts';
+import { showLifecycle, type ShownLifecycle } from './shown.ts';
 
 /** What a caller says about a key. Members that are undefined stay as they are. */
 export interface Description {
@@ -18,15 +24,22 @@ export interface Description {
   readonly expires_at?: string | null | undefined;
 }
 
+/** Returns what people say about keys, and which keys these are, without what the service observes. */
+export function describedState({ owner, purpose, consumers, keys }: ShownLifecycle): object {
+  return { owner, purpose, consumers, keys: keys.map(({ id, expires_at: at }) => [id, at]) };
+}
+
 /**
  * Changes what is known about the use of a key. Rotations of its lineage go on with the consumers of
- * now. Throws `resource_not_found`, and `invalid_object` for two consumers with one name.
+ * now. Throws `resource_not_found`, `invalid_object` for two consumers with one name, and
+ * `precondition_failed` if the lifecycle is not in the state that the caller `expects`.
  */
 export async function describeKey(
   dependencies: Dependencies,
   context: ChangeContext,
   id: string,
   { expires_at: expiresAt, ...ofLineage }: Description,
+  expects?: (state: object) => boolean,
 ): Promise<void> {
   const names = (ofLineage.consumers ?? []).map(({ name }) => name);
   const repeated = names.find((name, index) => names.indexOf(name) < index);
@@ -44,6 +57,14 @@ export async function describeKey(
     const known = await changes.get(lifecycle, id);
     const now = changes.now();
     const row = await ownRow(changes, dependencies, key, known, now);
+    const shown = async () => {
+      const { settings } = dependencies;
+      // Without the delivery, which reads outside of the transaction, no use is shown.
+      const own = { store: changes, delivery: undefined, settings };
+      return describedState(await showLifecycle(own, context.caller, id));
+    };
+    if (expects?.(await shown()) === false)
+      throw new ServiceError('precondition_failed', undefined);
     const own = await changes.get(lineage, row.lineage_id);
     if (own === undefined) return [];
     const before: Record<string, unknown> = {};
@@ -78,9 +99,23 @@ export async function describeKey(
         detail: { handle: own.handle, before, after },
       });
     const rows = await changes.find(lifecycle, 'lineage', [own.id]);
+    const { consumers } = ofLineage;
+    if (consumers !== undefined) await forgetOthers(changes, rows, consumers);
     return rows.filter(({ successor_id: next, state }) => next !== null && state !== 'retired');
   });
   for (const row of running) await settle(dependencies, row.id);
+}
+
+/** Takes back the confirmations for what is no consumer any more. */
+async function forgetOthers(
+  { put }: Pick<Changes, 'put'>,
+  rows: readonly Lifecycle[],
+  consumers: readonly Consumer[],
+): Promise<void> {
+  for (const row of rows) {
+    const confirmed = row.confirmed.filter((name) => consumers.some((each) => each.name === name));
+    if (confirmed.length < row.confirmed.length) await put(lifecycle, { ...row, confirmed });
+  }
 }
 
 /** Makes the service warn of a key before it is too old, unless it does already. Throws `unavailable`. */

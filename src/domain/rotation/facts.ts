@@ -50,9 +50,11 @@ export async function factsOf(
     unknownOn:
       complete.length === 0
         ? null
-        : complete
-            .filter(({ since }) => since === null || since > earlier(now, windowMs))
-            .map((each) => each.name_server),
+        : complete.flatMap(({ name_server: name, since }, index) => {
+            if (since === null || since > earlier(now, windowMs)) return [name];
+            const isUnread = former[index]?.server.key_references === null;
+            return isUnread ? [`${name} (${UNREAD})`] : [];
+          }),
     remaining: seen(key.id, minuteOf(earlier(now, Math.max(windowMs, overlapMs)))).filter(
       (address) => !moved.includes(address),
     ),
@@ -78,7 +80,7 @@ function isVerified({ version }: Pick<Tsigkey, 'version'>, { isWanted, delivery 
 }
 
 /** Returns the minute of a time: times in logs are stored by the minute. */
-function minuteOf(timestamp: string): string {
+export function minuteOf(timestamp: string): string {
   return timestamp.slice(0, 'YYYY-MM-DDTHH:MM'.length);
 }
 
@@ -95,6 +97,9 @@ function nameOf({ server }: KeyOnServer): string {
 function addresses(uses: readonly StoredUse[]): string[] {
   return [...new Set(uses.map(({ address }) => (address === '' ? NO_ADDRESS : address)))];
 }
+
+/** Why a key may be in use although no log shows it: the configuration may name it. */
+const UNREAD = 'its configuration cannot be read';
 
 const NO_ADDRESS = '(no address)';
 

@@ -1,4 +1,5 @@
 import { ServiceError, invalidObject } from '../model/errors.ts';
+import type { Caller } from '../model/caller.ts';
 import { keyed } from '../model/query.ts';
 import { newMembers } from '../model/resource.ts';
 import { readCreation } from '../operations/body.ts';
@@ -8,7 +9,7 @@ import {
   type Changes,
   type Dependencies,
 } from '../operations/change.ts';
-import { existing } from '../operations/visibility.ts';
+import { existing, isVisible } from '../operations/visibility.ts';
 import { grantList } from '../resources/grants.ts';
 import { ROTATE_RIGHT } from '../resources/limits.ts';
 import { lifecycle, lineage, type Lifecycle, type RETIREMENTS } from '../resources/lineage.ts';
@@ -48,6 +49,7 @@ export async function rotateKey(
   const successorId = dependencies.newId();
   const overlap = request.overlap_seconds ?? settings.overlapSeconds;
   const { strategy, compromised } = request;
+  assertFitting(request);
   const result = await change(
     dependencies,
     { ...context, right: ROTATE_RIGHT },
@@ -56,7 +58,7 @@ export async function rotateKey(
       const key = await existing(changes, tsigkey, context.caller, found);
       if (strategy === 'in_place') return replaceSecret(changes, dependencies, key, request);
       const own = await changes.get(lifecycle, id);
-      await assertRotatable(changes, key, own);
+      await assertRotatable(changes, context.caller, key, own);
       const now = changes.now();
       const successor = await createSuccessor(
         changes,
@@ -83,7 +85,7 @@ export async function rotateKey(
       const rotation = { key, successor, lineage: { handle } };
       changes.event(eventOf(rotation, 'started', compromised ? { compromised } : {}));
       if (compromised) {
-        await changes.remove(tsigkey, key);
+        await changes.remove(tsigkey, key, compromised);
         changes.event(eventOf(rotation, 'retired', { compromised, restorable_until: null }));
       }
       return successor;
@@ -99,6 +101,28 @@ export async function rotateKey(
   }
   if (strategy === 'successor' && !compromised) await settle(dependencies, id);
   return result;
+}
+
+/** Throws `invalid_object` for members that this kind of rotation would ignore. */
+function assertFitting(request: RotationRequest): void {
+  const ofOverlap = ['overlap_seconds', 'retire'] as const;
+  const [unfit, reason] =
+    request.strategy === 'in_place'
+      ? ([
+          ['name', ...ofOverlap],
+          'the key keeps its name, and its former secret goes at once',
+        ] as const)
+      : request.compromised
+        ? ([ofOverlap, 'a compromised key goes at once'] as const)
+        : ([[], ''] as const);
+  const problems = unfit
+    .filter((name) => request[name] !== undefined)
+    .map((name) => ({
+      path: [name],
+      message: `'${name}' must be left out, because ${reason}`,
+      validator: 'not',
+    }));
+  if (problems.length > 0) throw invalidObject('rotation', problems);
 }
 
 /** Gives a key another secret under the same name. */
@@ -127,25 +151,39 @@ async function replaceSecret(
 /** Throws `rotation_state` for a key that is being replaced, or that replaces one just now. */
 async function assertRotatable(
   changes: Changes,
+  caller: Caller,
   { name }: Tsigkey,
   own: Lifecycle | undefined,
 ): Promise<void> {
   if (own === undefined) return;
   if (own.successor_id !== null) {
-    const successor = await changes.get(tsigkey, own.successor_id);
+    const successor = await visibleKey(changes, caller, own.successor_id);
     throw new ServiceError(
       'rotation_state',
-      `The key '${name}' already has the successor '${successor?.name}' with the id ${own.successor_id}`,
+      successor === undefined
+        ? `The key '${name}' already has a successor, which the token may not see`
+        : `The key '${name}' already has the successor '${successor.name}' with the id ${successor.id}`,
     );
   }
   for (const { id, state } of await changes.find(lifecycle, 'successor', [own.id]))
     if (state === 'spreading' || state === 'switching') {
-      const former = await changes.get(tsigkey, id);
+      const former = await visibleKey(changes, caller, id);
       throw new ServiceError(
         'rotation_state',
-        `The key '${name}' is replacing '${former?.name}', and not all clients have it yet. Wait until that key is draining, or confirm that they have it: POST /v2/tsigkeys/${id}/confirm`,
+        former === undefined
+          ? `The key '${name}' is replacing a key that the token may not see, and not all clients have it yet. Wait until that key is draining`
+          : `The key '${name}' is replacing '${former.name}', and not all clients have it yet. Wait until that key is draining, or confirm that they have it: POST /v2/tsigkeys/${id}/confirm`,
       );
     }
+}
+
+async function visibleKey(
+  changes: Changes,
+  caller: Caller,
+  id: string,
+): Promise<Tsigkey | undefined> {
+  const found = await changes.get(tsigkey, id);
+  return found && (await isVisible(changes, tsigkey, caller, found)) ? found : undefined;
 }
 
 async function createSuccessor(

@@ -10,6 +10,7 @@ import {
 } from '../model/field.ts';
 import { described, list, responseObject } from '../model/object.ts';
 import type { Caller } from '../model/caller.ts';
+import type { Reader } from '../model/ports.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { existing, isVisible } from '../operations/visibility.ts';
 import {
@@ -67,7 +68,7 @@ export const LIFECYCLE = responseObject({
             responseObject({
               reason: described(
                 enumeration(WAITING_REASONS),
-                '`not_verified`: name servers that do not accept the successor yet. `unconfirmed`: consumers, or addresses, that were not seen with the successor. `unknown_consumers`: name servers whose logs do not show every use; confirm that all clients have moved. `in_use`: addresses that still use the key. `referenced`: places that name the key in configurations of name servers. `manual`: retire the key yourself.',
+                '`not_verified`: name servers that do not accept the successor yet. `unconfirmed`: consumers, or addresses, that were not seen with the successor. `unknown_consumers`: name servers whose logs do not show every use, or whose configuration cannot be read and may name the key; confirm that all clients have moved. `in_use`: addresses that still use the key. `referenced`: places that name the key in configurations of name servers. `manual`: retire the key yourself.',
               ),
               who: described(list(anyText()), 'Whom or what the rotation waits for.'),
               since: described(TIME, 'Since when it waits.'),
@@ -98,7 +99,11 @@ export type ShownLifecycle = ValueOf<typeof LIFECYCLE>;
  * `resource_not_found`.
  */
 export async function showLifecycle(
-  { store, delivery, settings }: Pick<Dependencies, 'store' | 'delivery' | 'settings'>,
+  {
+    store,
+    delivery,
+    settings,
+  }: Pick<Dependencies, 'delivery' | 'settings'> & { readonly store: Pick<Reader, 'get' | 'find'> },
   caller: Caller,
   id: string,
 ): Promise<ShownLifecycle> {
@@ -143,7 +148,7 @@ export async function showLifecycle(
 const ALONE = { ...NO_ROTATION, expires_at: null };
 
 async function retiredAsKey(
-  { get }: Dependencies['store'],
+  { get }: Pick<Reader, 'get'>,
   id: string,
 ): Promise<Tsigkey | undefined> {
   const found = await get(retiredKey, id);
@@ -158,7 +163,7 @@ export function asKey(retired: RetiredKey): Tsigkey {
 
 function shownKey(
   { id, name, algorithm, created_at: createdAt }: Tsigkey,
-  row: Omit<typeof ALONE, never> | Lifecycle,
+  row: typeof ALONE | Lifecycle,
   { limits }: Caller,
 ): ShownLifecycle['keys'][number] {
   const { waiting_reason: reason, waiting_for: who, waiting_since: since } = row;

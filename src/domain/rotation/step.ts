@@ -9,7 +9,10 @@ export interface RotationFacts {
   readonly unverified: readonly string[];
   /** The consumers that the lineage names, with whether one was seen with the successor. */
   readonly consumers: readonly { readonly name: string; readonly hasMoved: boolean }[];
-  /** The name servers whose logs do not show every use, or null if the key has no name server. */
+  /**
+   * The name servers whose logs do not show every use, or whose configuration cannot be read. Null if
+   * the key has no name server.
+   */
   readonly unknownOn: readonly string[] | null;
   /** The clients that were seen with the former key during the overlap, but not with the successor. */
   readonly remaining: readonly string[];
@@ -104,7 +107,7 @@ export function retirementObstacle({
   return references.length > 0 ? ['referenced', references] : undefined;
 }
 
-const PROCEEDING = { waiting_reason: null, waiting_for: [], waiting_since: null } as const;
+export const PROCEEDING = { waiting_reason: null, waiting_for: [], waiting_since: null } as const;
 
 function change(row: Partial<Lifecycle>): Step {
   return { retire: false, row };

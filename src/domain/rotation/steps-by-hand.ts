@@ -201,7 +201,8 @@ export async function restoreKey(
     if (known !== undefined) await changes.getToChange(lineage, known.lineage_id);
     const found = await changes.getToChange(retiredKey, id);
     const row = await changes.get(lifecycle, id);
-    if (found === undefined || row === undefined) {
+    const isKept = found !== undefined && found.purge_at > changes.now();
+    if (!isKept || row === undefined) {
       const living = await changes.get(tsigkey, id);
       const { name } = await existing(changes, tsigkey, caller, living);
       throw new ServiceError('rotation_state', `The key '${name}' is not retired`);

@@ -24,12 +24,12 @@ export const NO_ROTATION = {
 } as const satisfies Partial<Lifecycle>;
 
 /**
- * Checks that a key does not get the handle of other keys, nor the name of a retired key that can be
- * restored. Throws `reserved_name`.
+ * Checks that a key does not get the handle of another lineage, nor the name of a retired key that can
+ * be restored. Throws `reserved_name`.
  */
 export async function assertNotReserved(
   change: Change<(typeof tsigkey)['fields']>,
-  transaction: Pick<Reader, 'reservation'>,
+  transaction: Pick<Reader, 'reservation' | 'get'>,
 ): Promise<void> {
   const { operation, resource, uniqueForm } = change;
   if (operation === 'delete') return;
@@ -38,21 +38,28 @@ export async function assertNotReserved(
     if (name === resource.name || comparisonForm(name) === uniqueForm) return;
   }
   const kind = await transaction.reservation(uniqueForm);
+  if (kind === 'handle' && operation === 'update') {
+    const own = await transaction.get(lifecycle, resource.id);
+    const { handle } = (own && (await transaction.get(lineage, own.lineage_id))) ?? {};
+    if (handle !== undefined && comparisonForm(handle) === uniqueForm) return;
+  }
   if (kind !== undefined) throw new ServiceError('reserved_name', { name: resource.name, kind });
 }
 
 /**
  * Takes a deleted key out of its lineage: its predecessors get its successor, or work on as if they
- * had never been replaced. A lineage without keys goes. `now` is the time of the change.
+ * had never been replaced. A lineage without keys goes. `now` is the time of the change. Returns the
+ * id of its successor, or null.
  */
-export async function leaveLineage(rows: Rows, id: string, now: string): Promise<void> {
+export async function leaveLineage(rows: Rows, id: string, now: string): Promise<string | null> {
   const known = await rows.get(lifecycle, id);
-  if (known === undefined) return;
+  if (known === undefined) return null;
   await rows.getToChange(lineage, known.lineage_id);
   const row = await rows.get(lifecycle, id);
-  if (row === undefined) return;
+  if (row === undefined) return null;
   await relink(rows, row, now);
   await leave(rows, row);
+  return row.successor_id;
 }
 
 /** Removes the row of a key that is gone, and the lineage if it was the last. */

@@ -115,7 +115,9 @@ async function linesIn(pool: string | undefined, transaction: Reader) {
   const lines = new Map<string, Line>();
   if (pool === undefined) return lines;
   const servers = await transaction.list(nameServer, {
-    ...({ limit: MAX_SERVERS, sortField: 'name', descending: false } as const),
+    limit: MAX_SERVERS,
+    sortField: 'name',
+    descending: false,
     conditions: [{ field: 'pool_id', test: '=', value: pool } as const],
   });
   for (const server of servers)

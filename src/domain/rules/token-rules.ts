@@ -5,6 +5,7 @@ import type { Lock, Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, LockContext } from '../model/resource.ts';
 import { TOKEN_PREFIX } from '../text/token-form.ts';
 import { limitsOf, typeOfLimit } from '../resources/limits.ts';
+import { requireRecentSignIn } from '../resources/session.ts';
 import { hashToken } from '../resources/token-hash.ts';
 import { isGenuine, token, type Token } from '../resources/token.ts';
 import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
@@ -45,13 +46,14 @@ export async function admitToken(
   transaction: Reader,
   admission: Admission,
 ): Promise<Admitted<TokenFields>> {
-  const { settings, now, randomBytes } = admission;
+  const { caller, settings, now, randomBytes } = admission;
   if (change.operation === 'delete') {
     if (!settings.otherAdministrators)
       await assertAdministratorLeft(change.resource, transaction, now);
     return change;
   }
   if (!settings.ownTokens) throw new ServiceError('invalid_operation', 'tokens');
+  requireRecentSignIn(settings, caller, now);
   await assertLimitsAllowed(change.resource, transaction, admission);
   const origin = await originOf(transaction, admission);
   const secret = TOKEN_PREFIX + randomBytes(32).toString('base64url');

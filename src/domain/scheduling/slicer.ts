@@ -8,6 +8,17 @@ const TRANSACTION_SLICE_MS = 15;
 
 const RUN_LENGTH = 1000;
 
+/** How long arriving connections may delay a slice, in milliseconds. */
+const ACCEPTING_MS = 100;
+
+/** The connections that this process has accepted so far. Its slices share one event loop. */
+let accepted = 0;
+
+/** Reports a new connection to this process, whose slices then wait. */
+export function noteConnection(): void {
+  accepted += 1;
+}
+
 /**
  * The slices of long work: 5 ms each, or 15 ms in a transaction. The process serves other requests
  * between slices.
@@ -15,7 +26,11 @@ const RUN_LENGTH = 1000;
 export interface Slicer {
   /** Returns whether the current slice has ended. */
   isOver(): boolean;
-  /** Lets the event loop run waiting work, then begins a new slice. */
+  /**
+   * Lets the event loop run waiting work, then begins a new slice. While connections arrive, waits
+   * for up to 100 ms: Node.js accepts one in a turn of the event loop, so with a slice in every turn
+   * a connection would wait as many slices as connections are ahead of it.
+   */
   next(): Promise<void>;
   /** Returns a slicer for work in a transaction, with longer slices. The first slice begins now. */
   forTransaction(): Slicer;
@@ -27,7 +42,12 @@ export function createSlicer(milliseconds: () => number, sliceMs = SLICE_MS): Sl
   return {
     isOver: () => milliseconds() - began >= sliceMs,
     async next() {
-      await new Promise((resume) => setImmediate(resume));
+      const since = milliseconds();
+      let before;
+      do {
+        before = accepted;
+        await new Promise((resume) => setImmediate(resume));
+      } while (accepted !== before && milliseconds() - since < ACCEPTING_MS);
       began = milliseconds();
     },
     forTransaction: () => createSlicer(milliseconds, TRANSACTION_SLICE_MS),

@@ -4,8 +4,14 @@
  */
 const TURN_MS = 5;
 
-/** How long new connections may delay waiting requests, in milliseconds. */
-const ACCEPTING_MS = 20;
+/**
+ * How long new connections may delay waiting requests, in milliseconds, and as a multiple of the
+ * last turn that served requests: long requests must not slow the acceptance of connections.
+ */
+const ACCEPTING = { leastMs: 20, mostMs: 150, perServed: 4 };
+
+/** After so many connections, turns serve no requests until none has arrived for `quietMs`. */
+const FLOOD = { connections: 8, quietMs: 2 };
 
 const STARTS_PER_TURN = 32;
 
@@ -52,7 +58,13 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
    * turn served a request.
    */
   let acceptingSince = 0;
+  /** How long turns may serve no requests for that, in milliseconds. */
+  let acceptingMs = ACCEPTING.leastMs;
   let accepted = 0;
+  /** The value of `accepted` at `acceptingSince`. */
+  let acceptedBefore = 0;
+  /** The time of the last turn in which a connection arrived. */
+  let arrivedAt = -Infinity;
   /** The number of pending calls of `serve`. */
   let due = 0;
 
@@ -80,14 +92,20 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
 
   /**
    * Returns whether this turn serves no requests. Node.js accepts one connection in a turn. If
-   * every turn served requests for 5 ms, a new connection would wait 5 ms for each earlier
-   * connection.
+   * every turn served requests, a new connection would wait for as many requests as connections are
+   * ahead of it.
    */
   const isAccepting = (at: number) => {
+    if (acceptingSince === 0) {
+      acceptingSince = at;
+      acceptedBefore = accepted;
+    }
     const isNew = connections() !== accepted;
     accepted = connections();
-    if (acceptingSince === 0) acceptingSince = at;
-    if (isNew && at - acceptingSince < ACCEPTING_MS) return true;
+    if (isNew) arrivedAt = at;
+    const isFlood = accepted - acceptedBefore >= FLOOD.connections;
+    const isArriving = isNew || (isFlood && at - arrivedAt < FLOOD.quietMs);
+    if (isArriving && at - acceptingSince < acceptingMs) return true;
     acceptingSince = 0;
     return false;
   };
@@ -100,6 +118,10 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
     if (servingSince === 0) servingSince = isAccepting(at) ? -Infinity : at;
     if (at - servingSince < TURN_MS) beginNext();
     if (due > 0) return;
+    if (servingSince > 0) {
+      const wanted = (at - servingSince) * ACCEPTING.perServed;
+      acceptingMs = Math.min(Math.max(wanted, ACCEPTING.leastMs), ACCEPTING.mostMs);
+    }
     servingSince = 0;
     for (let count = Math.min(waiting, STARTS_PER_TURN); count > 0; count -= 1) serveLater();
   };

@@ -41,7 +41,7 @@ export function withoutMapping(address: string): string {
  * add (RFC 7239 section 6). Returns undefined if the header is absent or the element is not an
  * address.
  */
-export function lastAddress(header: string | string[] | undefined): string | undefined {
+function lastAddress(header: string | string[] | undefined): string | undefined {
   const last = (
     String(header ?? '')
       .split(',')

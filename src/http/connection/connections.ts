@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Metrics } from '../metrics/metrics.ts';
+import { noteConnection } from '../../domain/scheduling/slicer.ts';
 import { addressGroup, withoutMapping } from './client-address.ts';
 
 export interface ConnectionLimits {
@@ -46,6 +47,7 @@ export function limitConnections(
   const accept = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
+    noteConnection();
     const owner = addressGroup(withoutMapping(socket.remoteAddress ?? ''));
     const share = shares.get(owner) ?? 0;
     const exceeded =

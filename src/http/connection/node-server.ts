@@ -23,6 +23,18 @@ export interface NodeServerSettings extends ConnectionLimits {
 }
 
 /**
+ * The headers of every response, for browsers: no page may embed one or keep a handle on its window.
+ * The pages of the service have a content security policy of their own.
+ */
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=(), clipboard-write=(self)',
+  'referrer-policy': 'no-referrer',
+};
+
+/**
  * Creates the Node.js server that Fastify uses, for HTTPS if `tls` names files. The server passes
  * the requests of each connection to `handle` in order. `writeRefusal` returns the complete
  * response to input that is not a valid request, with the given headers. Throws Node's error if a
@@ -47,7 +59,7 @@ export function createNodeServer(
     requireHostHeader: false,
   };
   const isSecure = cert !== undefined && key !== undefined;
-  const extraHeaders: Record<string, string> = {};
+  const extraHeaders: Record<string, string> = { ...SECURITY_HEADERS };
   if (isSecure && hstsMaxAgeSeconds > 0)
     extraHeaders['strict-transport-security'] = `max-age=${hstsMaxAgeSeconds}`;
   const cutOff = (reason: CutOffReason) =>

@@ -3,7 +3,8 @@ import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { closeGently, discardInput } from './closing.ts';
 
-const MAX_WAITING = { perConnection: 64, total: 4096 } as const;
+// A flood can fill `total` in one turn of the event loop, and parsing its requests delays all callers.
+const MAX_WAITING = { perConnection: 64, total: 1024 } as const;
 
 interface Queue {
   readonly socket: Socket;

@@ -51,7 +51,7 @@ export interface Metrics {
  * wakes up the process. With the default of 10 ms, the measurements took two thirds of the CPU time
  * of an idle service.
  */
-const EVENT_LOOP_MS = 50;
+const EVENT_LOOP_MS = 200;
 
 /**
  * Creates the metrics. Process metrics (CPU, memory, event loop, descriptors) are prom-client's

@@ -73,7 +73,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
       ...(isTagged(action) && body !== undefined ? [onlyIfUnchanged(ETAG)] : []),
     ],
     body,
-    status: 'creates' in action ? 201 : 200,
+    status: 'creates' in action ? 201 : 'empty' in action ? 204 : 200,
     success: describeSuccess(settings, action),
     isConditional,
     errors: [
@@ -86,7 +86,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
 }
 
 function isTagged(action: Action): boolean {
-  return 'isTagged' in action;
+  return 'tagged' in action;
 }
 
 function hasId({ path }: Action): boolean {
@@ -123,6 +123,8 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
       content: json(schemaReference(response), responseExamples(action.type, 'create', settings)),
     };
   }
+  if ('empty' in action)
+    return { description: action.empty.description, headers: headers(settings) };
   if (!('response' in action))
     return {
       description: action.lines.description,

@@ -8,6 +8,7 @@ import { collectionPaths } from './operations.ts';
 import { sharedParameters } from './parameters.ts';
 import { describeHeaders, sharedResponses, type ApiSettings } from './responses.ts';
 import { ERROR_SCHEMAS, resourceSchemas } from './schemas.ts';
+import { capitalised } from '../../domain/text/capitalised.ts';
 
 /** The parts of the document that do not describe collections. */
 export interface Further {
@@ -114,8 +115,4 @@ function tagOf({ guides }: ApiSettings, { name, title, description }: ActionGrou
       ? {}
       : { externalDocs: { description: about, url: `${guides}/${file}` } }),
   };
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

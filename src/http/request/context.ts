@@ -201,6 +201,6 @@ export function isSet({ headers }: FastifyRequest, header: string): boolean {
 }
 
 /** Returns whether a value means true: `1`, `t`, `true`, `on`, `y` or `yes`, ignoring case. */
-export function isTrue(value: string): boolean {
+function isTrue(value: string): boolean {
   return ['1', 't', 'true', 'on', 'y', 'yes'].includes(value.toLowerCase());
 }

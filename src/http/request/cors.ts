@@ -22,7 +22,7 @@ const MAX_AGE_SECONDS = 3600;
 /**
  * Sets the headers that let a page from an allowed origin read the response (Fetch standard, CORS
  * protocol). Responses to other requests get at most a `Vary` header. Browsers never add token
- * headers themselves, so a page has no more access than its user.
+ * headers themselves, and the cookie of a session does not count for pages of other origins.
  */
 export function allowOrigin(
   request: FastifyRequest,

@@ -6,6 +6,7 @@ import { ServiceError, type ErrorCode } from '../../domain/model/errors.ts';
 import { mayForce, requireRight } from '../../domain/resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
 import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
+import { sessionOf } from './cookie.ts';
 import { allowOrigin } from './cors.ts';
 import { applyContext, FORCE, isSet } from './context.ts';
 import { lackingAt } from './designate-paths.ts';
@@ -83,8 +84,8 @@ export function createGuard(
     reply.header('x-content-type-options', 'nosniff');
     allowOrigin(request, reply, request.settings.allowedOrigins, settings.requestIdHeader);
     const isOptions = request.method === 'OPTIONS';
-    const needsToken = isApi(url);
-    const token = needsToken ? tokenOf(request) : undefined;
+    const needsToken = isApi(url) || config.needsCaller === true;
+    const token = needsToken ? tokenOf(request, settings.urls) : undefined;
     const known =
       token === undefined ? undefined : fromItsAddress(request, settings.known(token), settings);
     if (token !== undefined && known === undefined && !isOptions) {
@@ -110,7 +111,7 @@ export function requestOwner(
   request: FastifyRequest,
   { known, urls }: Pick<GuardSettings, 'known' | 'urls'>,
 ): string {
-  const token = tokenOf(request);
+  const token = tokenOf(request, urls);
   request.address ??= clientAddress(request, urls.trustProxyHeaders);
   const caller =
     request.caller ??
@@ -120,18 +121,28 @@ export function requestOwner(
   return request.route.config.unlimited === true ? `probe ${address}` : address;
 }
 
+/**
+ * The header with which the console marks a request that no person has caused. Such a request does
+ * not prolong a session.
+ */
+const BACKGROUND = 'x-tsigil-background';
+
 export function signedIn(request: FastifyRequest): Caller {
   if (request.caller === undefined) throw unauthenticated();
   return request.caller;
 }
 
 export function changeContext(request: FastifyRequest, force = false): ChangeContext {
+  const { requestId, globalRequestId: globalId, source } = originOf(request);
+  return { caller: signedIn(request), requestId, globalRequestId: globalId, source, force };
+}
+
+/** Returns where a request came from, for the audit trail. */
+export function originOf(request: FastifyRequest) {
   return {
-    caller: signedIn(request),
     requestId: request.id,
     globalRequestId: globalRequestId(request, request.server.requestIdHeader),
     source: request.address,
-    force,
   };
 }
 
@@ -140,7 +151,12 @@ export function isForced(request: FastifyRequest): boolean {
   return isSet(request, FORCE) && mayForce(request.settings.dependencies.policy, signedIn(request));
 }
 
-const DENIALS: ReadonlySet<ErrorCode> = new Set(['access_denied', 'forbidden', 'outside_limits']);
+const DENIALS: ReadonlySet<ErrorCode> = new Set([
+  'access_denied',
+  'forbidden',
+  'outside_limits',
+  'sign_in_again',
+]);
 
 /** Counts a refused request in the audit trail, if its token is valid. */
 export function recordRefusal(request: FastifyRequest, { code }: ServiceError): void {
@@ -222,7 +238,7 @@ async function checkToken(
  * treats a request from another address like a request with an unknown token. A thief therefore
  * cannot detect that a stolen token is valid elsewhere.
  */
-function fromItsAddress(
+export function fromItsAddress(
   request: FastifyRequest,
   caller: Caller | undefined,
   { urls: { trustProxyHeaders } }: Pick<GuardSettings, 'urls'>,
@@ -247,7 +263,7 @@ function admit(
   const { limitRate, dependencies } = request.settings;
   if (caller !== undefined) {
     limitRate(caller.id);
-    noteUse(caller);
+    if (caller.session === undefined || !isSet(request, BACKGROUND)) noteUse(caller);
     request.caller = caller; // so that the audit trail records a refusal by applyContext
     request.caller = applyContext(request, caller, dependencies.policy);
   }
@@ -265,18 +281,26 @@ function admit(
 /**
  * Where a request can carry its credential, in order of precedence. Each entry returns the
  * credential, which a method of `src/auth` claims, or undefined: the `T` of `X-Auth-Token: T` and of
- * `Authorization: Bearer T` (RFC 6750 section 2.1).
+ * `Authorization: Bearer T` (RFC 6750 section 2.1), and the cookie of a session. So a request with a
+ * token is never one of a session.
  */
-const CREDENTIALS: readonly ((request: FastifyRequest) => string | undefined)[] = [
+const CREDENTIALS: readonly ((
+  request: FastifyRequest,
+  urls: UrlSettings | undefined,
+) => string | undefined)[] = [
   ({ headers: { 'x-auth-token': token } }) =>
     typeof token === 'string' && token !== '' ? token : undefined,
   ({ headers }) => /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1],
+  (request, urls) => (urls === undefined ? undefined : sessionOf(request, urls)),
 ];
 
-/** Returns the credential of a request, or undefined for an anonymous request. */
-export function tokenOf(request: FastifyRequest): string | undefined {
+/**
+ * Returns the credential of a request, or undefined for an anonymous request. Without `urls`,
+ * ignores cookies.
+ */
+export function tokenOf(request: FastifyRequest, urls?: UrlSettings): string | undefined {
   for (const credentialOf of CREDENTIALS) {
-    const credential = credentialOf(request);
+    const credential = credentialOf(request, urls);
     if (credential !== undefined) return credential;
   }
   return undefined;

@@ -17,7 +17,7 @@ export interface RateLimit {
  */
 const MAX_ENTRIES = 10_000;
 
-interface Buckets {
+export interface Buckets {
   /**
    * Takes one token from the bucket of `key`. Returns 0, or the number of seconds until one is
    * available.
@@ -26,7 +26,10 @@ interface Buckets {
   putBack(key: string): void;
 }
 
-function createBuckets({ requestsPerSecond, burst }: RateLimit, seconds: () => number): Buckets {
+export function createBuckets(
+  { requestsPerSecond, burst }: RateLimit,
+  seconds: () => number,
+): Buckets {
   const buckets = new Map<string, { tokens: number; filledAt: number }>();
   return {
     take(key) {

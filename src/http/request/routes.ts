@@ -25,6 +25,10 @@ export interface Route {
   readonly maxBodyBytes?: number;
   /** True for probes, which are exempt from the limit on requests without a token. */
   readonly unlimited?: boolean;
+  /** True for a path outside the API that needs a caller. */
+  readonly needsCaller?: boolean;
+  /** Returns what a 401 response says besides the error. */
+  readonly signIn?: (request: FastifyRequest) => object;
   /** True for a request that reads one row by its id, and little else. */
   readonly sharesConnection?: boolean;
   readonly handler: Handler;
@@ -48,6 +52,9 @@ declare module 'fastify' {
     refused?: boolean;
     /** True if the limit on requests without a token does not apply. */
     unlimited?: boolean;
+    /** True if the path is outside the API and needs a caller. */
+    needsCaller?: boolean;
+    signIn?: ((request: FastifyRequest) => object) | undefined;
     /** True if the request shares a database connection with others like it. */
     sharesConnection?: boolean;
   }
@@ -112,7 +119,8 @@ export function addRoutes(app: FastifyInstance, path: string, routes: readonly R
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = [...methods, 'OPTIONS'].join(', ');
   app.allowed.set(path, allow);
-  for (const { method, right, maxBodyBytes, unlimited, sharesConnection, handler } of routes) {
+  for (const route of routes) {
+    const { method, right, maxBodyBytes, unlimited, needsCaller, signIn, handler } = route;
     const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
     app.route({
       method,
@@ -120,7 +128,9 @@ export function addRoutes(app: FastifyInstance, path: string, routes: readonly R
       config: {
         allow,
         unlimited: unlimited === true,
-        sharesConnection: sharesConnection === true,
+        needsCaller: needsCaller === true,
+        signIn,
+        sharesConnection: route.sharesConnection === true,
         ...(right === undefined ? {} : { right }),
       },
       ...limit,

@@ -7,7 +7,7 @@ import { readWholeFile } from '../../net/files.ts';
 import { createHttpClient, parseJson, type HttpResponse } from '../../net/http.ts';
 
 /** How long a request waits for a change, in seconds. */
-export const WAIT_SECONDS = 30;
+const WAIT_SECONDS = 30;
 
 /** How long a request may take, in addition to the time that it waits. */
 const REQUEST_SECONDS = 20;

@@ -36,6 +36,18 @@ export interface Plan {
   readonly ours: ReadonlySet<string>;
   /** Returns the names of Tsigil's keys that a zone must accept, by right. */
   readonly wanted: (zone: string) => Readonly<Record<Right, readonly string[]>>;
+  readonly successors: Successors;
+}
+
+/** The names of the keys that sign NOTIFY instead of others, by the names of these. */
+export type Successors = ReadonlyMap<string, string>;
+
+export function successorsIn({ keys, removed = [] }: DesiredState): Successors {
+  return new Map(
+    [...keys, ...removed].flatMap(({ name, successor }): [string, string][] =>
+      successor == null ? [] : [[name, successor]],
+    ),
+  );
 }
 
 export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): Plan['wanted'] {
@@ -65,26 +77,50 @@ export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted
 }
 
 /**
- * Returns the key that will sign NOTIFY for a zone: the first one of the present list that stays,
- * or else the oldest desired key.
+ * Returns the key that will sign NOTIFY for a zone: the first one of the present list that stays, or
+ * the last of its successors that the zone accepts; otherwise the oldest desired key.
  */
 export function firstOf(
   present: Grants | undefined,
   ours: ReadonlySet<string>,
   wanted: Wanted,
+  successors: Successors,
 ): string | undefined {
-  const stays = (name: string) => !ours.has(name) || wanted.transfer.includes(name);
-  return present?.transfer.find(stays) ?? wanted.transfer[0];
+  const isWanted = (name: string) => wanted.transfer.includes(name);
+  for (const name of present?.transfer ?? []) {
+    let first = !ours.has(name) || isWanted(name) ? name : undefined;
+    let next = successors.get(name);
+    for (let left = successors.size; next !== undefined && left > 0; left -= 1) {
+      if (isWanted(next)) first = next;
+      next = successors.get(next);
+    }
+    if (first !== undefined) return first;
+  }
+  return wanted.transfer[0];
 }
 
 /**
- * Returns the grants with the desired grants added. The keys that the list has keep their places,
- * because the first key that may transfer a zone signs NOTIFY, and the secondary servers accept it.
+ * Returns the grants that a zone should have: without undesired ones of Tsigil's keys, and with the
+ * desired ones. The keys that the list has keep their places, because the first key that may
+ * transfer a zone signs NOTIFY, and the secondary servers accept it. Only its successor takes its
+ * place.
  */
-export function grown(grants: Grants, wanted: Wanted): Grants {
-  const add = (right: Right) => [...new Set([...grants[right], ...wanted[right]])];
+export function targetOf(
+  grants: Grants,
+  ours: ReadonlySet<string>,
+  wanted: Wanted,
+  successors: Successors,
+): Grants {
+  const left = shrunk(grants, ours, wanted);
+  const first = firstOf(grants, ours, wanted, successors);
+  const add = (right: Right) => [...left[right], ...wanted[right]];
+  const transfer = [...(first === undefined ? [] : [first]), ...add('transfer')];
   const needsNetworks = wanted.update.length > 0;
-  return withUpdateKeys({ ...grants, transfer: add('transfer') }, add('update'), needsNetworks);
+  return withUpdateKeys(
+    { ...left, transfer: [...new Set(transfer)] },
+    [...new Set(add('update'))],
+    needsNetworks,
+  );
 }
 
 /**
@@ -145,7 +181,7 @@ export function referencesIn(grants: Known['grants'], ours: ReadonlySet<string>)
 
 /** Returns the differences. The grants of the zones in `same` do not differ. */
 export function differencesOf(
-  { known, zones, keys, adopted, present, ours, wanted }: Plan,
+  { known, zones, keys, adopted, present, ours, wanted, successors }: Plan,
   same: ReadonlySet<string> = new Set(),
 ): readonly Difference[] {
   const desired = new Set(keys.map(({ name }) => name));
@@ -170,7 +206,7 @@ export function differencesOf(
     const grants = same.has(zone) ? undefined : known.grants.get(zone);
     if (grants === undefined) continue;
     const lists = wanted(zone);
-    const target = grown(shrunk(grants, ours, lists), lists);
+    const target = targetOf(grants, ours, lists, successors);
     for (const right of RIGHTS) {
       if (isEqual(grants[right], target[right])) continue;
       const [granted, targets] = [new Set(grants[right]), new Set(target[right])];

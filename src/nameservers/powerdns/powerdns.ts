@@ -37,9 +37,10 @@ import {
   adviceOn,
   differencesOf,
   firstOf,
-  grown,
   referencesIn,
   shrunk,
+  successorsIn,
+  targetOf,
   wantedGrants,
   type Known,
   type Plan,
@@ -78,9 +79,10 @@ interface Memory extends Known {
 /**
  * The number of keys that a comparison reads although the last call read or wrote them, beginning
  * with those that were not read for the longest time. PowerDNS needs one request for each key, and
- * closes the connection after each request.
+ * closes the connection after each request. Most changed secrets are found by the signed queries of
+ * the verification, which needs no such request. A key without a grant is found only here.
  */
-const READ_AGAIN = 50;
+const READ_AGAIN = 5;
 
 /** How long a removed key may sign NOTIFY messages, while the driver removes its grants. */
 const SIGNING_MS = 5000;
@@ -98,6 +100,9 @@ export const powerdns = defineDriver({
     const { requests, zoneChanges } = given;
     /** What the last call read or wrote. Undefined after a failure. */
     let last: Memory | undefined;
+
+    /** The names of all keys, as the last call read them, and the signal of its pass. */
+    let listed: { readonly names: readonly string[]; readonly signal: AbortSignal } | undefined;
 
     /** The keys that zones name, as the last call read them. */
     let references: KeyReferences | undefined;
@@ -125,9 +130,11 @@ export const powerdns = defineDriver({
       state: DesiredState,
       owned: ReadonlySet<string>,
       former: Known['keys'],
+      signal: AbortSignal,
     ): Promise<Plan> => {
       const known: Known = { keys: new Map(), grants: new Map() };
       const [zones, all] = await Promise.all([api.zones(), api.keys()]);
+      listed = { names: all, signal };
       const present = all.filter((name) => !isStamp(name));
       const names = new Set(present);
       const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
@@ -162,7 +169,7 @@ export const powerdns = defineDriver({
       for (const { name } of taken) ours.delete(name);
       const grants = wantedGrants(state, keys);
       const named = { present: names, keys, taken, adopted, advice, ours };
-      return { known, zones, ...named, wanted: grants };
+      return { known, zones, ...named, wanted: grants, successors: successorsIn(state) };
     };
 
     const apply: Driver['apply'] = async (state, owned, signal, intend) => {
@@ -170,8 +177,8 @@ export const powerdns = defineDriver({
       const [stamp] = state.stamps ?? [];
       const carried = stamp === undefined ? undefined : await api.key(stampName(id));
       const former = recall(carried);
-      const planned = await plan(api, state, owned, former.keys);
-      const { known, zones, keys, present } = planned;
+      const planned = await plan(api, state, owned, former.keys, signal);
+      const { known, zones, keys, present, successors } = planned;
       const ours = new Set(planned.ours);
       let { taken, wanted } = planned;
       await intend?.(keys);
@@ -187,11 +194,11 @@ export const powerdns = defineDriver({
       );
       let changes = fresh.length + changed.length + removed.length;
       const changeZone = limiter(zoneChanges);
-      const grant = (targetOf: (zone: string, grants: Grants) => Grants) =>
+      const grant = (wantedOf: (zone: string, grants: Grants) => Grants) =>
         mapConcurrently(zones, Math.max(requests, zoneChanges), async (zone) => {
           const grants = known.grants.get(zone) ?? (await readGrants(api, zone))?.grants;
           if (grants === undefined) return;
-          const target = targetOf(zone, grants);
+          const target = wantedOf(zone, grants);
           const written = await changeZone(() => writeGrants(api, zone, grants, target, exists));
           if (written !== undefined) changes += 1;
           known.grants.set(zone, written ?? grants);
@@ -209,8 +216,11 @@ export const powerdns = defineDriver({
       // The secondary servers would refuse a NOTIFY that is signed with a random secret.
       const signers = new Set(zones.map((zone) => seen.get(zone)?.transfer[0]));
       const signing = removed.filter((name) => signers.has(name));
-      if (removed.length < zones.length)
-        await disable(removed.filter((name) => !signers.has(name)));
+      const urgent = new Set(
+        (state.removed ?? []).flatMap(({ name, compromised }) => (compromised ? [name] : [])),
+      );
+      const isFew = removed.length < zones.length;
+      await disable(removed.filter((name) => urgent.has(name) || (isFew && !signers.has(name))));
 
       /** Changes the grants and the other keys, and removes the grants of the removed keys. */
       const change = async () => {
@@ -223,7 +233,9 @@ export const powerdns = defineDriver({
           changed.length === 0 &&
           fresh.length < zones.length &&
           !(adds && removed.length >= zones.length) &&
-          !zones.some((zone) => names.has(firstOf(seen.get(zone), ours, wanted(zone)) ?? ''));
+          !zones.some((zone) =>
+            names.has(firstOf(seen.get(zone), ours, wanted(zone), successors) ?? ''),
+          );
         if (!isDisabled) {
           const early = new Set(ours);
           for (const name of signing) early.delete(name);
@@ -250,7 +262,7 @@ export const powerdns = defineDriver({
             keys.filter(({ name }) => exists(name)),
           );
         // Change each zone once, even if some keys are new and other keys are removed.
-        await grant((zone, grants) => grown(shrunk(grants, ours, wanted(zone)), wanted(zone)));
+        await grant((zone, grants) => targetOf(grants, ours, wanted(zone), successors));
         await mapConcurrently(removed, requests, (name) => api.deleteKey(name));
         if (isDisabled)
           await mapConcurrently(
@@ -283,7 +295,7 @@ export const powerdns = defineDriver({
         const found = next === undefined ? undefined : await api.key(stampName(id));
         const former = recall(found);
         const unread = new Map([...former.keys].slice(READ_AGAIN));
-        const planned = await plan(api, state, owned, unread);
+        const planned = await plan(api, state, owned, unread, signal);
         const { known, zones, ours } = planned;
         const { equal } = former;
         const isSame =
@@ -322,7 +334,8 @@ export const powerdns = defineDriver({
       references: () => Promise.resolve(references),
 
       async unknownKeys(owned, signal) {
-        const names = await (await open(signal)).keys();
+        // A pass compares or applies first, and thereby reads the names. Others ask for themselves.
+        const names = listed?.signal === signal ? listed.names : await (await open(signal)).keys();
         return names.filter((name) => !owned.has(name) && !isStamp(name)).toSorted();
       },
 

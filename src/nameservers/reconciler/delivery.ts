@@ -13,7 +13,7 @@ import type { Dependencies } from '../../domain/operations/change.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { Driver, Requirement } from '../driver.ts';
-import { isOnServer } from './prepare.ts';
+import { goneOf, isOnServer } from './prepare.ts';
 import type { PassResult } from './record.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
@@ -154,7 +154,10 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       async check(id) {
         const server = served.find((each) => each.id === id);
         const stored = await store.get(nameServer, id);
-        const lacking = await checkLacking(deliveries, id);
+        const lacking = [
+          ...(await checkLacking(deliveries, id)),
+          ...(await checkBlocked(deliveries, stored)),
+        ];
         if (stored?.delivery === 'agent') return [BY_AGENT, ...lacking];
         if (server === undefined) return [NOT_SERVED];
         const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS));
@@ -230,6 +233,24 @@ async function checkLacking(
   const problem = `It lacks ${reasons.slice(0, MAX_LACKING).join(' ')}${more}`;
   const hint = 'Rename, correct or delete these keys.';
   return lacking.length === 0 ? [] : [{ requirement: HAS_KEYS, ok: false, problem, hint }];
+}
+
+/** Lists the keys that a name server would lose by the change that waits for a confirmation. */
+async function checkBlocked(
+  deliveries: DeliveryStore,
+  server: NameServer | undefined,
+): Promise<readonly ShownRequirement[]> {
+  if (server?.state !== 'blocked') return [];
+  const desired = await deliveries.desired(server);
+  const lost = goneOf(desired, await deliveries.deliveries(server.id));
+  const names = lost.slice(0, MAX_UNKNOWN).map(({ keyName }) => keyName);
+  const more = lost.length > names.length ? ` and ${lost.length - names.length} more` : '';
+  const problem =
+    lost.length === 0
+      ? (server.error ?? 'It would lose rights of its keys')
+      : `It would lose: ${names.join(', ')}${more}.`;
+  const hint = `Undo the change, or confirm it: tsigil nameserver reconcile ${server.name} --confirm`;
+  return [{ requirement: 'No change waits for a confirmation.', ok: false, problem, hint }];
 }
 
 const HAS_KEYS = 'The name server has all keys.';

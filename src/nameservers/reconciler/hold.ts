@@ -70,7 +70,10 @@ export function rowsToHold(
   return keys
     .filter(({ name }) => differing.has(name))
     .map(({ id, name, version }) => ({
-      ...({ keyId: id, keyName: name, state: 'held', deliveredVersion: version } as const),
+      keyId: id,
+      keyName: name,
+      state: 'held',
+      deliveredVersion: version,
       appliedAt: rows.get(id)?.appliedAt ?? null,
       verifiedAt: rows.get(id)?.verifiedAt ?? null,
       error: null,

@@ -7,8 +7,8 @@ import type {
 } from '../../domain/delivery/delivery-ports.ts';
 import { isNew } from './schedule.ts';
 
-/** The most passes in a row that use a desired state again: about 5 minutes of checks. */
-const MAX_USES = 5;
+/** The most passes in a row that use a desired state again: about 15 minutes of checks. */
+const MAX_USES = 14;
 
 /** What a pass reads from the database: the desired state, its hash, and the deliveries. */
 export interface ReadState {

@@ -4,7 +4,7 @@ import {
   type Answer,
   type Job,
 } from '../../domain/delivery/agent-protocol.ts';
-import type { DesiredKey, DesiredState } from '../../domain/delivery/desired-state.ts';
+import { idsOf, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { Difference, Driver, KeyProblem } from '../driver.ts';
@@ -110,15 +110,15 @@ export function partOf({ state, stamps, withheld, owned, refused }: FullJob): {
   readonly state: DesiredState;
   readonly owned: ReadonlySet<string>;
 } {
-  const part = { ...state, stamps, isHeld: withheld !== null };
+  const part = { ...state, stamps, isHeld: withheld !== null, removed: refused };
   if (withheld === null) return { state: part, owned: new Set(owned) };
   const touched = new Set([...state.keys, ...state.kept, ...refused].map(({ name }) => name));
   return { state: part, owned: new Set(owned.filter((name) => touched.has(name))) };
 }
 
 /** The whole state, in which nothing is withheld. */
-function wholeOf({ state, stamps, withheld }: FullJob): Required<DesiredState> {
-  const part = { ...state, stamps, isHeld: false };
+function wholeOf({ state, stamps, withheld, refused }: FullJob): Required<DesiredState> {
+  const part = { ...state, stamps, isHeld: false, removed: refused };
   if (withheld === null) return part;
   const { keys, kept } = withheld;
   return { ...part, keys: [...state.keys, ...keys], kept: [...state.kept, ...kept] };
@@ -204,11 +204,12 @@ async function attempt(
   const left = new Set(problems.map(({ id }) => id));
   // What the server accepts now, it accepts because of lines of its operator.
   const wanted = new Set(prepared === undefined ? job.accepted.filter((id) => !left.has(id)) : []);
-  const accepted = state.keys.filter(({ id }) => wanted.has(id));
-  const rights = new Map(job.restricted.map(({ id, right }) => [id, right]));
-  const restricted = accepted.flatMap((key) => {
-    const right = rights.get(key.id);
-    return right === undefined ? [] : [{ key, right, former: memory.get(key.id)?.access[right] }];
+  const keys = new Map(state.keys.filter(({ id }) => wanted.has(id)).map((key) => [key.id, key]));
+  // A verification that ends early has tested the first ones of the job.
+  const accepted = [...wanted].flatMap((id) => keys.get(id) ?? []);
+  const restricted = job.restricted.flatMap(({ id, right }) => {
+    const key = keys.get(id);
+    return key === undefined ? [] : [{ key, right, former: memory.get(id)?.access[right] }];
   });
   const present = job.refused.length === 0 ? [] : state.keys.map(({ name }) => name);
   const names = new Set([...present, ...disabled]);
@@ -258,8 +259,10 @@ function shown(differences: readonly Difference[]): Answer['differences'] {
 
 /** Stores the keys of a pass, and the secrets that the name server may still have. */
 function remember({ state, withheld }: FullJob, memory: Map<string, DesiredKey>): void {
+  const wanted = idsOf(state.keys);
   const kept = new Set(state.kept.map(({ id }) => id));
-  if (withheld === null) for (const id of memory.keys()) if (!kept.has(id)) memory.delete(id);
+  if (withheld === null)
+    for (const id of memory.keys()) if (!wanted.has(id) && !kept.has(id)) memory.delete(id);
   for (const key of state.keys) memory.set(key.id, key);
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AGENT_FORMAT, type Job } from '../../domain/delivery/agent-protocol.ts';
-import type { DesiredKey, Right } from '../../domain/delivery/desired-state.ts';
+import { idsOf, type DesiredKey, type Right } from '../../domain/delivery/desired-state.ts';
 import { hashOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import type {
   Claim,
@@ -63,35 +63,33 @@ export async function preparePass(
   const unchanged = stored.filter(({ keyId }) => !replaced.has(keyId));
   const former = renamed.length === 0 ? stored : [...unchanged, ...renamed];
   const present = former.filter(isOnServer);
-  const gone = goneOf(desired, former).filter((row) => blocked === null || isExplained(row));
+  const unneeded = former === stored ? unwanted : goneOf(desired, former);
+  const gone = unneeded.filter((row) => blocked === null || isExplained(row));
   await nextIfOver(slicer);
   const state = { zones, keys, kept: blocked === null ? kept : [] };
   const isWhole = blocked === null && server.held === null;
   const hash = isWhole ? wholeHash : hashOf(state);
   await nextIfOver(slicer);
-  const rows = new Map(former.map((row) => [row.keyId, row]));
-  const [fresh, others]: [DesiredKey[], DesiredKey[]] = [[], []];
+  const rows = rowsById(former);
+  const [fresh, others]: [DesiredKey[], Verified[]] = [[], []];
   await eachInSlices(slicer, keys, (key) => {
     const row = rows.get(key.id);
     const isDelivered = row?.state === 'delivered' && row.deliveredVersion === key.version;
-    if (isDelivered) others.push(key);
+    if (isDelivered) others.push({ key, row });
     else fresh.push(key);
   });
-  const isWide = ({ id }: DesiredKey) => rows.get(id)?.error?.code === TOO_WIDE;
+  const isWide = ({ row }: Verified) => row.error?.code === TOO_WIDE;
   const isSlow = probes === 'due' && fresh.length === 0 && gone.length === 0;
   const wide = others.filter(isWide);
   const chosen =
     probes === 'all'
       ? others
       : isSlow
-        ? verifiedFirst(others, rows).slice(0, dueProbes(others.length))
+        ? longestUnverified(others, dueProbes(others.length))
         : others.slice(Math.floor(random() * others.length)).slice(0, 1);
-  const sample = [...new Set([...wide.slice(0, dueProbes(wide.length)), ...chosen])];
-  const accepted = [...fresh, ...sample];
-  const known = new Set([
-    ...all.map(({ id }) => id),
-    ...desired.undeliverable.map(({ key }) => key.id),
-  ]);
+  const suspected = longestUnverified(wide, dueProbes(wide.length));
+  const sample = [...new Set([...suspected, ...chosen])];
+  const accepted = [...fresh, ...sample.map(({ key }) => key)];
   const isLacking = (id: string) => {
     const row = rows.get(id);
     return row !== undefined && !isOnServer(row);
@@ -99,16 +97,17 @@ export async function preparePass(
   const lacking = desired.undeliverable.filter(
     ({ key, code }) => code !== UNREADABLE || !rows.has(key.id) || isLacking(key.id),
   );
-  const wanted = new Set(keys.map(({ id }) => id));
+  const wanted = idsOf(keys);
+  const undeliverable = new Set(desired.undeliverable.map(({ key }) => key.id));
   const withheld = isWhole ? [] : all.filter(({ id }) => !wanted.has(id));
   await nextIfOver(slicer);
   return {
     former,
     revived: [
       ...renamed,
-      ...former.flatMap((row): Delivery[] =>
-        row.state === 'removing' && wanted.has(row.keyId) ? [{ ...row, state: 'pending' }] : [],
-      ),
+      ...former
+        .filter((row) => row.state === 'removing' && wanted.has(row.keyId))
+        .map((row): Delivery => ({ ...row, state: 'pending' })),
     ],
     job: {
       format: AGENT_FORMAT,
@@ -128,7 +127,7 @@ export async function preparePass(
       owned: present.map(({ keyName }) => keyName),
       further: [
         ...desired.undeliverable.map(({ key }) => comparisonForm(key.name)),
-        ...former.flatMap((row) => (isOnServer(row) ? [] : [row.keyName])),
+        ...former.filter((row) => !isOnServer(row)).map(({ keyName }) => keyName),
       ],
       is_applied:
         isWhole &&
@@ -136,16 +135,28 @@ export async function preparePass(
         former.every(({ state: of }) => of === 'delivered' || of === 'undeliverable'),
       accepted: accepted.map(({ id }) => id),
       restricted: restrictedOf(
-        [...fresh, ...sample.filter(isWide)],
-        sample.filter((key) => !isWide(key)),
+        {
+          fresh,
+          wide: sample.filter(isWide).map(({ key }) => key),
+          others: sample.filter((each) => !isWide(each)).map(({ key }) => key),
+        },
         server.rights,
         zones,
         random,
       ),
-      refused: gone.map(({ keyId: id, keyName: name }) => ({ id, name })),
-      taken: former.flatMap(({ keyId: id, error }) =>
-        error?.code === 'name_taken' ? [{ id, code: 'name_taken', message: error.message }] : [],
-      ),
+      refused: gone.map(({ keyId: id, keyName: name, removal }) => ({
+        id,
+        name,
+        successor: nameOf(keys, removal?.successorId) ?? null,
+        compromised: removal?.isCompromised === true,
+      })),
+      taken: former
+        .filter(({ error }) => error?.code === 'name_taken')
+        .map(({ keyId: id, error }) => ({
+          id,
+          code: 'name_taken',
+          message: error?.message ?? '',
+        })),
       is_slow: isSlow,
       is_refused: claim.refusals > 0,
       changes: outbox.length,
@@ -166,34 +177,35 @@ export async function preparePass(
       fresh: fresh.filter(({ id }) => !rows.has(id)).map(({ id }) => id),
       gone: gone.map(({ keyId }) => keyId),
       undeliverable: undeliverableRows(desired, rows, now),
-      left: former.flatMap(({ keyId, state: of, appliedAt }) =>
-        of === 'undeliverable' && appliedAt === null && !known.has(keyId) ? [keyId] : [],
-      ),
+      left: former
+        .filter(({ state: of, appliedAt }) => of === 'undeliverable' && appliedAt === null)
+        .map(({ keyId }) => keyId)
+        .filter((id) => !idsOf(all).has(id) && !undeliverable.has(id)),
     },
   };
 }
 
 /**
- * Returns each suspected key, and one of the other keys, with a right of the name server that it does
- * not have in every zone. Keys that open everything are left out.
+ * Returns keys with a right of the name server that they do not have in every zone: each wide key with
+ * all such rights, each fresh key and one of the others with one. Each one is refused, and adds a
+ * line to the log of the name server. Keys that open everything are left out.
  */
 function restrictedOf(
-  suspected: readonly DesiredKey[],
-  others: readonly DesiredKey[],
+  { fresh, wide, others }: Readonly<Record<'fresh' | 'wide' | 'others', readonly DesiredKey[]>>,
   rights: readonly Right[],
   zones: readonly string[],
   random: () => number,
 ): Job['restricted'] {
-  const restricted = (keys: readonly DesiredKey[]) =>
-    keys.flatMap(({ id, access }) => {
-      const missing = rights.filter((right) => {
-        const own = access[right] ?? [];
-        return own !== 'all' && own.length < zones.length;
-      });
-      const right = missing[Math.floor(random() * missing.length)];
-      return right === undefined ? [] : [{ id, right }];
+  const missing = ({ id, access }: DesiredKey) =>
+    rights.flatMap((right) => {
+      const own = access[right] ?? [];
+      return own === 'all' || own.length >= zones.length ? [] : [{ id, right }];
     });
-  return [...restricted(suspected), ...restricted(others).slice(0, 1)];
+  const oneOf = (key: DesiredKey) => {
+    const found = missing(key);
+    return found.slice(Math.floor(random() * found.length)).slice(0, 1);
+  };
+  return [...wide.flatMap(missing), ...fresh.flatMap(oneOf), ...others.flatMap(oneOf).slice(0, 1)];
 }
 
 /**
@@ -202,15 +214,30 @@ function restrictedOf(
  * would say that the former name is Tsigil's, and the name server would accept it for ever.
  */
 function renamedOf(keys: readonly DesiredKey[], stored: readonly Delivery[]): Delivery[] {
-  const names = new Map(keys.map(({ id, name }) => [id, name]));
-  return stored.flatMap((row): Delivery[] => {
-    const keyName = names.get(row.keyId) ?? row.keyName;
-    if (keyName === row.keyName || !isOnServer(row)) return [];
-    return [
+  const rows = rowsById(stored);
+  const renamed: Delivery[] = [];
+  for (const { id, name: keyName } of keys) {
+    const row = rows.get(id);
+    if (row === undefined || row.keyName === keyName || !isOnServer(row)) continue;
+    renamed.push(
       { ...row, keyName, state: 'pending' },
       { ...row, keyId: randomUUID(), state: 'removing', error: null },
-    ];
-  });
+    );
+  }
+  return renamed;
+}
+
+const maps = new WeakMap<readonly Delivery[], ReadonlyMap<string, Delivery>>();
+
+/** Returns deliveries by the ids of their keys. A pass asks several times. */
+export function rowsById(deliveries: readonly Delivery[]): ReadonlyMap<string, Delivery> {
+  const known = maps.get(deliveries) ?? new Map(deliveries.map((row) => [row.keyId, row]));
+  maps.set(deliveries, known);
+  return known;
+}
+
+function nameOf(keys: readonly DesiredKey[], id: string | null | undefined): string | undefined {
+  return id == null ? undefined : keys.find((key) => key.id === id)?.name;
 }
 
 /** Returns whether a name server may have a key. */
@@ -219,9 +246,10 @@ export function isOnServer({ state, appliedAt }: Delivery): boolean {
 }
 
 /** Returns the keys that the name server may have but should not have. */
-function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
-  const wanted = new Set([...state.keys, ...(state.kept ?? [])].map(({ id }) => id));
-  return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
+export function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
+  const wanted = idsOf(state.keys);
+  const kept = new Set(state.kept?.map(({ id }) => id));
+  return former.filter((row) => !wanted.has(row.keyId) && !kept.has(row.keyId) && isOnServer(row));
 }
 
 /**
@@ -255,15 +283,20 @@ function isExplained({ state }: Delivery): boolean {
   return state === 'removing';
 }
 
-/** Sorts keys by the time of their last verification, the oldest first. */
-function verifiedFirst(
-  keys: readonly DesiredKey[],
-  rows: ReadonlyMap<string, Delivery>,
-): readonly DesiredKey[] {
+/** A key that the name server has, and its delivery. */
+interface Verified {
+  readonly key: DesiredKey;
+  readonly row: Delivery;
+}
+
+/** Returns the `count` keys whose last verification is the longest ago. */
+function longestUnverified(keys: readonly Verified[], count: number): readonly Verified[] {
+  const time = ({ row }: Verified) => row.verifiedAt ?? '';
+  const latest = keys.map(time).sort()[Math.min(count, keys.length) - 1] ?? '';
   return keys
-    .map((key) => ({ key, at: rows.get(key.id)?.verifiedAt ?? '' }))
-    .sort((one, other) => (one.at < other.at ? -1 : 1))
-    .map(({ key }) => key);
+    .filter((key) => time(key) <= latest)
+    .sort((one, other) => (time(one) < time(other) ? -1 : 1))
+    .slice(0, count);
 }
 
 /** Returns the changed rows of undeliverable keys. */

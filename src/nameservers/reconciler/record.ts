@@ -19,7 +19,7 @@ import { newSlicer } from '../slices.ts';
 import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold } from './hold.ts';
 import type { Result } from './perform.ts';
-import { isOnServer, TOO_WIDE, undeliverableRow, UNREADABLE } from './prepare.ts';
+import { isOnServer, rowsById, TOO_WIDE, undeliverableRow, UNREADABLE } from './prepare.ts';
 import { CONFIGURATION_FAULTS } from './refusals.ts';
 import {
   checkInterval,
@@ -229,6 +229,18 @@ function record(
   });
 }
 
+/** Returns deliveries after a pass that changed or added some of them. */
+function withChanges(
+  former: readonly Delivery[],
+  changed: readonly Delivery[],
+): readonly Delivery[] {
+  if (changed.length === 0) return former;
+  const rows = new Map(changed.map((row) => [row.keyId, row]));
+  const known = rowsById(former);
+  const added = [...rows.values()].filter(({ keyId }) => !known.has(keyId));
+  return [...former.map((row) => rows.get(row.keyId) ?? row), ...added];
+}
+
 async function settle(
   dependencies: RecordDependencies,
   pass: EndedPass,
@@ -238,7 +250,7 @@ async function settle(
   const { server, plan, former } = pass;
   const now = clock();
   const isPrepared = result.prepared !== null;
-  const rows = new Map(former.map((row) => [row.keyId, row]));
+  const rows = rowsById(former);
   const left = new Set(result.problems.map(({ id }) => id));
   const verdicts = new Map(result.verdicts.map(({ id, error }) => [id, error]));
   const delivered = plan.accepted.filter(({ id }) => !left.has(id));
@@ -315,8 +327,8 @@ async function settle(
       if ((row.state === 'delivered' || row.state === 'failed') && !handled.has(row.keyId))
         changed.push(unloadedRow(row));
   }
-  for (const row of [...changed, ...plan.undeliverable]) rows.set(row.keyId, row);
-  const lacking = [...rows.values()].filter((row) => !isOnServer(row) && !dropped.has(row.keyId));
+  const deliveries = withChanges(former, [...changed, ...plan.undeliverable]);
+  const lacking = deliveries.filter((row) => !isOnServer(row) && !dropped.has(row.keyId));
   const [failure = null] = failures;
   const error = isPrepared ? null : (result.open ?? failure);
   const interval = isPrepared ? PREPARED_CHECK_MS : checkInterval(server, now, random);
@@ -375,7 +387,7 @@ async function settle(
   const hasDelivered = added.length + removed.length > 0;
   const isSettled = state === 'live' && !hasDelivered && !result.changed && dropped.size === 0;
   return {
-    ...(isSettled ? { deliveries: [...rows.values()] } : {}),
+    ...(isSettled ? { deliveries } : {}),
     server,
     outcome:
       isFailed && !(state === 'blocked' && hasDelivered)

@@ -24,6 +24,7 @@ import {
   serves,
   verifyExpectations,
   type Expectation,
+  type Learned,
   type Outcome,
 } from '../../net/probe.ts';
 import { PROBES_PER_SECOND } from './schedule.ts';
@@ -43,11 +44,9 @@ export interface VerifyPlan {
 }
 
 /** What one part of a verification finds for the next. */
-export interface Found {
+export interface Found extends Learned {
   /** The zone in which keys for all zones are tested. */
   zone?: string | undefined;
-  /** The serial numbers of the zones. */
-  readonly serials: Map<string, number>;
   /** Whether the name server refused unsigned requests. */
   isClosed?: boolean;
 }
@@ -92,8 +91,9 @@ export type Verify = (
 const KEYS_AT_ONCE = 4;
 
 /**
- * Verifies that a name server accepts keys, with at most 20 probes per second. Ends early if
- * `isInterrupted` returns true. `verified` is the number of keys that were verified.
+ * Verifies that a name server accepts keys, each for one of its rights at random, with at most 20
+ * probes per second. Ends early if `isInterrupted` returns true. `verified` is the number of keys
+ * that were verified.
  */
 export async function verifySlowly(
   verify: Verify,
@@ -104,29 +104,33 @@ export async function verifySlowly(
   signal: AbortSignal,
 ): Promise<Verdict & { readonly verified: number }> {
   const failures = new Map<string, Fault>();
-  const found: Found = { serials: new Map() };
+  // A change is verified with requests over TCP, as secondary servers send them.
+  const found: Found = { serials: new Map(), prefersUdp: true };
   for (let start = 0; ; start += KEYS_AT_ONCE) {
-    const accepted = keys.slice(start, start + KEYS_AT_ONCE);
+    const part = keys.slice(start, start + KEYS_AT_ONCE);
     const began = performance.now();
     const plan = {
-      accepted,
+      accepted: part.map(withOneRight),
       refused: [],
       found,
-      restricted: restricted.filter(({ key }) => accepted.includes(key)),
+      restricted: restricted.filter(({ key }) => part.includes(key)),
     };
     const verdict = await verify(server, zones, plan, signal, isInterrupted);
     for (const [id, failure] of verdict.failures) failures.set(id, failure);
-    const verified = start + accepted.length;
+    const verified = start + part.length;
     const { open } = verdict;
     if (open !== undefined || verified === keys.length) return { failures, open, verified };
-    const probes = accepted.reduce(
-      (count, { access }) => count + Math.max(rightsIn(access).length, 1),
-      0,
-    );
-    const rest = (probes * 1000) / PROBES_PER_SECOND - (performance.now() - began);
+    const rest = (part.length * 1000) / PROBES_PER_SECOND - (performance.now() - began);
     if (rest > 0) await pause(rest, undefined, { signal });
     if (await isInterrupted()) return { failures, open, verified };
   }
+}
+
+function withOneRight(key: DesiredKey): DesiredKey {
+  const rights = rightsIn(key.access);
+  if (rights.length < 2) return key;
+  const right = rights[randomInt(rights.length)] ?? 'transfer';
+  return { ...key, access: { [right]: key.access[right] } };
 }
 
 /**
@@ -260,7 +264,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
     Date.now,
     signal,
     isInterrupted,
-    found.serials,
+    found,
   );
   let open: Fault | undefined;
   const openRights = new Map<string, readonly Right[]>();

@@ -42,13 +42,26 @@ export async function candidatesOf(
   const candidates: Candidate[] = [];
   for await (const some of partsInSlices([...found.keys()], slicer, KEYS_PER_PAGE)) {
     const { keys, granted } = await readKeys(reads, store, some);
+    const successors = await successorsOf(reads, some);
     for (const key of keys) {
       const { resource, zones = [] } = found.get(key.id) ?? {};
       if (key.resource_id !== resource) return candidatesOf(database, store, poolId, slicer);
-      candidates.push({ key, zones, granted: granted.get(key.id) ?? NONE });
+      const successorId = successors.get(key.id);
+      candidates.push({ key, zones, granted: granted.get(key.id) ?? NONE, successorId });
     }
   }
   return candidates;
+}
+
+/** Returns the ids of the keys that replace `ids` and that all clients have. */
+async function successorsOf(
+  reads: Sql,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const from = 'SELECT id, successor_id FROM tsigkey_lifecycles';
+  const { text, parameters } = among(from, 'id', ids);
+  const rows = await reads.all(`${text} AND state = 'draining'`, parameters);
+  return new Map(rows.map((row) => [String(row.id), String(row.successor_id)]));
 }
 
 const NONE: ReadonlyMap<string, string> = new Map();

@@ -205,7 +205,9 @@ export function createDeliveryStatus(
         ]);
         await putDeliveries(sql, id, [
           {
-            ...({ keyId: randomUUID(), keyName: name, state: 'removing' } as const),
+            keyId: randomUUID(),
+            keyName: name,
+            state: 'removing',
             deliveredVersion: 1,
             appliedAt: null,
             verifiedAt: null,

@@ -1,4 +1,4 @@
-import { MAX_USES, type KeyUse } from '../../domain/delivery/agent-protocol.ts';
+import { MAX_COUNT, MAX_USES, type KeyUse } from '../../domain/delivery/agent-protocol.ts';
 import type { KeyUses, StoredUse } from '../../domain/delivery/delivery-ports.ts';
 import { parts } from '../../domain/scheduling/slicer.ts';
 import type { Sql, SqlRow } from '../sql/sql.ts';
@@ -26,13 +26,16 @@ interface UseTable {
   readonly keys: string;
 }
 
+/** Refused requests, which anyone can send, must not displace the uses of clients that have a key. */
+const IS_REFUSED = "CASE WHEN outcome = 'refused' THEN 1 ELSE 0 END";
+
 /** The columns that identify a row. */
 const IDENTITY = USE_COLUMNS.slice(0, 5);
 
 /**
  * Adds uses of the keys that the name server `id` has from Tsigil, and refused uses of retired keys,
  * for which the job of rotations then looks at the key. Leaves out other names. Keeps the last 1,000
- * rows of the name server. `rowLock` keeps others from deleting a key meanwhile.
+ * rows of the name server, and drops refused ones first. `rowLock` keeps others from deleting a key meanwhile.
  */
 export async function putUses(
   sql: Sql,
@@ -91,13 +94,14 @@ async function putInto(
         ON CONFLICT (${IDENTITY.join(', ')}) DO UPDATE SET
           last_at = CASE WHEN excluded.last_at > ${table}.last_at
             THEN excluded.last_at ELSE ${table}.last_at END,
-          count = ${table}.count + excluded.count`,
+          count = CASE WHEN ${table}.count + excluded.count > ${MAX_COUNT}
+            THEN ${MAX_COUNT} ELSE ${table}.count + excluded.count END`,
       [keyId, id, operation, outcome, address, first, last, count],
     );
   }
   const others = await sql.all(
     `SELECT ${IDENTITY.join(', ')} FROM ${table} WHERE nameserver_id = ?
-      ORDER BY last_at DESC, ${IDENTITY.join(', ')} LIMIT ${MAX_USES} OFFSET ${MAX_USES}`,
+      ORDER BY ${IS_REFUSED}, last_at DESC, ${IDENTITY.join(', ')} LIMIT ${MAX_USES} OFFSET ${MAX_USES}`,
     [id],
   );
   for (const row of others)
@@ -107,7 +111,7 @@ async function putInto(
     );
 }
 
-/** Reads the uses of keys, and which of `servers` have as many rows as are stored. */
+/** Reads the uses of keys, and which of `servers` have as many uses by clients as are stored. */
 export async function readUses(
   sql: Sql,
   keyIds: readonly string[],
@@ -126,7 +130,7 @@ export async function readUses(
   for (const ids of parts(servers, ...ROWS))
     for (const row of await sql.all(
       `SELECT nameserver_id FROM ${table} WHERE nameserver_id IN (${places(ids.length)})
-        GROUP BY nameserver_id HAVING count(*) >= ${MAX_USES}`,
+        AND outcome <> 'refused' GROUP BY nameserver_id HAVING count(*) >= ${MAX_USES}`,
       ids,
     ))
       full.add(String(row.nameserver_id));

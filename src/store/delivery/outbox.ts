@@ -149,6 +149,11 @@ async function markRemoved(sql: Sql, affected: Affected): Promise<void> {
       );
     }
   }
+  for (const [id, { successorId, isCompromised }] of affected.removals)
+    await sql.run(
+      `UPDATE deliveries SET successor_id = ?, compromised = ? WHERE key_id = ? AND state = 'removing'`,
+      [successorId, isCompromised ? 1 : 0, id],
+    );
 }
 
 /** Returns placeholders for `count` parameters. */

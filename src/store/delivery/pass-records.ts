@@ -29,6 +29,8 @@ const COLUMNS = [
   'verified_at',
   'error_code',
   'error',
+  'successor_id',
+  'compromised',
 ];
 
 /**
@@ -249,6 +251,8 @@ export async function putDeliveries(
         each.verifiedAt,
         each.error?.code ?? null,
         each.error?.message.slice(0, 1000) ?? null,
+        each.removal?.successorId ?? null,
+        each.removal?.isCompromised === true ? 1 : 0,
       ]),
     );
   }
@@ -278,6 +282,7 @@ export async function readDeliveries(sql: Sql, id: string): Promise<Delivery[]> 
 export function deliveryOf(row: SqlRow): Delivery {
   const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
   const code = text('error_code');
+  const [successorId, isCompromised] = [text('successor_id'), Number(row.compromised) === 1];
   return {
     keyId: String(row.key_id),
     keyName: String(row.key_name),
@@ -286,5 +291,6 @@ export function deliveryOf(row: SqlRow): Delivery {
     appliedAt: text('applied_at'),
     verifiedAt: text('verified_at'),
     error: code === null ? null : { code, message: text('error') ?? '' },
+    ...(successorId === null && !isCompromised ? {} : { removal: { successorId, isCompromised } }),
   };
 }

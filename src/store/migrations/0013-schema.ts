@@ -23,6 +23,7 @@ export const migration: Migration = {
     ...secretKeys(dialect.text),
     ...resources(dialect.text, now),
     ...delivery(dialect.text),
+    ...consoleSessions(dialect.text),
     ...auditTrail(dialect),
     `CREATE TABLE leases (
       name ${dialect.text} NOT NULL PRIMARY KEY,
@@ -212,6 +213,23 @@ function resources(text: string, now: string): string[] {
       ${changedAt(text)}
     )`,
     `CREATE UNIQUE INDEX unique_retired_tsigkey_name ON retired_tsigkeys (name_key)`,
+    `CREATE TABLE tsigkey_shares (
+      id ${text} NOT NULL PRIMARY KEY,
+      hash ${text} NOT NULL,
+      key_id ${text} NOT NULL,
+      key_version INTEGER NOT NULL,
+      format ${text} NOT NULL,
+      side ${text} NOT NULL,
+      primary_address ${text},
+      zone ${text},
+      expires_at ${text} NOT NULL,
+      opened_at ${text},
+      mac ${text},
+      ${changedAt(text)}
+    )`,
+    `CREATE UNIQUE INDEX unique_tsigkey_share_hash ON tsigkey_shares (hash)`,
+    `CREATE INDEX tsigkey_shares_by_key ON tsigkey_shares (key_id)`,
+    `CREATE INDEX tsigkey_shares_by_expiry ON tsigkey_shares (expires_at, id)`,
     `CREATE INDEX retired_tsigkeys_by_secret_key ON retired_tsigkeys (secret_key, id)`,
   ];
 }
@@ -281,6 +299,8 @@ function delivery(text: string): string[] {
       verified_at ${text},
       error_code ${text},
       error ${text},
+      successor_id ${text},
+      compromised INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (nameserver_id, key_id)
     )`,
     `CREATE INDEX deliveries_by_key ON deliveries (key_id)`,
@@ -315,6 +335,34 @@ function delivery(text: string): string[] {
       PRIMARY KEY (nameserver_id, id)
     )`,
     `CREATE INDEX outbox_by_age ON outbox (nameserver_id, at)`,
+  ];
+}
+
+/**
+ * The sessions of the web console, and the codes that start one. The rows are no resources of their
+ * own: no copy and no restored database has them.
+ */
+function consoleSessions(text: string): string[] {
+  return [
+    `CREATE TABLE sessions (
+      id ${text} NOT NULL PRIMARY KEY,
+      purpose ${text} NOT NULL,
+      hash ${text} NOT NULL,
+      kind ${text} NOT NULL,
+      credential_id ${text} NOT NULL,
+      name ${text} NOT NULL,
+      sealed_token ${text},
+      issued INTEGER NOT NULL,
+      address ${text},
+      agent ${text},
+      expires_at ${text} NOT NULL,
+      seen_at ${text} NOT NULL,
+      mac ${text},
+      created_at ${text} NOT NULL
+    )`,
+    `CREATE UNIQUE INDEX unique_session_hash ON sessions (hash)`,
+    `CREATE INDEX sessions_by_credential ON sessions (credential_id)`,
+    `CREATE INDEX sessions_by_created_at ON sessions (created_at, id)`,
   ];
 }
 

@@ -57,6 +57,11 @@ function createPool(
     pipeline: true,
     idle_in_transaction_session_timeout: statementTimeoutSeconds * 1000,
   });
-  pool.on('error', () => undefined); // the next query uses another connection
+  pool.on('error', ignore); // the next query uses another connection
+  // The query in progress, or the next one, fails anyway. Without a listener from the beginning, the
+  // process would exit: a connection can end in the same packet in which it becomes ready.
+  pool.on('connect', (client) => client.on('error', ignore));
   return pool;
 }
+
+const ignore = (): void => undefined;

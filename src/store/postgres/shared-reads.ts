@@ -49,7 +49,6 @@ function sendTogether(pool: pg.Pool, reads: readonly Read[], ended: () => void):
     }
     let left = reads.length;
     let fault: Error | undefined;
-    // The reads in progress fail anyway; without a listener the process would exit.
     const broken = (error: Error) => (fault ??= error);
     client.on('error', broken);
     const { stream } = client.connection;

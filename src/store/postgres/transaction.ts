@@ -48,9 +48,6 @@ export async function transaction<T>(
   const client = await pool.connect().catch((error: unknown) => {
     throw translate(error);
   });
-  const broken = (): void => undefined;
-  // the query in progress fails anyway; without a listener the process would exit
-  client.on('error', broken);
   const { sql, commit, isOpen } = pipelinedSql(sqlOn((query) => client.query(query)));
   const began = performance.now();
   let keep = true;
@@ -74,7 +71,6 @@ export async function transaction<T>(
     keep = undone && !(error instanceof ServiceError && error.code === 'unavailable');
     throw error;
   } finally {
-    client.removeListener('error', broken);
     client.release(!keep);
   }
 }

@@ -1,13 +1,13 @@
 import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Resource, ResourceType } from '../../domain/model/resource.ts';
-import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
+import { STORED_TYPES } from '../../domain/resources/resources.ts';
 import { credentialColumn, MAC_COLUMN } from '../sql/credential-column.ts';
 import { allResources, readerOn } from '../sql/reader.ts';
 import type { Snapshot, Sql } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 
 /** All types whose rows stand for a credential, and therefore carry a MAC. */
-export const CREDENTIAL_TYPES = RESOURCE_TYPES.filter(({ credential }) => credential !== undefined);
+export const CREDENTIAL_TYPES = STORED_TYPES.filter(({ credential }) => credential !== undefined);
 
 /** A row that stands for a credential, as it is stored. */
 export interface Credential {

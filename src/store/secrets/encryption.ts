@@ -179,10 +179,7 @@ async function countUnreadable(sql: Sql, keyring: Keyring): Promise<number> {
  * Decrypts every secret of a database, and checks the MAC of every credential. Returns what is
  * unreadable or forged.
  */
-export async function verifySecrets(
-  database: Database,
-  keyring: Keyring,
-): Promise<SecretVerification> {
+async function verifySecrets(database: Database, keyring: Keyring): Promise<SecretVerification> {
   const unreadable: { collection: string; id: string }[] = [];
   let [checked, count] = [0, 0];
   for await (const { place, id, isReadable } of allSecrets(database.reads, keyring)) {

@@ -14,6 +14,7 @@ import {
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { countUnsigned } from './check-credentials.ts';
 import { countUnder } from './re-encrypt.ts';
+import { capitalised } from '../../domain/text/capitalised.ts';
 
 export interface MasterKeySource {
   /**
@@ -82,7 +83,9 @@ export async function assertMasterKey(
     );
   const ids = own.join(', ');
   const found =
-    source === undefined ? 'No master key is configured.' : `${capital(source)} contains ${ids}.`;
+    source === undefined
+      ? 'No master key is configured.'
+      : `${capitalised(source)} contains ${ids}.`;
   throw new ServiceError('unavailable', `${encryptedWith(wrapped)} ${found} ${remedy}`);
 }
 
@@ -168,8 +171,4 @@ export async function hasContent(sql: Sql): Promise<boolean> {
 function encryptedWith(keys: readonly WrappedKey[]): string {
   const ids = [...new Set(keys.map(({ wrappedBy }) => wrappedBy))];
   return `Secrets are encrypted with master key ${ids.join(', ')}.`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

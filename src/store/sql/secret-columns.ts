@@ -16,7 +16,7 @@ export interface SecretColumn {
 }
 
 /** Returns the column with the number of a secret's data key. */
-export function keyColumnOf(field: string): string {
+function keyColumnOf(field: string): string {
   return `${field}_key`;
 }
 
@@ -65,7 +65,7 @@ export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlR
 }
 
 /** Returns the value of a column with the number of a data key. Null means clear text. */
-export function keyNumberOf(value: unknown): number | null {
+function keyNumberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RewriteError } from '../../../src/domain/access/rewrite.ts';
+import { KeyFileError } from '../../../src/domain/key-formats/reader.ts';
 import { rewriteNsd } from '../../../src/domain/access/rewrite-nsd.ts';
 import { OWN, rewritten } from '../../harness/rewrites.ts';
 import { SECRET } from '../../harness/samples.ts';
@@ -130,6 +130,6 @@ test('names the place of a key that is in two files', () => {
   const text = `zone:\n    name: a\nkey:\n    name: k1\n    algorithm: hmac-sha256\n    include: secret\n`;
   const files = { 'nsd.conf': text, secret: `secret: "${SECRET}"\n` };
   expect(() => moved(files, ['k1'])).toThrow(
-    new RewriteError('nsd.conf:3', 'what begins here ends in another file; write it in one file'),
+    new KeyFileError('nsd.conf:3', 'what begins here ends in another file; write it in one file'),
   );
 });

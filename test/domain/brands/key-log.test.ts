@@ -70,6 +70,10 @@ const LINES: Readonly<Record<BrandName, readonly (readonly [string, object | und
       `client @0x7f 2001:db8::4#53/key k: signer "k" approved`,
       use('update', 'accepted', 'k', '2001:db8::4', 53),
     ],
+    [
+      `client @0x7f fe80::4%eth0#53/key k (a.test): query: a.test IN SOA -S (fe80::1%eth0)`,
+      use('query', 'accepted', 'k', 'fe80::4', 53),
+    ],
   ],
   knot: [
     [

@@ -5,6 +5,7 @@ import type { Settings } from '../../../src/domain/model/settings.ts';
 import {
   createSlicer,
   eachInSlices,
+  noteConnection,
   sortInSlices,
   type Slicer,
 } from '../../../src/domain/scheduling/slicer.ts';
@@ -44,6 +45,25 @@ test('the event loop runs waiting work between two slices', async () => {
   await slicer.next();
   events.push('the next slice');
   expect(events).toEqual(['another request', 'the next slice']);
+});
+
+test('a slice waits for connections that arrive, for at most 100 ms', async () => {
+  let [now, arriving, turns] = [0, 3, 0];
+  const arrive = () => {
+    if (turns === arriving) return;
+    [now, turns] = [now + 1, turns + 1];
+    noteConnection();
+    setImmediate(arrive);
+  };
+  const slicer = createSlicer(() => now);
+  setImmediate(arrive);
+  await slicer.next();
+  expect(turns).toBe(3);
+  [arriving, turns] = [1000, 0];
+  setImmediate(arrive);
+  await slicer.next();
+  expect(turns).toBe(100);
+  arriving = turns;
 });
 
 test('visits every item in order, and yields before each item once the slice is over', async () => {

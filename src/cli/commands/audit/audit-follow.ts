@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AuditRecord } from '../../../domain/audit/record.ts';
-import type { Position } from '../../../domain/audit/trail.ts';
+import { isBefore, START, type Position } from '../../../domain/audit/trail.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
 import { formatPosition, POSITION } from '../../../domain/operations/audit-list.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
@@ -53,12 +53,6 @@ export async function followRecords(
   } finally {
     release();
   }
-}
-
-const START: Position = { batch: 0, seq: 0 };
-
-function isBefore(one: Position, other: Position): boolean {
-  return one.batch < other.batch || (one.batch === other.batch && one.seq < other.seq);
 }
 
 function latest(end: Position, record: AuditRecord | undefined): Position {

@@ -39,7 +39,7 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
 }
 
 /** Returns the checkpoint in a line, or undefined if the line contains none. */
-export function checkpointOf(
+function checkpointOf(
   line: string,
 ): { readonly number: number; readonly hash: string } | undefined {
   const plain = PLAIN.exec(line);

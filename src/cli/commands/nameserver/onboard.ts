@@ -50,7 +50,10 @@ export function addOnboarding(parent: Command, terminal: Terminal): void {
       const names = (await poolZones(connection, server.pool_id)) ?? [];
       const zones = names.map(comparisonForm);
       terminal.out.write(
-        onboardText({ ...server, zones, url: connection.url }, flags.allZones === true),
+        onboardText(
+          { ...server, pool: server.pool_id, zones, url: connection.url },
+          flags.allZones === true,
+        ),
       );
     });
   addExamples(withConnectionFlags(command), [

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { saysUses } from '../../../domain/access/readers.ts';
-import type { Finding } from '../../../domain/access/access.ts';
+import { saysUses, type Finding } from '../../../domain/access/access.ts';
+import type { RightChange } from '../../../domain/access/changes.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
 import { normaliseUuid } from '../../../domain/model/field.ts';
 import { isOwnKey } from '../../../domain/brands/brands.ts';
@@ -25,7 +25,6 @@ import {
   planAccess,
   reportKept,
   type AccessPlan,
-  type RightChange,
 } from '../../imports/access-import.ts';
 import { readKeyFile, type KeySource } from '../../imports/key-file.ts';
 import { zonesOf } from '../../imports/copied-grants.ts';

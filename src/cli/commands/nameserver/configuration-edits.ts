@@ -1,0 +1,130 @@
+import { ACCESS_READERS } from '../../../domain/access/readers.ts';
+import {
+  differencesAfter,
+  editedSource,
+  type Edit,
+  type Source,
+} from '../../../domain/access/rewrite.ts';
+import { KeyFileError, placeOf, type IncludedFile } from '../../../domain/key-formats/reader.ts';
+import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
+import { firstOf } from '../../../domain/text/first-of.ts';
+import { faultOf } from '../../../net/faults.ts';
+import type { Observed } from '../../imports/adoption.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
+import { unifiedDiff, withoutSecrets } from '../../output/diff.ts';
+import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
+import type { EditableFiles } from '../../service/running-server.ts';
+import { assertNotStopped, print, SHOWN, type Run } from './server-run.ts';
+
+/** What is written to the configuration of a name server. */
+export interface Change {
+  readonly edits: readonly Edit[];
+  /** The file of keys and lists that the configuration includes afterwards. */
+  readonly included: IncludedFile;
+}
+
+/** Returns the keys and access lists of a configuration. Throws `CommandError`. */
+export function parsed(format: string, { text, include, path }: Source) {
+  return parsing(() => {
+    const configuration = ACCESS_READERS[format]?.(text, include, path);
+    const entries = IMPORT_FORMATS[format]?.read(text, include, path);
+    if (configuration === undefined || entries === undefined)
+      throw new TypeError(`No reader of access lists is named '${format}'`);
+    const keys = entries.map((found) => ({
+      place: found.file === undefined ? `${path}:${found.line}` : placeOf(found),
+      found,
+    }));
+    return { configuration, keys };
+  });
+}
+
+export function parsing<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof KeyFileError)) throw cause;
+    const message = `The configuration cannot be edited: ${cause.message}. Nothing was changed.`;
+    throw new CommandError(EXIT.refused, message, undefined, cause);
+  }
+}
+
+/** The file of the operator to which the keys of Tsigil's file go back. */
+export function releasedPath({ path }: IncludedFile): string {
+  return `${path}.released`;
+}
+
+/** Proves the edits, and prints them without secrets. Throws `CommandError` if they change a right. */
+export async function propose(
+  files: EditableFiles,
+  { edits, included }: Change,
+  { keys }: Pick<Observed, 'keys'>,
+  terminal: Terminal,
+): Promise<void> {
+  const { source, texts } = files;
+  const differences = parsing(() => differencesAfter(files.format, source, edits, included));
+  if (differences.length > 0)
+    throw new CommandError(
+      EXIT.refused,
+      'The edits would change what the configuration permits, so nothing was changed',
+      firstOf(differences, SHOWN, String).join('\n'),
+    );
+  const mask = maskOf(keys.map(({ secret }) => secret));
+  // The check has a file with secrets, which it removes.
+  const { signal, release } = catchInterrupt(terminal);
+  const problem = await files.check(editedSource(source, edits, included)).finally(release);
+  assertNotStopped(signal);
+  if (problem !== undefined)
+    throw new CommandError(
+      EXIT.refused,
+      'The name server refuses the configuration with these edits, so nothing was changed',
+      mask(problem).trim().split('\n').slice(0, SHOWN).join('\n'),
+    );
+  const paths = new Set(edits.map(({ file }) => file));
+  for (const path of paths) {
+    const own = edits.filter(({ file }) => file === path);
+    print(mask(unifiedDiff(path, texts.get(path) ?? '', own)).trimEnd(), terminal);
+  }
+}
+
+/** Returns a function that replaces secrets in the text of a configuration. */
+function maskOf(secrets: readonly string[]): (text: string) => string {
+  return (text) =>
+    withoutSecrets(secrets.reduce((masked, secret) => masked.replaceAll(secret, '...'), text));
+}
+
+/** Applies edits, and loads them. Puts the former files back if a step fails. */
+export async function perform(
+  { server, terminal }: Run,
+  files: EditableFiles,
+  { edits }: Change,
+  verified: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { signal, release } = catchInterrupt(terminal);
+  try {
+    await files.write(edits);
+    try {
+      await files.load();
+      await verified(signal);
+      assertNotStopped(signal);
+    } catch (cause) {
+      const undone = await files.undo().then(
+        () => `The former files of '${server.name}' are back`,
+        (error: unknown) =>
+          `Not all former files of '${server.name}' are back (${faultOf(error).message})`,
+      );
+      const outcome = await files.load().then(
+        () => 'and loaded',
+        (error: unknown) => `but it does not load them (${faultOf(error).message})`,
+      );
+      if (!(cause instanceof CommandError)) throw cause;
+      throw new CommandError(
+        cause.exitCode,
+        `${undone}, ${outcome}: ${cause.message}`,
+        cause.hint,
+        cause,
+      );
+    }
+  } finally {
+    release();
+  }
+}

@@ -1,0 +1,171 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Option, type Command } from 'commander';
+import type { ValueOf } from '../../../domain/model/field.ts';
+import { responseObject } from '../../../domain/model/object.ts';
+import { nameServer } from '../../../domain/resources/name-server.ts';
+import { comparisonForm } from '../../../domain/text/dns-name.ts';
+import { firstOf } from '../../../domain/text/first-of.ts';
+import { connect } from '../../flags/flags.ts';
+import { observe, type Observed } from '../../imports/adoption.ts';
+import type { KeySource } from '../../imports/key-file.ts';
+import { poolZones } from '../../imports/key-import.ts';
+import { readRunningServer } from '../../imports/running-server.ts';
+import { CommandError, EXIT } from '../../output/command-error.ts';
+import type { ConfirmationFlags } from '../../output/confirmation.ts';
+import { plainLines } from '../../output/plain-text.ts';
+import type { Terminal } from '../../output/terminal.ts';
+import { callFor, type Connection } from '../../service/client.ts';
+import type { ConnectionFlags } from '../../service/connection.ts';
+import { findPath, withHints } from '../../service/resource-requests.ts';
+import type { EditableFiles, LocalServers } from '../../service/running-server.ts';
+
+const { fields } = nameServer;
+const SERVER = responseObject({
+  name: fields.name,
+  address: fields.address,
+  rights: fields.rights,
+  state: fields.state,
+  error: fields.error,
+  pool_id: fields.pool_id,
+  pending_since: fields.pending_since,
+});
+
+export type Server = ValueOf<typeof SERVER>;
+
+/** How often the state of a name server is read. */
+const POLL_MS = 300;
+
+/** How long a name server may take to become live. */
+export const LIVE_MS = 60_000;
+
+/** The number of problems of one kind that are shown. */
+export const SHOWN = 10;
+
+/** The flags of a command that edits the configuration of a name server. */
+export interface RunFlags extends ConnectionFlags, ConfirmationFlags {
+  readonly config?: string;
+  readonly write?: true;
+}
+
+export function withRunFlags(command: Command): Command {
+  return command
+    .argument('<nameserver>', 'name of the nameserver, on whose host the command runs')
+    .addOption(
+      new Option(
+        '--config <file>',
+        'read this configuration file of the service or of the agent on this host',
+      ).env('TSIGIL_CONFIG'),
+    )
+    .option('--write', 'apply the edits, and put the former files back if a step fails');
+}
+
+/** One run of such a command on a name server. */
+export interface Run {
+  readonly connection: Connection;
+  /** The path of the name server in the API. */
+  readonly path: string;
+  readonly server: Server;
+  /** Undefined for a server that stores its keys in a database. */
+  readonly files: EditableFiles | undefined;
+  /** Reads the keys and access lists of the running server. */
+  running(): Promise<KeySource>;
+  readonly terminal: Terminal;
+}
+
+export async function start(
+  given: string,
+  flags: RunFlags,
+  local: () => Promise<LocalServers>,
+  terminal: Terminal,
+): Promise<Run> {
+  const connection = await connect(flags, terminal);
+  const [path, server] = await withHints(nameServer, async () => {
+    const found = await findPath(connection, nameServer, given);
+    return [found, await callFor(SERVER, connection, 'GET', found)] as const;
+  });
+  const { openFiles, readNameServer } = await local();
+  const zones = async () => (await poolZones(connection, server.pool_id)) ?? [];
+  const running = async () =>
+    readRunningServer(
+      await readNameServer(flags.config, server.name, async () =>
+        (await zones()).map(comparisonForm),
+      ),
+    );
+  return {
+    connection,
+    path,
+    server,
+    running,
+    terminal,
+    files: await openFiles(flags.config, server.name),
+  };
+}
+
+export function assertNotStopped(signal?: AbortSignal): void {
+  if (signal?.aborted === true) throw new CommandError(EXIT.interrupted, 'Stopped');
+}
+
+/** Returns whether a name server has a state with all changes of its keys. */
+export function hasState(server: Server, wanted: Server['state']): boolean {
+  return server.state === wanted && server.pending_since === null;
+}
+
+/** Waits until a name server has a state, and returns it as it is then, or after `limitMs`. */
+export async function stateOf(
+  { connection, path, terminal }: Run,
+  wanted: Server['state'],
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<Server> {
+  const until = terminal.now() + limitMs;
+  for (;;) {
+    const server = await callFor(SERVER, connection, 'GET', path);
+    if (hasState(server, wanted)) return server;
+    assertNotStopped(signal);
+    if (terminal.now() > until) return server;
+    await pause(POLL_MS);
+  }
+}
+
+/** Waits until a name server is live. Throws `CommandError` after `limitMs`. */
+export async function untilLive(run: Run, limitMs: number, signal?: AbortSignal): Promise<void> {
+  const { name, state, error } = await stateOf(run, 'live', limitMs, signal);
+  if (state === 'live') return;
+  throw new CommandError(
+    EXIT.refused,
+    `'${name}' is not live, but '${state}'${error === null ? '' : `: ${error}`}`,
+  );
+}
+
+/** Throws `CommandError` if a name server accepts or refuses other requests than before. */
+export async function assertSame(
+  { server, terminal }: Run,
+  observed: Observed,
+  before: ReadonlyMap<string, boolean>,
+): Promise<void> {
+  const changesOf = (after: ReadonlyMap<string, boolean>) =>
+    [...before].flatMap(([request, accepted]) =>
+      after.get(request) === accepted ? [] : [`${accepted ? 'refused' : 'accepted'}: ${request}`],
+    );
+  let changes: readonly string[] = [];
+  // NSD accepts its new keys a few milliseconds after it reports them.
+  for (let tries = 3; tries > 0; tries -= 1) {
+    changes = changesOf(await observe(server.address, observed, terminal.now));
+    if (changes.length === 0) return;
+    await pause(POLL_MS);
+  }
+  throw new CommandError(
+    EXIT.refused,
+    'The name server does not accept and refuse the same requests as before',
+    firstOf(changes, SHOWN, String).join('\n'),
+  );
+}
+
+export function keysText(count: number): string {
+  return `${count} ${count === 1 ? 'key' : 'keys'}`;
+}
+
+export function print(text: string, { out }: Terminal): void {
+  // Configurations are indented with tabs too.
+  out.write(`${text.split('\t').map(plainLines).join('\t')}\n`);
+}

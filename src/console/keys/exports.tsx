@@ -1,0 +1,207 @@
+import { useEffect, useId, useState } from 'preact/hooks';
+import { Dialog } from '../parts/dialog.tsx';
+import { Problem } from '../parts/notices.tsx';
+import { Copy, download, Name } from '../parts/text.tsx';
+import { asRequestError, request, type RequestError } from '../requests.ts';
+import { FORMATS } from './formats.ts';
+import { may } from '../session.ts';
+import type * as Share from './share.tsx';
+
+interface ExportsProps {
+  readonly id: string;
+  readonly name: string;
+  readonly isNew: boolean;
+  onClose(): void;
+}
+
+/** The key as configuration for both ends, side by side. */
+export function Exports({ id, name, isNew, onClose }: ExportsProps) {
+  const mayShare = may('tsigkeys:share') && may('tsigkeys:reveal');
+  const [share, setShare] = useState<typeof Share>();
+  useEffect(() => {
+    if (mayShare) void import('./share.tsx').then(setShare);
+  }, []);
+  return (
+    <Dialog
+      title={
+        <>
+          {isNew ? 'Key created: ' : 'Export '}
+          <Name text={name} />
+        </>
+      }
+      size="wide"
+      onClose={onClose}
+    >
+      <div class="dialog-body">
+        <p class="muted">
+          {isNew ? 'Install it on both ends. ' : ''}
+          Each text contains the secret. The audit trail records who saw it.{' '}
+          {mayShare
+            ? 'A share link shows the text once, to somebody without a token.'
+            : 'Creating a share link needs the rights tsigkeys:share and tsigkeys:reveal.'}
+        </p>
+        <div class="halves">
+          <Side id={id} side="primary" title="The end that accepts requests" share={share} />
+          <Side id={id} side="secondary" title="The end that requests" share={share} />
+        </div>
+        <div class="dialog-actions">
+          {share === undefined ? null : <share.VoidLinks id={id} />}
+          <button type="button" class="button primary" onClick={onClose}>
+            Done
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+interface Shown {
+  readonly text?: string;
+  readonly fileName?: string;
+  readonly error?: RequestError;
+}
+
+const ENTER_PRIMARY = 'Enter the address of the primary.';
+
+const PRIMARY = /^[0-9a-fA-F.:[\]]{3,60}$/;
+
+interface SideProps {
+  readonly id: string;
+  readonly side: 'primary' | 'secondary';
+  readonly title: string;
+  /** Loaded later, and only for those who may share a key. */
+  readonly share: typeof Share | undefined;
+}
+
+function Side({ id, side, title, share }: SideProps) {
+  const usable = FORMATS.filter(({ ends }) => ends.includes(side));
+  const [format, setFormat] = useState(usable[0]?.name ?? 'bind');
+  const [primary, setPrimary] = useState('');
+  const [zone, setZone] = useState('');
+  const [isAsked, setAsked] = useState(false);
+  const [shown, setShown] = useState<Shown>({});
+  const ids = [useId(), useId(), useId()] as const;
+  const isServer = usable.some((each) => each.name === format && each.isServer);
+  const needsPrimary = side === 'secondary' && isServer;
+  const lacksPrimary = needsPrimary && !PRIMARY.test(primary);
+
+  const receiver: Record<string, string> = { format };
+  if (needsPrimary) {
+    Object.assign(receiver, { for: 'secondary', primary });
+    if (zone !== '') receiver.zone = zone;
+  }
+
+  useEffect(() => {
+    setShown({});
+    if (!isAsked) return;
+    const abort = new AbortController();
+    if (lacksPrimary) return;
+    const parameters = new URLSearchParams(receiver);
+    const read = async () => {
+      try {
+        const { body, headers } = await request<string | object>(
+          `v2/tsigkeys/${id}/export?${parameters.toString()}`,
+          { signal: abort.signal },
+        );
+        const name = /filename="?([^";]+)/.exec(headers.get('Content-Disposition') ?? '')?.[1];
+        const text = typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+        setShown({ text, fileName: name ?? `${format}.txt` });
+      } catch (error) {
+        if (!abort.signal.aborted) setShown({ error: asRequestError(error) });
+      }
+    };
+    const timer = setTimeout(() => void read(), 250);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [format, primary, zone, isAsked, needsPrimary]);
+
+  return (
+    <section class="stack-s" aria-label={title}>
+      <h3 class="label">{title}</h3>
+      <div class="field">
+        <label for={ids[0]}>Program</label>
+        <select
+          id={ids[0]}
+          class="input"
+          value={format}
+          onChange={(event) => setFormat(event.currentTarget.value)}
+        >
+          {usable.map(({ name, label }) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </div>
+      {needsPrimary ? (
+        <div class="halves">
+          <div class="field">
+            <label for={ids[1]}>Address of the primary</label>
+            <input
+              id={ids[1]}
+              class="input mono"
+              placeholder="192.0.2.53"
+              autocomplete="off"
+              value={primary}
+              onInput={(event) => setPrimary(event.currentTarget.value.trim())}
+            />
+          </div>
+          <div class="field">
+            <label for={ids[2]}>
+              Zone <span class="muted small">optional</span>
+            </label>
+            <input
+              id={ids[2]}
+              class="input mono"
+              placeholder="example.org"
+              autocomplete="off"
+              value={zone}
+              onInput={(event) => setZone(event.currentTarget.value.trim())}
+            />
+          </div>
+        </div>
+      ) : null}
+      {shown.error === undefined ? null : <Problem error={shown.error} />}
+      {shown.text === undefined ? null : (
+        <div class="code">
+          <pre tabIndex={0} aria-label={`Configuration: ${title}`}>
+            {shown.text}
+          </pre>
+        </div>
+      )}
+      <div class="row">
+        {!isAsked ? (
+          <button type="button" class="button" onClick={() => setAsked(true)}>
+            Show<span class="hidden"> the text for: {title}</span>
+          </button>
+        ) : shown.text === undefined ? (
+          shown.error === undefined && lacksPrimary ? (
+            <p class="hint">{ENTER_PRIMARY}</p>
+          ) : null
+        ) : (
+          <>
+            <Copy text={() => shown.text ?? ''} what="the configuration" />
+            <button
+              type="button"
+              class="button"
+              onClick={() => download(shown.fileName ?? 'key.txt', shown.text ?? '')}
+            >
+              Download
+            </button>
+          </>
+        )}
+      </div>
+      {share === undefined ? null : (
+        <share.ShareLink
+          id={id}
+          receiver={receiver}
+          program={usable.find((each) => each.name === format)?.label ?? format}
+          missing={lacksPrimary ? ENTER_PRIMARY : undefined}
+          whom={title}
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,91 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { copy } from '../parts/text.tsx';
+import { showToast } from '../parts/toasts.tsx';
+import { asRequestError, get } from '../requests.ts';
+import { may } from '../session.ts';
+
+const SHOWN_SECONDS = 30;
+
+function reveal(id: string): Promise<string> {
+  return get<{ secret: string }>(`v2/tsigkeys/${id}/reveal`, { method: 'POST', body: {} }).then(
+    ({ secret }) => secret,
+  );
+}
+
+/**
+ * The secret of a key, hidden until somebody asks for it, and again after 30 s. Each request of it
+ * is in the audit trail. Nothing else has the value.
+ */
+export function Secret({ id }: { id: string }) {
+  const [secret, setSecret] = useState<string>();
+  const [left, setLeft] = useState(0);
+  const isShown = secret !== undefined;
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isShown) return;
+    const timer = setInterval(() => setLeft((seconds) => seconds - 1), 1000);
+    const hide = () => document.visibilityState === 'hidden' && setSecret(undefined);
+    document.addEventListener('visibilitychange', hide);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', hide);
+    };
+  }, [isShown]);
+  useEffect(() => {
+    if (isShown && left <= 0) setSecret(undefined);
+  }, [left]);
+  const show = async () => {
+    try {
+      const value = await reveal(id);
+      setLeft(SHOWN_SECONDS);
+      setSecret(value);
+    } catch (error) {
+      showToast(asRequestError(error).message);
+    }
+  };
+  if (!may('tsigkeys:reveal'))
+    return <span class="muted">Hidden. Seeing it needs the right tsigkeys:reveal.</span>;
+  return (
+    <div class="row">
+      {secret === undefined ? (
+        <span class="mono muted">
+          <span aria-hidden="true">••••••••••••••••</span>
+          <span class="hidden">Hidden</span>
+        </span>
+      ) : (
+        <code class="secret">{secret.match(/.{1,4}/g)?.join(' ')}</code>
+      )}
+      <button
+        ref={button}
+        type="button"
+        class="button"
+        onClick={() => (isShown ? setSecret(undefined) : void show())}
+      >
+        {isShown ? 'Hide' : 'Show'}
+        <span class="hidden"> the secret</span>
+      </button>
+      <button
+        type="button"
+        class="button"
+        onClick={() => void copy(() => reveal(id), 'the secret')}
+      >
+        Copy<span class="hidden"> the secret</span>
+      </button>
+      {isShown ? (
+        <span class="muted small">
+          Hidden in {left} s.{' '}
+          <button
+            type="button"
+            class="button text"
+            onClick={() => {
+              setLeft(SHOWN_SECONDS);
+              button.current?.focus();
+            }}
+          >
+            Keep showing
+          </button>
+        </span>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import { Ago, count, sentence } from '../parts/text.tsx';
+import type { NameServer } from '../resources.ts';
+
+/** How many keys were verified and when, or why not all. */
+export function KeysLine({ server }: { server: NameServer }) {
+  const { keys_live: live, keys_wanted: wanted, verified_at: at, error } = server;
+  if (error !== null)
+    return (
+      <bdi title={sentence(error)}>
+        {wanted === 0 ? '' : `${live} of ${wanted}: `}
+        {sentence(error)}
+      </bdi>
+    );
+  if (wanted === 0) return <span class="muted">No key yet</span>;
+  return (
+    <>
+      {live} of {count(wanted, 'key')} verified{' '}
+      {at === null ? null : (
+        <span class="muted">
+          <Ago at={at} />
+        </span>
+      )}
+    </>
+  );
+}

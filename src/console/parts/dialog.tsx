@@ -1,0 +1,155 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { asRequestError, type RequestError } from '../requests.ts';
+import { Problem } from './notices.tsx';
+import { Name, visible } from './text.tsx';
+
+interface DialogProps {
+  readonly title: ComponentChildren;
+  readonly children: ComponentChildren;
+  readonly size?: 'small-dialog' | 'wide' | 'palette';
+  readonly hasTitle?: boolean;
+  onClose(): void;
+}
+
+/** A modal dialog. Focus goes to its first field, and back to where it was when it closes. */
+export function Dialog({ title, children, size, hasTitle = true, onClose }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    const opener = document.activeElement;
+    dialog?.showModal();
+    dialog
+      ?.querySelector<HTMLElement>(
+        '[data-first], .dialog-body input, .dialog-body select, textarea',
+      )
+      ?.focus();
+    return () => {
+      dialog?.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={size}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <h2 id={id} class={hasTitle ? 'dialog-title dialog-head' : 'hidden'}>
+        {title}
+      </h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** The actions of a dialog that only shows something. */
+export function CloseAction({ onClose }: { onClose(): void }) {
+  return (
+    <div class="dialog-actions">
+      <button type="button" class="button" data-first="" onClick={onClose}>
+        Close
+      </button>
+    </div>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: ComponentChildren;
+  readonly children: ComponentChildren;
+  /** The label of the button that does it. */
+  readonly action: string;
+  readonly keep?: string;
+  readonly isDangerous?: boolean;
+  /** What the person has to type first, if much depends on it. */
+  readonly typed?: string | undefined;
+  run(): Promise<void>;
+  onClose(): void;
+}
+
+/** Asks before something that cannot be undone, and shows a refusal where the person acted. */
+export function Confirm(props: ConfirmProps) {
+  const { title, children, action, keep = 'Cancel', isDangerous = true, typed, run } = props;
+  const [text, setText] = useState('');
+  const [error, setError] = useState<RequestError>();
+  const [isBusy, setBusy] = useState(false);
+  const id = useId();
+  const isReady = typed === undefined || text.trim() === typed;
+  const submit = async () => {
+    if (!isReady || isBusy) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      await run();
+    } catch (failure) {
+      setError(asRequestError(failure));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} size="small-dialog" onClose={props.onClose}>
+      <form
+        class="dialog-body"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        {children}
+        {typed === undefined ? null : (
+          <div class="field">
+            <label for={id}>
+              Type <bdi class="mono">{visible(typed)}</bdi> to confirm
+            </label>
+            <input
+              id={id}
+              class="input mono"
+              autocomplete="off"
+              spellcheck={false}
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </div>
+        )}
+        {error === undefined ? null : <Problem error={error} />}
+        <div class="dialog-actions">
+          <button
+            type="button"
+            class="button"
+            data-first={typed === undefined ? '' : undefined}
+            onClick={props.onClose}
+          >
+            {keep}
+          </button>
+          <button
+            type="submit"
+            class={`button ${isDangerous ? 'danger' : 'primary'}`}
+            aria-disabled={!isReady || isBusy}
+          >
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface DeletionProps extends Pick<ConfirmProps, 'children' | 'action' | 'run' | 'onClose'> {
+  readonly name: string;
+  readonly isTyped: boolean;
+}
+
+/** Asks before a resource is deleted. Its name is typed first if much depends on it. */
+export function ConfirmDeletion({ name, isTyped, ...props }: DeletionProps) {
+  const title = (
+    <>
+      Delete <Name text={name} />?
+    </>
+  );
+  return <Confirm {...props} title={title} keep="Keep" typed={isTyped ? name : undefined} />;
+}

@@ -1,0 +1,419 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useRef, useState } from 'preact/hooks';
+import type { FieldDefinition } from '../definitions.ts';
+import { nameOf } from '../names.ts';
+import { asRequestError, type RequestError } from '../requests.ts';
+import { definitionOf } from '../session.ts';
+import { Combobox } from './combobox.tsx';
+import { Problem } from './notices.tsx';
+import { Name, visible } from './text.tsx';
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export interface ControlProps {
+  readonly field: FieldDefinition;
+  readonly id: string;
+  readonly value: unknown;
+  readonly describedBy: string | undefined;
+  readonly isInvalid: boolean;
+  set(value: unknown): void;
+  /** Sets several members of the resource. */
+  setAll(values: Values): void;
+  readonly values: Values;
+}
+
+export interface FormProps {
+  readonly collection: string;
+  readonly fields: readonly FieldDefinition[];
+  readonly values: Values;
+  readonly action: string;
+  readonly children?: ComponentChildren;
+  /** Controls of the screen in the place of the general ones, by the names of the fields. */
+  readonly controls?:
+    Readonly<Record<string, (props: ControlProps) => ComponentChildren>> | undefined;
+  /** Fields that the screen shows closed, under this heading. */
+  readonly closed?: { readonly heading: string; readonly names: readonly string[] } | undefined;
+  submit(values: Values): Promise<void>;
+  onCancel(): void;
+}
+
+/** A form from the definition of its fields. The service judges, and its errors return to the fields. */
+export function Form(props: FormProps) {
+  const { collection, fields, action, controls = {}, closed, submit } = props;
+  const [values, setValues] = useState<Values>(props.values);
+  const [error, setError] = useState<RequestError>();
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const problems = problemsOf(error, definitionOf(collection)?.unique ?? 'name');
+  const known = fields.map(({ name }) => name);
+  const isElsewhere =
+    error !== undefined &&
+    (problems.size === 0 || [...problems.keys()].some((name) => !known.includes(name)));
+
+  const run = async () => {
+    if (isBusy) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      await submit(values);
+    } catch (failure) {
+      setError(asRequestError(failure));
+      requestAnimationFrame(() =>
+        form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+      );
+    }
+    setBusy(false);
+  };
+  const control = (field: FieldDefinition) => (
+    <FieldControl
+      key={field.name}
+      field={field}
+      value={values[field.name]}
+      problem={problems.get(field.name)}
+      control={controls[field.name]}
+      values={values}
+      setAll={(given) => setValues((before) => Object.assign({}, before, given))}
+    />
+  );
+  const isClosed = ({ name }: FieldDefinition) => closed?.names.includes(name) === true;
+  return (
+    <form
+      ref={form}
+      class="dialog-body"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run();
+      }}
+    >
+      {fields.filter((field) => !isClosed(field)).map(control)}
+      {closed === undefined || !fields.some(isClosed) ? null : (
+        <details open={closed.names.some((name) => problems.has(name))}>
+          <summary class="label">{closed.heading}</summary>
+          <div class="stack closed">{fields.filter(isClosed).map(control)}</div>
+        </details>
+      )}
+      {props.children}
+      {error !== undefined && isElsewhere ? <Problem error={error} /> : null}
+      <div class="dialog-actions">
+        <button type="button" class="button" onClick={props.onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class="button primary" aria-disabled={isBusy}>
+          {action}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Returns a value that a person can type. */
+function typedOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function problemsOf(error: RequestError | undefined, unique: string): ReadonlyMap<string, string> {
+  if (error === undefined) return new Map();
+  if (error.type.startsWith('duplicate_') || error.type === 'reserved_name')
+    return new Map([[unique, error.message]]);
+  return new Map(error.problems.map(({ path, message }) => [path[0] ?? '', message]));
+}
+
+interface FieldControlProps {
+  readonly field: FieldDefinition;
+  readonly value: unknown;
+  readonly problem: string | undefined;
+  readonly control: ((props: ControlProps) => ComponentChildren) | undefined;
+  readonly values: Values;
+  setAll(values: Values): void;
+}
+
+function FieldControl({ field, value, problem, control, values, setAll }: FieldControlProps) {
+  const id = useId();
+  const hint = `${id}-hint`;
+  const [late, setLate] = useState<string>();
+  const shown = problem ?? late;
+  const Control = control ?? controlOf(field);
+  const isGroup = isRadio(field);
+  const check = () =>
+    setLate(
+      field.max_length !== undefined && typedOf(value).length > field.max_length
+        ? `Use at most ${field.max_length} characters.`
+        : undefined,
+    );
+  const content = (
+    <>
+      <Control
+        field={field}
+        id={id}
+        value={value}
+        describedBy={hint}
+        isInvalid={shown !== undefined}
+        values={values}
+        set={(given) => setAll({ [field.name]: given })}
+        setAll={setAll}
+      />
+      <p id={hint} class={shown === undefined ? 'hint' : 'problem'}>
+        {shown ?? field.description}
+      </p>
+    </>
+  );
+  const label = (
+    <>
+      {field.label}
+      {field.required ? null : <span class="muted small"> optional</span>}
+    </>
+  );
+  return isGroup || control !== undefined ? (
+    <fieldset class="field" onBlurCapture={check}>
+      <legend>{label}</legend>
+      {content}
+    </fieldset>
+  ) : (
+    <div class="field" onBlurCapture={check}>
+      <label for={id}>{label}</label>
+      {content}
+    </div>
+  );
+}
+
+const MAX_RADIOS = 4;
+
+function isRadio({ kind, choices = [] }: FieldDefinition): boolean {
+  if (kind === 'list') return choices.length > 0;
+  return kind === 'boolean' || (kind === 'enumeration' && choices.length <= MAX_RADIOS);
+}
+
+function controlOf(field: FieldDefinition): (props: ControlProps) => ComponentChildren {
+  if (field.kind === 'boolean') return Switch;
+  if (field.kind === 'enumeration') return isRadio(field) ? Radios : Select;
+  if (field.kind === 'reference' && typeof field.refers_to === 'string') return ReferenceControl;
+  if (field.kind === 'list' && typeof field.refers_to === 'string') return ReferencesControl;
+  if (field.kind === 'list') return isRadio(field) ? Checkboxes : Lines;
+  if (field.kind === 'map') return Pairs;
+  return Input;
+}
+
+export function Input({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
+  const isNumber = field.kind === 'number';
+  return (
+    <input
+      id={id}
+      class={`input ${isMono(field) ? 'mono' : ''}`}
+      inputMode={isNumber ? 'numeric' : undefined}
+      autocomplete="off"
+      spellcheck={false}
+      placeholder={typedOf(field.example)}
+      aria-describedby={describedBy}
+      aria-invalid={isInvalid}
+      aria-required={field.required}
+      value={typedOf(value)}
+      onInput={({ currentTarget: { value: text } }) => {
+        if (text === '') set(field.nullable ? null : undefined);
+        else set(isNumber && /^\d+$/.test(text) ? Number(text) : text);
+      }}
+    />
+  );
+}
+
+function isMono({ name, kind }: FieldDefinition): boolean {
+  return kind === 'timestamp' || kind === 'number' || !['description', 'email'].includes(name);
+}
+
+export function Radios(
+  props: ControlProps & {
+    /** What the form shows in the place of a choice. */
+    words?(choice: string): ComponentChildren;
+  },
+) {
+  const { field, id, value, describedBy, set, words = String } = props;
+  return (
+    <div class="options" aria-describedby={describedBy}>
+      {(field.choices ?? []).map(({ value: choice, note }) => (
+        <label class="option" key={String(choice)}>
+          <input
+            type="radio"
+            name={id}
+            checked={(value ?? field.default) === choice}
+            onChange={() => set(choice)}
+          />
+          <span>
+            {words(String(choice))}
+            {note === undefined ? null : <span class="warn small"> {note}</span>}
+          </span>
+        </label>
+      ))}
+    </div>
+  );
+}
+
+export function Select({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
+  return (
+    <select
+      id={id}
+      class="input"
+      aria-describedby={describedBy}
+      aria-invalid={isInvalid}
+      value={typedOf(value ?? field.default)}
+      onChange={({ currentTarget: { value: text } }) =>
+        set(field.choices?.find((choice) => String(choice.value) === text)?.value)
+      }
+    >
+      {field.choices?.map(({ value: choice }) => (
+        <option key={String(choice)} value={String(choice)}>
+          {String(choice)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Switch({ field, id, value, describedBy, set }: ControlProps) {
+  return (
+    <label class="option">
+      <input
+        id={id}
+        type="checkbox"
+        aria-describedby={describedBy}
+        checked={(value ?? field.default) === true}
+        onChange={(event) => set(event.currentTarget.checked)}
+      />
+      {field.label}
+    </label>
+  );
+}
+
+function Checkboxes({ field, value, describedBy, set }: ControlProps) {
+  const chosen = Array.isArray(value) ? (value as unknown[]) : ((field.default ?? []) as unknown[]);
+  return (
+    <div class="options" aria-describedby={describedBy}>
+      {field.choices?.map(({ value: choice }) => (
+        <label class="option" key={String(choice)}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(choice)}
+            onChange={(event) =>
+              set(
+                event.currentTarget.checked
+                  ? [...chosen, choice]
+                  : chosen.filter((each) => each !== choice),
+              )
+            }
+          />
+          {String(choice)}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+/** A value that a person types as lines, without blank ones. */
+export function LinesControl(props: {
+  readonly control: ControlProps;
+  readonly lines: readonly string[];
+  readonly label?: string;
+  readonly placeholder?: string;
+  read(lines: readonly string[]): unknown;
+}) {
+  const { control, label, placeholder, read } = props;
+  const [text, setText] = useState(props.lines.join('\n'));
+  return (
+    <textarea
+      id={control.id}
+      class="input mono"
+      rows={3}
+      aria-label={label}
+      placeholder={placeholder}
+      aria-describedby={control.describedBy}
+      aria-invalid={control.isInvalid}
+      value={text}
+      onInput={({ currentTarget: { value: typed } }) => {
+        setText(typed);
+        const lines = typed.split('\n').map((line) => line.trim());
+        control.set(read(lines.filter((line) => line !== '')));
+      }}
+    />
+  );
+}
+
+/** A list of texts, one a line. */
+function Lines(control: ControlProps) {
+  return (
+    <LinesControl
+      control={control}
+      lines={Array.isArray(control.value) ? control.value.map(String) : []}
+      read={(lines) => (lines.length === 0 ? undefined : lines)}
+    />
+  );
+}
+
+/** Names with values, as `name = value` lines. */
+function Pairs(control: ControlProps) {
+  const pairs = Object.entries((control.value ?? {}) as Record<string, string>);
+  return (
+    <LinesControl
+      control={control}
+      lines={pairs.map(([name, each]) => `${name} = ${each}`)}
+      placeholder="name = value"
+      read={(lines) =>
+        Object.fromEntries(
+          lines.flatMap((line) => {
+            const [name = '', ...rest] = line.split('=');
+            return name.trim() === '' ? [] : [[name.trim(), rest.join('=').trim()] as const];
+          }),
+        )
+      }
+    />
+  );
+}
+
+function ReferenceControl({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
+  const collection = typeof field.refers_to === 'string' ? field.refers_to : '';
+  const given = typeof value === 'string' && value !== '' ? value : undefined;
+  const name = given === undefined ? undefined : nameOf(collection, given);
+  return (
+    <Combobox
+      collection={collection}
+      inputId={id}
+      describedBy={describedBy}
+      isInvalid={isInvalid}
+      chosen={given === undefined ? undefined : { id: given, name: name ?? given }}
+      onChoose={(found) => set(found?.id)}
+    />
+  );
+}
+
+/** Chooses several resources by their names. */
+function ReferencesControl({ field, id, value, describedBy, isInvalid, set }: ControlProps) {
+  const collection = typeof field.refers_to === 'string' ? field.refers_to : '';
+  const chosen = Array.isArray(value) ? value.map(String) : [];
+  const change = (ids: readonly string[]) => set(ids.length === 0 ? null : ids);
+  return (
+    <div class="stack-s">
+      {chosen.map((each) => (
+        <div class="row" key={each}>
+          <Name text={nameOf(collection, each) ?? each} />
+          <button
+            type="button"
+            class="button text"
+            onClick={() => change(chosen.filter((other) => other !== each))}
+          >
+            Remove<span class="hidden"> {visible(nameOf(collection, each) ?? each)}</span>
+          </button>
+        </div>
+      ))}
+      <Combobox
+        key={chosen.length}
+        collection={collection}
+        inputId={id}
+        describedBy={describedBy}
+        isInvalid={isInvalid}
+        placeholder="Add one by its name"
+        chosen={undefined}
+        onChoose={(found) => {
+          if (found !== undefined && !chosen.includes(found.id)) change([...chosen, found.id]);
+        }}
+      />
+    </div>
+  );
+}

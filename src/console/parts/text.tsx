@@ -1,0 +1,230 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { nameOf } from '../names.ts';
+import { pageOf } from '../router.ts';
+import { showToast } from './toasts.tsx';
+
+/** Characters that show nothing, or change the order of what follows them. */
+const INVISIBLE =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** Returns a text from others with its invisible characters as escapes, such as `\u202e`. */
+export function visible(text: string): string {
+  return text.replaceAll(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+const MIDDLE_AT = 48;
+
+/** A name from others. A long one shows both ends, and all of it in its title. */
+export function Name({ text, isWhole = false }: { text: string; isWhole?: boolean }) {
+  const shown = visible(text);
+  const isLong = !isWhole && shown.length > MIDDLE_AT;
+  return (
+    <bdi class="mono" title={isLong ? shown : undefined}>
+      {isLong ? `${shown.slice(0, 26)}…${shown.slice(-20)}` : shown}
+    </bdi>
+  );
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  pools: 'Pool',
+  zones: 'Zone',
+  tsigkeys: 'Key',
+  nameservers: 'Name server',
+  tokens: 'Token',
+};
+
+/** The screen of each collection that has one. */
+export const PAGES: Readonly<Record<string, string>> = {
+  tsigkeys: 'keys',
+  zones: 'zones',
+  nameservers: 'nameservers',
+  pools: 'pools',
+  tokens: 'tokens',
+};
+
+/** A resource by its id, as a link to its page with its name. */
+export function Reference(props: { collection: string; id: string; withLabel?: boolean }) {
+  const { collection, id, withLabel = false } = props;
+  const name = nameOf(collection, id);
+  const page = PAGES[collection];
+  const label = withLabel ? `${LABELS[collection] ?? ''} ` : '';
+  if (name === null)
+    return (
+      <span class="warn">
+        ! {label}
+        {id.slice(0, 8)} does not exist
+      </span>
+    );
+  return (
+    <span>
+      <span class="muted">{label}</span>
+      {name === undefined ? (
+        <span class="muted mono">{id.slice(0, 8)}</span>
+      ) : page === undefined ? (
+        <Name text={name} />
+      ) : (
+        <a href={pageOf(page, id)}>
+          <Name text={name} />
+        </a>
+      )}
+    </span>
+  );
+}
+
+/** Several resources of a collection. */
+export function References({ collection, ids }: { collection: string; ids: readonly string[] }) {
+  return (
+    <span>
+      {ids.map((id, index) => (
+        <span key={id}>
+          {index === 0 ? '' : ', '}
+          <Reference collection={collection} id={id} />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** The time, in steps of 5 s. */
+const clock = signal(Date.now());
+setInterval(() => {
+  if (document.visibilityState === 'visible') clock.value = Date.now();
+}, 5000);
+
+/** Returns the milliseconds of a timestamp of the API, which is in UTC. */
+export function timeOf(timestamp: string): number {
+  return Date.parse(timestamp.endsWith('Z') ? timestamp : `${timestamp}Z`);
+}
+
+const UNITS = [
+  ['y', 31_536_000],
+  ['mo', 2_592_000],
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** Returns a time as people say it: `12 s ago`, `in 3 d`. */
+export function relative(milliseconds: number, now = clock.value): string {
+  const seconds = Math.round((milliseconds - now) / 1000);
+  const size = Math.abs(seconds);
+  if (size < 5) return 'just now';
+  const [unit, length] = UNITS.find(([, each]) => size >= each) ?? ['s', 1];
+  const amount = `${Math.floor(size / length)} ${unit}`;
+  return seconds < 0 ? `${amount} ago` : `in ${amount}`;
+}
+
+export function Ago({ at, none = '–' }: { at: string | null; none?: string }) {
+  if (at === null) return <span class="muted">{none}</span>;
+  return (
+    <time dateTime={`${at}Z`} title={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
+      {relative(timeOf(at))}
+    </time>
+  );
+}
+
+/** Returns a message of the service as a sentence. */
+export function sentence(text: string): string {
+  const shown = visible(text);
+  return shown.charAt(0).toUpperCase() + shown.slice(1) + (/[.!?]$/.test(shown) ? '' : '.');
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+}
+
+/** A button that copies a text. */
+export function Copy(props: {
+  text: () => string | Promise<string>;
+  what: string;
+  label?: string;
+}) {
+  const { text, what, label = 'Copy' } = props;
+  return (
+    <button type="button" class="button" onClick={() => void copy(text, what)}>
+      {label}
+      <span class="hidden"> {what}</span>
+    </button>
+  );
+}
+
+export async function copy(text: () => string | Promise<string>, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(await text());
+    showToast(`Copied ${what}. The clipboard keeps it.`);
+  } catch {
+    showToast(`The browser did not allow to copy ${what}.`);
+  }
+}
+
+/** Offers a text as a file. */
+export function download(name: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** Shows its content after 200 ms, so that fast answers don't flash. */
+export function Later({ children }: { children: ComponentChildren }) {
+  const [isDue, setDue] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setDue(true), 200);
+    return () => clearTimeout(timer);
+  }, []);
+  return isDue ? <>{children}</> : null;
+}
+
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The first of some resources as links to their pages, and how many more there are. */
+export function Links<T extends Named>(props: {
+  page: string;
+  rows: readonly T[];
+  more: number | undefined;
+  /** What the list says about each. */
+  note?(row: T): string;
+}) {
+  const { page, rows, more, note } = props;
+  return (
+    <>
+      <ul class="stack-s">
+        {rows.map((row) => (
+          <li key={row.id}>
+            <a href={pageOf(page, row.id)}>
+              <Name text={row.name} />
+            </a>
+            {note === undefined ? null : <span class="muted"> {note(row)}</span>}
+          </li>
+        ))}
+      </ul>
+      {more === 0 ? null : <p class="muted">And {more?.toLocaleString('en')} more.</p>}
+    </>
+  );
+}
+
+/** The first names of a number of resources. */
+export function Names({ names, of }: { names: readonly string[]; of: number }) {
+  return (
+    <span>
+      {names.map((name, index) => (
+        <span key={name}>
+          {index === 0 ? '' : ', '}
+          <Name text={name} />
+        </span>
+      ))}
+      {of > names.length ? ` and ${(of - names.length).toLocaleString('en')} more` : ''}
+    </span>
+  );
+}

@@ -1,0 +1,179 @@
+import { computed, signal } from '@preact/signals';
+import type { Faults } from '../domain/delivery/faults.ts';
+import type { ResourceDefinition } from './definitions.ts';
+import { confirmation, get, lastUse, request, RequestError, refusals } from './requests.ts';
+import { BASE, open } from './router.ts';
+
+export interface Session {
+  readonly caller: {
+    readonly id: string;
+    readonly name: string;
+    readonly roles: readonly string[];
+    readonly project_id: string | null;
+    readonly all_projects: boolean;
+  };
+  readonly rights: readonly string[];
+  readonly expires: { readonly idle_at: string; readonly absolute_at: string };
+  readonly idle_seconds: number;
+  /** How a person can sign in. */
+  readonly methods: readonly string[];
+  readonly version: string;
+  readonly definitions: Readonly<Record<string, ResourceDefinition>>;
+  /** What the codes of failed deliveries mean, and what to do. */
+  readonly faults: Faults;
+}
+
+/** What the service says to a person who is not signed in. */
+export interface Door {
+  readonly methods: readonly string[];
+  readonly secure: boolean;
+  readonly reason?: string;
+}
+
+export const session = signal<Session | undefined>(undefined);
+export const door = signal<Door | undefined>(undefined);
+/** Why the service cannot say who is signed in. */
+export const startError = signal<RequestError | undefined>(undefined);
+/** Whether the session ended while a page was open. */
+export const isExpired = signal(false);
+/** Counts the sign-ins. Everything on screen is read again after one. */
+export const signIns = signal(0);
+
+const WARNING_SECONDS = 120;
+const PATH = 'console/session';
+
+const now = signal(Date.now());
+
+/** The seconds until the session ends without input. */
+export const secondsLeft = computed(() => {
+  const { value } = session;
+  if (value === undefined) return Infinity;
+  const idleEnd = lastUse.value + value.idle_seconds * 1000;
+  const end = Math.min(idleEnd, Date.parse(`${value.expires.absolute_at}Z`));
+  return Math.max(0, Math.round((end - now.value) / 1000));
+});
+export const isExpiring = computed(() => secondsLeft.value <= WARNING_SECONDS);
+
+export function may(right: string): boolean {
+  return session.value?.rights.includes(right) === true;
+}
+
+export function seesAllProjects(): boolean {
+  return session.value?.caller.all_projects === true;
+}
+
+export function definitionOf(collection: string): ResourceDefinition | undefined {
+  return session.value?.definitions[collection];
+}
+
+export type Credentials = Readonly<Record<string, string>> & { readonly method: string };
+
+/** What somebody with several projects in Keystone chooses from. */
+export interface Choice {
+  readonly projects: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly domain_id: string;
+  }[];
+  /** Stands for the password. */
+  readonly code: string;
+}
+
+/** Opens a session, or returns the projects to choose from first. */
+export async function signIn(credentials: Credentials): Promise<Choice | undefined> {
+  const body = await get<Session | Choice>(PATH, { method: 'POST', body: credentials });
+  if ('projects' in body) return body;
+  const before = session.value?.caller;
+  const { id, project_id: project } = body.caller;
+  const isSame = before === undefined || (before.id === id && before.project_id === project);
+  begin(body);
+  confirmation.value?.(isSame);
+  if (!isSame) open(BASE);
+  return undefined;
+}
+
+function begin(started: Session): void {
+  session.value = started;
+  door.value = undefined;
+  startError.value = undefined;
+  isExpired.value = false;
+  signIns.value += 1;
+}
+
+export async function signOut(): Promise<void> {
+  await request(PATH, { method: 'DELETE' });
+  location.assign(BASE);
+}
+
+/** Whether the link of `tsigil console` that was opened did not work. */
+export const isLinkSpent = signal(false);
+
+/**
+ * Signs in with the code in the address, which the link of `tsigil console` has, or reads who is
+ * signed in.
+ */
+export async function startSession(): Promise<void> {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code !== undefined) {
+    history.replaceState(history.state, '', location.pathname + location.search);
+    try {
+      await signIn({ method: 'code', code });
+      return;
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      isLinkSpent.value = true;
+    }
+  }
+  await readSession();
+}
+
+/** Reads who is signed in. */
+export async function readSession(): Promise<void> {
+  try {
+    const body = await get<Session>(PATH);
+    if (session.value === undefined) begin(body);
+    else session.value = body;
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    if (error.status === 401) showDoor(error);
+    else if (session.value === undefined) startError.value = error;
+  }
+}
+
+/** Shows the way in, over the page if the session of a person has ended. */
+function showDoor({ body }: RequestError): void {
+  const { methods = ['token'], secure = true, reason } = body as Partial<Door>;
+  door.value = reason === undefined ? { methods, secure } : { methods, secure, reason };
+  if (session.value !== undefined) isExpired.value = true;
+}
+
+const INPUT_MS = 300_000;
+
+/** Watches the time limit of the session, and extends it while a person types. */
+export function watchSession(): void {
+  setInterval(() => {
+    now.value = Date.now();
+    if (secondsLeft.value === 0 && !isExpired.value && session.value !== undefined)
+      void readBackground();
+  }, 1000);
+  refusals.subscribe((count) => {
+    if (count > 0 && session.value !== undefined && !isExpired.value) void readSession();
+  });
+  const used = () => {
+    if (session.value === undefined || isExpired.value || isExpiring.value) return;
+    if (Date.now() - lastUse.value > INPUT_MS) void readSession();
+  };
+  addEventListener('keydown', used, { passive: true });
+  addEventListener('pointerdown', used, { passive: true });
+}
+
+/** Another tab may have extended the session: asks the service, without extending it again. */
+async function readBackground(): Promise<void> {
+  try {
+    const body = await get<Session>(PATH, { isBackground: true });
+    lastUse.value = Date.parse(`${body.expires.idle_at}Z`) - body.idle_seconds * 1000;
+    session.value = body;
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 401) showDoor(error);
+  }
+}

@@ -1,0 +1,78 @@
+import type { BulkResponse } from '../../domain/actions/bulk-request.ts';
+import { refusedEntries, type ListEntry, type RefusedLine } from '../../domain/tld-lists/list.ts';
+import { request, RequestError } from '../requests.ts';
+import type { Tld } from '../resources.ts';
+import { readAll } from '../rows.ts';
+
+/** An entry that the service gets. A missing description stays as it is, and null removes it. */
+export interface Entry {
+  readonly name: string;
+  readonly description?: string | null;
+}
+
+export interface Outcome {
+  /** Undefined if every line is refused. */
+  readonly response: BulkResponse | undefined;
+  /** The entries that the service accepts. */
+  readonly entries: readonly ListEntry[];
+  readonly refused: readonly RefusedLine[];
+}
+
+/** The most lines that the service may refuse before the text is no list of domains. */
+const MAX_REFUSED = 1000;
+
+/**
+ * Returns what the entries of a list would change, and changes nothing. The service refuses a
+ * whole list for one wrong entry, so the request is repeated without those that it names. Throws
+ * `RequestError`.
+ */
+export async function dryRun(
+  entries: readonly ListEntry[],
+  replace: boolean,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const refused: RefusedLine[] = [];
+  let rest = entries;
+  while (rest.length > 0) {
+    try {
+      const response = await send(rest, { replace, dry_run: true }, signal);
+      return { response, entries: rest, refused };
+    } catch (error) {
+      const wrong = refusedEntries(rest, error instanceof RequestError ? error.problems : []);
+      if (wrong.size === 0 || refused.length > MAX_REFUSED) throw error;
+      for (const [{ line, name: text }, reasons] of wrong)
+        refused.push({ line, text, reason: reasons.join('; ') });
+      rest = rest.filter((entry) => !wrong.has(entry));
+    }
+  }
+  return { response: undefined, entries: [], refused };
+}
+
+/** Sends a list, which the service applies whole or not at all. Throws `RequestError`. */
+export async function send(
+  entries: readonly Entry[],
+  options: { readonly replace: boolean; readonly dry_run: boolean },
+  signal?: AbortSignal,
+): Promise<BulkResponse> {
+  const tlds = entries.map(({ name, description }) => ({ name, description }));
+  const body = Object.assign({ tlds }, options);
+  const sending = { method: 'POST', body };
+  const { body: response } = await request<BulkResponse>(
+    'v2/tlds/bulk',
+    signal === undefined ? sending : Object.assign({ signal }, sending),
+  );
+  return response;
+}
+
+/** Reads the whole list as it is now. Throws `RequestError`. */
+export function presentList(): Promise<readonly Tld[]> {
+  return readAll<Tld>('tlds', { sort_key: 'name' });
+}
+
+/** Returns the list as the CSV that an import reads: a name, or a name and a description. */
+export function csvOf(tlds: readonly Tld[]): string {
+  const lines = tlds.map(({ name, description }) =>
+    description === null ? name : `${name},"${description.replaceAll('"', '""')}"`,
+  );
+  return lines.map((line) => `${line}\n`).join('');
+}

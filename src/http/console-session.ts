@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { whoamiOf } from '../domain/actions/whoami.ts';
+import { openToken } from '../domain/encryption/sealed-token.ts';
+import { createCode, credentialOf, endSession } from '../domain/operations/sessions.ts';
+import { FAULTS } from '../domain/delivery/faults.ts';
+import { resourceDefinitions } from '../domain/resources/describe-resource.ts';
+import type { Caller } from '../domain/model/caller.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import { ALL_PROJECTS, may, READ_ALL_PROJECTS } from '../domain/resources/policy.ts';
+import { SESSION_CREDENTIAL, type Session } from '../domain/resources/session.ts';
+import { millisecondsOf, timestampOf } from '../domain/text/timestamps.ts';
+import { cookieFor, sessionValue } from './request/cookie.ts';
+import { JSON_TYPE } from './request/errors.ts';
+import { changeContext, signedIn, tokenOf } from './request/guard.ts';
+import { createSignIn, type ConsoleSessions } from './console-sign-in.ts';
+import { addRoutes, type Handler } from './request/routes.ts';
+import { baseUrl } from './request/urls.ts';
+
+const SESSION_PATH = '/console/session';
+const CODE_PATH = '/console/code';
+
+/**
+ * How a person can sign in, the usual way first. A code comes from a link, so the console offers no
+ * form for it.
+ */
+function offered({ keystone }: ConsoleSessions): readonly string[] {
+  return keystone === undefined ? ['token'] : ['keystone', 'token'];
+}
+
+const INSECURE =
+  'The connection is not encrypted, so a sign-in could be read on the way. Configure tls.cert and tls.key, or put a proxy with TLS in front and set api.trustProxyHeaders.';
+
+const NOT_REVOKED =
+  'A session has ended, but its Keystone token could not be revoked. It stays valid until it expires, but is stored nowhere';
+
+/** Serves the sessions of the web console. */
+export function addConsoleSessions(app: FastifyInstance, sessions: ConsoleSessions): void {
+  const { urls, version, idleSeconds, log } = sessions;
+  const signIn = createSignIn(sessions);
+  const refusal = (request: FastifyRequest) => {
+    const isSecure = cookieFor(baseUrl(request, urls)) !== undefined;
+    const members = { methods: offered(sessions), secure: isSecure };
+    return isSecure ? members : { ...members, reason: INSECURE };
+  };
+  const describe = (request: FastifyRequest, caller: Caller) => {
+    const { session } = caller;
+    if (session === undefined) throw new ServiceError('unauthenticated');
+    const { policy } = request.settings.dependencies;
+    const { id, name, roles, project_id, rights } = whoamiOf(policy, caller);
+    const idleAt = timestampOf(millisecondsOf(session.seenAt) + idleSeconds * 1000);
+    return JSON.stringify({
+      caller: {
+        id,
+        name,
+        roles,
+        project_id,
+        all_projects: [ALL_PROJECTS, READ_ALL_PROJECTS].some((each) => may(policy, caller, each)),
+        limits: caller.limits,
+      },
+      rights,
+      expires: {
+        idle_at: idleAt < session.expiresAt ? idleAt : session.expiresAt,
+        absolute_at: session.expiresAt,
+      },
+      idle_seconds: idleSeconds,
+      methods: offered(sessions),
+      version,
+      definitions: resourceDefinitions(),
+      faults: FAULTS,
+    });
+  };
+
+  /** Revokes the token that a session got from Keystone. The request has the cookie of the session. */
+  const revokeToken = async (request: FastifyRequest, ended: Session | undefined) => {
+    if (ended === undefined || !ended.issued || ended.sealed_token === null) return;
+    const token = openToken(sessionValue(request, urls) ?? '', ended.sealed_token);
+    if (token === undefined) return;
+    await sessions.keystone?.revoke(token).catch((error: unknown) => {
+      const err = error instanceof ServiceError ? error.details.cause : error;
+      log.warn({ requestId: request.id, err }, NOT_REVOKED);
+    });
+  };
+
+  const create: Handler = async (request, reply) => {
+    const opened = await signIn(request);
+    if ('choice' in opened)
+      return reply.code(200).type(JSON_TYPE).send(JSON.stringify(opened.choice));
+    const { value, replaced } = opened;
+    void revokeToken(request, replaced); // the person need not wait for Keystone
+    const cookie = cookieFor(request.base);
+    const caller = await sessions.authenticate(SESSION_CREDENTIAL + value);
+    if (cookie === undefined || caller === undefined) throw new ServiceError('sign_in_failed');
+    setCookie(reply, `${cookie.name}=${value}; ${cookie.attributes}`);
+    return reply.code(201).type(JSON_TYPE).send(describe(request, caller));
+  };
+  const get: Handler = async (request, reply) =>
+    reply.type(JSON_TYPE).send(describe(request, signedIn(request)));
+  const end: Handler = async (request, reply) => {
+    const { session } = signedIn(request);
+    if (session === undefined) throw new ServiceError('unauthenticated');
+    const context = changeContext(request);
+    const { dependencies } = request.settings;
+    await revokeToken(request, await endSession(dependencies, context, session.id, () => true));
+    const cookie = cookieFor(request.base);
+    if (cookie !== undefined) setCookie(reply, `${cookie.name}=; Max-Age=0; ${cookie.attributes}`);
+    return reply.code(204).header('clear-site-data', '"storage"').send();
+  };
+  /** Returns a code with which the caller of a token opens a session in a browser. */
+  const code: Handler = async (request, reply) => {
+    const caller = signedIn(request);
+    const token = tokenOf(request);
+    // Otherwise a session could be prolonged for ever.
+    if (token === undefined) throw new ServiceError('unauthenticated');
+    const { dependencies } = request.settings;
+    const context = changeContext(request);
+    const created = await createCode(dependencies, context, credentialOf(caller, token));
+    const body = { code: created.code, expires_at: created.expiresAt };
+    return reply.code(201).type(JSON_TYPE).send(JSON.stringify(body));
+  };
+  addRoutes(app, CODE_PATH, [{ method: 'POST', needsCaller: true, handler: code }]);
+  addRoutes(app, SESSION_PATH, [
+    { method: 'POST', signIn: refusal, handler: create },
+    { method: 'GET', needsCaller: true, signIn: refusal, handler: get },
+    { method: 'DELETE', needsCaller: true, signIn: refusal, handler: end },
+  ]);
+}
+
+function setCookie(reply: FastifyReply, cookie: string): void {
+  reply.header('set-cookie', cookie);
+}

@@ -1,0 +1,147 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../domain/model/errors.ts';
+import { isObject } from '../domain/model/field.ts';
+import { addRoutes } from './request/routes.ts';
+
+/** The files of the web console, in memory. */
+export interface ConsoleFiles {
+  readonly page: Asset;
+  /** The files that the page loads, by their names. */
+  readonly assets: ReadonlyMap<string, Asset>;
+}
+
+interface Asset {
+  readonly mediaType: string;
+  /** Returns the content in an encoding of `ENCODINGS`, or as it is. */
+  in(encoding: string | undefined): Promise<Buffer>;
+}
+
+/** The encodings, by their names in HTTP, in the order of preference. */
+const ENCODINGS: Readonly<Record<string, (content: Buffer) => Promise<Buffer>>> = {
+  br: promisify<Buffer, Buffer>(brotliCompress),
+  gzip: promisify<Buffer, Buffer>(gzip),
+};
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=UTF-8',
+  '.js': 'text/javascript; charset=UTF-8',
+  '.css': 'text/css; charset=UTF-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.txt': 'text/plain; charset=UTF-8',
+};
+
+/** The page loads only files of the service, and runs no script in its text (CSP level 3). */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** The names of assets contain a hash of their content, so a name always means the same file. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+const MISSING = 'web console in this installation. Build it with: npm run build';
+
+/** Reads the built console. Returns undefined if the folder has none. */
+export function readConsole(folder: string): ConsoleFiles | undefined {
+  try {
+    const page = assetOf(join(folder, 'index.html'));
+    const names = readdirSync(join(folder, 'assets'));
+    return {
+      page,
+      assets: new Map(names.map((name) => [name, assetOf(join(folder, 'assets', name))])),
+    };
+  } catch (error) {
+    if (isObject(error) && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function assetOf(path: string): Asset {
+  const content = readFileSync(path);
+  const encoded = new Map<string, Promise<Buffer>>();
+  return {
+    mediaType: MEDIA_TYPES[extname(path)] ?? 'application/octet-stream',
+    async in(encoding = '') {
+      const encode = ENCODINGS[encoding];
+      if (encode === undefined) return content;
+      const result = encoded.get(encoding) ?? encode(content);
+      encoded.set(encoding, result);
+      return result;
+    },
+  };
+}
+
+/**
+ * Serves the web console: its files, and its page at every other path, which the page reads itself.
+ * A path of a file never returns the page.
+ */
+export function addConsole(app: FastifyInstance, files: ConsoleFiles | undefined): void {
+  const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (files === undefined) throw new ServiceError('not_found', MISSING);
+    reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+    return send(request, reply, files.page);
+  };
+  addRoutes(app, '/console', [{ method: 'GET', handler: sendPage }]);
+  addRoutes(app, '/console/*', [{ method: 'GET', handler: sendPage }]);
+  addRoutes(app, '/console/assets/*', [
+    {
+      method: 'GET',
+      async handler(request, reply) {
+        const { '*': name } = isObject(request.params) ? request.params : {};
+        const asset = files?.assets.get(String(name));
+        if (asset === undefined) throw new ServiceError('not_found');
+        reply.header('cache-control', IMMUTABLE);
+        return send(request, reply, asset);
+      },
+    },
+  ]);
+}
+
+async function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asset: Asset,
+): Promise<FastifyReply> {
+  const encoding = encodingOf(request.headers['accept-encoding']);
+  if (encoding !== undefined) reply.header('content-encoding', encoding);
+  const vary = reply.getHeader('vary');
+  reply.header('vary', [vary, 'Accept-Encoding'].filter(Boolean).join(', '));
+  return reply.header('content-type', asset.mediaType).send(await asset.in(encoding));
+}
+
+function encodingOf(accepted: string | string[] | undefined): string | undefined {
+  const weights = weightsIn(String(accepted ?? ''));
+  return Object.keys(ENCODINGS).find((encoding) => (weights.get(encoding) ?? 0) > 0);
+}
+
+/** Returns whether a caller would rather get a page than JSON: a browser, and no program. */
+export function prefersHtml({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const weights = weightsIn(headers.accept ?? '');
+  const html = weights.get('text/html') ?? 0;
+  const others = ['application/json', 'application/*', '*/*'].map((type) => weights.get(type) ?? 0);
+  return html > Math.max(...others);
+}
+
+/** Returns the weights in an Accept header (RFC 9110 section 12.4.2). */
+function weightsIn(header: string): ReadonlyMap<string, number> {
+  return new Map(
+    header.split(',').map((range) => {
+      const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((each) => each.startsWith('q='))?.slice(2);
+      return [type, weight === undefined ? 1 : Number(weight) || 0];
+    }),
+  );
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../domain/model/ports.ts';
+import { runJob, type Job } from '../domain/scheduling/job.ts';
+import { earlier } from '../domain/text/timestamps.ts';
+import type { Database } from './sql/sql.ts';
+
+const CLEAN_UP_MS = 3_600_000;
+
+/** How long the row of an expired link to a key explains why it does not work. */
+const LINK_KEPT_MS = 7 * 86_400_000;
+
+/** How long after the last use of a session the stored time of that use may lag. */
+const LAG_MS = 120_000;
+
+export interface SessionCleanUp {
+  readonly database: Pick<Database, 'write'>;
+  readonly now: Clock;
+  readonly idleSeconds: number;
+  failed(error: unknown): void;
+  readonly intervalMs: number | undefined;
+}
+
+/**
+ * Starts the job that deletes the sessions and codes of the console that have ended, and links that
+ * expired long ago. They open nothing any more, so it is no change that caches must see.
+ */
+export function runSessionCleanUp({
+  database,
+  now,
+  idleSeconds,
+  failed,
+  intervalMs = CLEAN_UP_MS,
+}: SessionCleanUp): Job {
+  return runJob({
+    everyMs: intervalMs,
+    work: () =>
+      database.write(async (sql) => {
+        await sql.run('DELETE FROM sessions WHERE expires_at <= ? OR seen_at <= ?', [
+          now(),
+          earlier(now(), idleSeconds * 1000 + LAG_MS),
+        ]);
+        await sql.run('DELETE FROM tsigkey_shares WHERE expires_at <= ?', [
+          earlier(now(), LINK_KEPT_MS),
+        ]);
+      }),
+    failed,
+  });
+}
+
+/** Deletes all sessions and codes of a database that was restored: they belong to the replaced one. */
+export async function endSessions(database: Pick<Database, 'write'>): Promise<void> {
+  await database.write((sql) => sql.run('DELETE FROM sessions', []));
+}

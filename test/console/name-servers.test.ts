@@ -1,0 +1,257 @@
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { titleOf } from '../../src/console/nameservers/titles.ts';
+import { BRANDS } from '../../src/domain/brands/brands.ts';
+import { backup } from '../delivery/database.ts';
+import { bind } from '../harness/brands/bind.ts';
+import { powerdns } from '../harness/brands/powerdns.ts';
+import { consolePages, hasChromium } from '../harness/chromium.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import {
+  startTestService,
+  temporaryFolder,
+  testDatabase,
+  type TestService,
+} from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+
+const isReady = hasChromium() && hasProgram('named', 'bind9');
+
+test('the console names each program as the service does', () => {
+  for (const [driver, { title }] of Object.entries(BRANDS)) expect(titleOf(driver)).toBe(title);
+});
+
+describe.skipIf(!isReady)('name servers and pools in the console', () => {
+  let server: DeliveryServer;
+  let service: TestService;
+  const { start, enter, enterWith } = consolePages();
+
+  beforeAll(async () => {
+    server = await startDeliveryServer(bind);
+    service = await startTestService(delivering(server));
+    await createZones(service);
+    for (const name of ['xfr-fra', 'upd-ams']) await createKey(service, `${name}.example`);
+    await untilLive(service, 'ns1');
+    await start(service);
+  });
+
+  test('a name server is added with the keyboard, set up with its lines, and seen on the way to live', async () => {
+    const { page } = await enter('nameservers');
+    await page.getByRole('table', { name: 'Name servers' }).getByText('2 of 2 keys').waitFor();
+    await page.keyboard.press('c');
+    await page.getByRole('heading', { name: 'Add a name server' }).waitFor();
+    await page.getByLabel('NSD').check();
+    await page.getByLabel('Name', { exact: true }).fill('bad name');
+    await page.getByLabel('Address').fill('192.0.2.53');
+    await page.getByRole('button', { name: 'Add and show its configuration' }).click();
+    await page.locator('.problem').first().waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('ns2');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Set up ns2' }).waitFor();
+    await page.getByText('include: "/etc/nsd/tsigil/keys.conf"').waitFor();
+    const line = page.getByRole('region', { name: 'How far it is' });
+    await line.getByText('✕ Agent reports').waitFor();
+    await line.getByText('Start the agent on its host, or read its log.').waitFor();
+    await page.getByRole('link', { name: 'Show the name server' }).click();
+    await page.getByRole('heading', { name: 'ns2', exact: true }).waitFor();
+    await page.locator('summary', { hasText: 'More' }).click();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete ns2?' });
+    await dialog.getByText('It has no key of Tsigil.').waitFor();
+    await dialog.getByRole('button', { name: 'Delete name server' }).click();
+    await page.getByRole('heading', { name: 'Name servers' }).waitFor();
+  });
+
+  test('a name server that goes down is shown within 3 s of the service knowing it, with the reason', async () => {
+    const { id } = await shownServer(service);
+    const { page } = await enter(`nameservers/${id}`);
+    await page.getByText('Wanted 2 keys · 2 there and verified').waitFor();
+    await server.stop();
+    await createKey(service, 'late.example');
+    await vi.waitFor(async () => expect((await shownServer(service)).state).toBe('failed'), {
+      timeout: 60_000,
+      interval: 50,
+    });
+    const known = Date.now();
+    const why = page.getByRole('region', { name: 'Why' });
+    await why.getByText('Keys cannot be delivered').waitFor();
+    expect(Date.now() - known).toBeLessThan(3000);
+    await why.getByText('Start the name server, or correct the options').waitFor();
+    await why.getByRole('table', { name: 'What was asked now' }).getByText('✕ No').waitFor();
+    const waiting = page.getByRole('region', { name: 'What waits' });
+    await waiting.getByText('late.example').waitFor();
+    await server.start();
+    await page.getByRole('button', { name: 'Reconcile now' }).click();
+    await page.getByText('Wanted 3 keys · 3 there and verified').waitFor();
+    expect(await why.count()).toBe(0);
+  });
+
+  test('paused, changed, blocked with the list of its keys, and confirmed by its name', async () => {
+    const { id } = await shownServer(service);
+    const { page } = await enter(`nameservers/${id}`);
+    await page.locator('summary', { hasText: 'More' }).click();
+    await page.getByRole('button', { name: 'Pause delivery…' }).click();
+    await page.getByRole('button', { name: 'Pause delivery', exact: true }).click();
+    await page.getByRole('heading', { name: 'Delivery is paused' }).waitFor();
+    await page.getByRole('button', { name: 'Continue delivery…' }).click();
+    await page.getByRole('button', { name: 'Continue delivery', exact: true }).click();
+    await page.locator('summary', { hasText: 'More' }).click();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const remove = page.getByRole('dialog', { name: 'Delete ns1?' });
+    await remove.getByText('xfr-fra.example').waitFor();
+    await remove.getByLabel('Type ns1 to confirm').waitFor();
+    await remove.getByRole('button', { name: 'Keep' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit name server' });
+    await edit.getByLabel('Description').fill('Primary in Geneva');
+    await edit.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Primary in Geneva').waitFor();
+
+    for (let index = 0; index < 12; index += 1) await createKey(service, `k${index}.example`);
+    await untilLive(service, 'ns1');
+    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
+    await service.call('PATCH', `/v2/nameservers/${id}`, { pool_id: pool.id });
+    const why = page.getByRole('region', { name: 'Why' });
+    await why.getByText('A change would remove most of its keys').waitFor();
+    await why.getByText(/It would lose: .*k7\.example/).waitFor();
+    await why.getByRole('button', { name: 'Confirm the removal…' }).click();
+    const confirm = page.getByRole('dialog', { name: 'Remove these keys from it?' });
+    await confirm.getByLabel('Type ns1 to confirm').fill('ns1');
+    await confirm.getByRole('button', { name: 'Remove keys' }).click();
+    await why.waitFor({ state: 'detached' });
+    await page.getByText('None yet: its pool has no key.').waitFor();
+    await page.getByRole('link', { name: 'other' }).first().click();
+    await page.getByRole('heading', { name: 'other' }).waitFor();
+    await page.getByRole('region', { name: 'Name servers' }).getByRole('link').waitFor();
+  });
+
+  test('a pool is created, changed, and deleted once nothing is in it', async () => {
+    const { page } = await enter('pools?new=1');
+    const dialog = page.getByRole('dialog', { name: 'New pool' });
+    await dialog.getByLabel('Name', { exact: true }).fill('anycast');
+    await dialog.getByLabel('NS records').fill('first ns1.example.org.');
+    await dialog.getByRole('button', { name: 'Create pool' }).click();
+    await dialog.locator('.problem').first().waitFor();
+    await dialog.getByLabel('NS records').fill('1 ns1.example.org.');
+    await dialog.getByRole('button', { name: 'Create pool' }).click();
+    await page.getByRole('heading', { name: 'anycast' }).waitFor();
+    await page.getByText('ns1.example.org.').waitFor();
+    await page.getByText('None, so its keys are stored here').waitFor();
+    await page.keyboard.press('e');
+    const edit = page.getByRole('dialog', { name: 'Edit pool' });
+    await edit.getByLabel('Description').fill('On the anycast network');
+    await edit.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('On the anycast network').waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+    const { body: zone } = await service.post('/v2/zones', {
+      name: 'anycast.test.',
+      email: 'a@b.test',
+      pool_id: id,
+    });
+    await createKey(service, 'any.example', { resource_id: id });
+    await page.reload();
+    await page.getByRole('region', { name: 'Keys' }).getByText('any.example').waitFor();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const remove = page.getByRole('dialog', { name: 'Delete anycast?' });
+    await remove.getByText('It has 1 zone, so the service refuses this.').waitFor();
+    await remove.getByText('1 key belong').waitFor();
+    await remove.getByLabel('Type anycast to confirm').fill('anycast');
+    await remove.getByRole('button', { name: 'Delete pool' }).click();
+    await remove.getByRole('alert').waitFor();
+    await service.call('DELETE', `/v2/zones/${String(zone.id)}`);
+    await remove.getByRole('button', { name: 'Delete pool' }).click();
+    await page.getByRole('heading', { name: 'Pools' }).waitFor();
+  });
+
+  test('without the rights, the page says which are needed', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'watcher', roles: ['keymanager'] });
+    const opened = await enterWith(String(body.token), 'nameservers');
+    await opened.page.getByText('needs the right nameservers:create').first().waitFor();
+    const { id } = await shownServer(service);
+    await opened.open(`nameservers/${id}`);
+    await opened.page.getByText('needs the right nameservers:update').first().waitFor();
+    expect(await opened.page.getByRole('button', { name: 'Reconcile now' }).count()).toBe(0);
+  });
+
+  test('its keys are released, and a name server without delivery says so', async () => {
+    const { id } = await shownServer(service);
+    const { page } = await enter(`nameservers/${id}`);
+    await page.locator('summary', { hasText: 'More' }).click();
+    await page.getByRole('button', { name: 'Release its keys…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Give its keys back to its operator?' });
+    await dialog.getByText('tsigil nameserver release ns1 --write').waitFor();
+    const release = dialog.getByRole('button', { name: 'Release keys' });
+    expect(await release.getAttribute('aria-disabled')).toBe('true'); // until the name is typed
+    await dialog.getByLabel('Type ns1 to confirm').fill('ns1');
+    await release.click();
+    await page.getByRole('heading', { name: 'Delivery is paused' }).waitFor();
+    expect((await shownServer(service)).state).toBe('paused');
+  });
+});
+
+describe.skipIf(!hasChromium() || !powerdns.isInstalled())(
+  'a name server in the console after the restore of an older backup',
+  () => {
+    const { start, enter } = consolePages();
+
+    test('says what resuming would change, resumes, and removes a key that only the server has', async () => {
+      const folder = temporaryFolder();
+      const server = await startDeliveryServer(powerdns);
+      onTestFinished(() => server.remove());
+      const database = await testDatabase(folder);
+      const serve = (url: string) =>
+        startTestService({ ...delivering(server), TSIGIL_DATABASE_URL: url }, { folder });
+      const untilDelivered = (client: TestService, { id }: { readonly id: string }) =>
+        expect.poll(async () => (await deliveries(client, id)).state).toBe('delivered');
+
+      const before = await serve(database);
+      await createZones(before);
+      const revoked = await createKey(before, 'revoked');
+      await untilDelivered(before, revoked);
+      await before.close();
+      const restored = await backup(database, folder);
+      const newer = await serve(database);
+      await newer.delete(`/v2/tsigkeys/${revoked.id}`);
+      const unknown = await createKey(newer, 'newer');
+      await untilDelivered(newer, unknown);
+      await newer.close();
+
+      const service = await serve(restored);
+      await expect.poll(async () => (await shownServer(service)).state).toBe('held');
+      await start(service);
+      const { page } = await enter('');
+      await page.getByText('Delivery to ns1 is held', { exact: true }).first().waitFor();
+      await page.goto(`${service.url}/console/nameservers/${(await shownServer(service)).id}`);
+      const why = page.getByRole('region', { name: 'Why' });
+      await why.getByText('1 key would be added.').waitFor();
+      await why.getByRole('button', { name: 'Resume delivery…' }).click();
+      const resume = page.getByRole('dialog', { name: 'Resume the delivery?' });
+      await resume.getByText('revoked', { exact: true }).waitFor();
+      await resume.getByLabel('Type ns1 to confirm').fill('ns1');
+      await resume.getByRole('button', { name: 'Resume delivery' }).click();
+      await untilLive(service);
+      await why.waitFor({ state: 'detached' });
+
+      const others = page.getByRole('region', { name: 'What else is there' });
+      await others.getByRole('button', { name: 'Remove… newer' }).click();
+      const remove = page.getByRole('dialog', { name: 'Remove newer?' });
+      await remove.getByLabel('Type newer to confirm').fill('newer');
+      await remove.getByRole('button', { name: 'Remove key' }).click();
+      await remove.getByRole('alert').waitFor(); // zones of the server name it
+      await remove.getByRole('button', { name: 'Remove nevertheless' }).click();
+      await expect.poll(() => verdictOf(server, unknown)).not.toBe('good');
+      await others.getByRole('button', { name: 'Remove… newer' }).waitFor({ state: 'detached' });
+      await others.getByRole('button', { name: `Remove… ${powerdns.foreign}` }).waitFor();
+      await service.close();
+    });
+  },
+);

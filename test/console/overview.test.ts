@@ -1,0 +1,87 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { consolePages, hasChromium, shoot } from '../harness/chromium.ts';
+import { createKey, DEFAULT_POOL } from '../harness/delivery.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { createTlds, createZone, primary } from '../harness/zones.ts';
+
+describe.skipIf(!hasChromium())('the checklist of the overview', () => {
+  let service: TestService;
+  const { start, enter, enterWith } = consolePages();
+
+  beforeAll(async () => {
+    service = await startTestService();
+    await start(service);
+  });
+
+  test('each open line leads to where it is done, and not to a list', async () => {
+    const { page, open } = await enter('');
+    const steps = page.getByRole('region', { name: /^Set up/ });
+    const linkOf = (text: string) => steps.getByRole('link', { name: new RegExp(text) });
+    const heading = page.getByRole('heading', { level: 1 });
+    const follow = async (text: string) => {
+      await open('');
+      await linkOf(text).click();
+    };
+    await steps.getByText('tsigil backup FILE').waitFor();
+    await steps.getByRole('button', { name: 'Copy the command' }).waitFor();
+    await shoot(page, 'set-up-steps');
+    const lines = await steps.getByRole('listitem').allTextContents();
+    expect(lines.map((line) => line.replace(/: to do.*/, ''))).toEqual([
+      '–Add a name server',
+      '–Create a key',
+      '–See a key delivered and verified',
+      '–Create a token of your own, and stop using the first one',
+      '–Give a second administrator a token',
+      '–Write a backup',
+    ]);
+
+    await follow('Add a name server');
+    await heading.filter({ hasText: 'Add a name server' }).waitFor();
+    await follow('See a key delivered and verified');
+    await heading.filter({ hasText: 'Add a name server' }).waitFor();
+    await follow('Create a key');
+    await page.getByRole('dialog', { name: 'New key' }).waitFor();
+    for (const text of ['Create a token of your own', 'Give a second administrator a token']) {
+      await follow(text);
+      const dialog = page.getByRole('dialog', { name: 'New token' });
+      expect(await dialog.getByRole('checkbox', { name: /^admin/ }).isChecked()).toBe(true);
+    }
+
+    const given = {
+      name: 'ns1',
+      pool_id: DEFAULT_POOL,
+      driver: 'nsd',
+      address: '192.0.2.53',
+      delivery: 'agent',
+    };
+    const { body: server } = await service.post('/v2/nameservers', given);
+    await follow('See a key delivered and verified');
+    await page.getByRole('dialog', { name: 'New key' }).waitFor();
+    await createKey(service, 'first.example');
+    await follow('See a key delivered and verified');
+    await page.waitForURL(`${service.url}/console/nameservers/${server.id}/setup`);
+    await open('');
+    await steps.getByText('Add a name server: done').waitFor();
+    expect(await linkOf('Add a name server').count()).toBe(0);
+    expect(await linkOf('Create a key').count()).toBe(0);
+  });
+
+  test('a line that the caller may not do says which right it needs', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'looker', roles: ['auditor'] });
+    const { page } = await enterWith(String(body.token), '');
+    const steps = page.getByRole('region', { name: /^Set up/ });
+    await steps.getByText('Needs the right tokens:create.').first().waitFor();
+    expect(await steps.getByRole('link', { name: /administrator/ }).count()).toBe(0);
+  });
+
+  test('zones outside the top-level domains lead to the list of them, of all projects', async () => {
+    await createZone(service, primary('away.corner.'));
+    await createTlds(service, 'centre');
+    await createZone(service, primary('inside.centre.'));
+    const { page } = await enter('');
+    await page.getByRole('link', { name: /1 zone outside the top-level domains/ }).click();
+    await page.getByRole('link', { name: 'away.corner.' }).waitFor();
+    expect(await page.getByRole('link', { name: 'inside.centre.' }).count()).toBe(0);
+    await page.getByRole('heading', { name: 'Zones of all projects' }).waitFor();
+  });
+});

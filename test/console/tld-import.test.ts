@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { consolePages, hasChromium, signInOn } from '../harness/chromium.ts';
+import { hasPublicSuffixList, PUBLIC_SUFFIX_LIST } from '../harness/public-suffix-list.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+describe.skipIf(!hasChromium())('the import of top-level domains', () => {
+  let service: TestService;
+  const { start, enter, openNew } = consolePages();
+  const bulk = (tlds: readonly object[]) => service.post('/v2/tlds/bulk', { replace: true, tlds });
+  const entries = async () => {
+    const { body } = await service.get('/v2/tlds?limit=1000&sort_key=name');
+    return (body.tlds as { name: string; description: string | null }[]).map(
+      ({ name, description }) => [name, description],
+    );
+  };
+
+  beforeAll(async () => {
+    service = await startTestService();
+    await start(service);
+  });
+  beforeEach(async () => {
+    await bulk([{ name: 'kept' }, { name: 'test', description: 'For "tests", here' }]);
+  });
+
+  test('shows what would change, names refused lines, applies the rest, and takes it back', async () => {
+    const { page } = await enter('tlds');
+    await page.getByRole('link', { name: 'Import a list' }).click();
+    await page
+      .getByLabel('List', { exact: true })
+      .fill('test,Changed\nnot good\nnew,"A\ncompany"\nbücher\nnew\n-bad\n');
+    await page.getByText('Remove them').click();
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    const changes = page.getByRole('region', { name: 'What would change' });
+    await changes.getByText('2 added').waitFor();
+    for (const text of ['1 changed', '1 removed', '0 left alone', '3 refused'])
+      await changes.getByText(text).waitFor();
+    for (const text of [
+      /^Line 2: not good: 'name' must consist/,
+      /^Line 6: new: line 3 has/,
+      /^Line 7: -bad/,
+    ])
+      await changes.getByText(text).waitFor();
+    await changes.getByText('Changed: 1').click();
+    await changes.getByText('test: ‘For "tests", here’ → ‘Changed’').waitFor();
+    expect(await entries()).toHaveLength(2); // nothing has changed yet
+
+    await changes.getByRole('button', { name: 'Apply 4 changes…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Apply 4 changes?' });
+    await dialog.getByLabel(/^Type/).fill('4');
+    await dialog.getByRole('button', { name: 'Apply 4 changes' }).click();
+    const result = page.getByRole('region', { name: 'Result' });
+    await result.getByText('The former list has 2 domains').waitFor();
+    expect(await entries()).toEqual([
+      ['new', 'A\ncompany'],
+      ['test', 'Changed'],
+      ['xn--bcher-kva', null],
+    ]);
+
+    const downloading = page.waitForEvent('download');
+    await result.getByRole('button', { name: 'Download the former list' }).click();
+    const former = readFileSync(await (await downloading).path(), 'utf8');
+    expect(former).toBe('kept\ntest,"For ""tests"", here"\n');
+    await result.getByRole('button', { name: 'Undo…' }).click();
+    await page.getByLabel(/^Type/).fill('2');
+    await page.getByRole('button', { name: 'Undo the import' }).click();
+    await page.getByRole('heading', { name: 'The former list is back' }).waitFor();
+    expect(await entries()).toEqual([
+      ['kept', null],
+      ['test', 'For "tests", here'],
+    ]);
+
+    // The downloaded list says the same.
+    await result.getByRole('button', { name: 'Import another list' }).click();
+    await page.getByLabel('List', { exact: true }).fill(former);
+    await page.getByText('Remove them').click();
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByRole('heading', { name: 'Nothing would change' }).waitFor();
+  });
+
+  test('a text that is no list changes nothing', async () => {
+    const { page } = await enter('tlds/import');
+    const field = page.getByLabel('List', { exact: true });
+    await field.fill('<html> <b>404</b> <a href="x">\n'.repeat(30));
+    await page.getByLabel('Format').selectOption('plain');
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByRole('heading', { name: 'Nothing would change' }).waitFor();
+    await page.getByText('30 refused').waitFor();
+    await field.fill('# nothing\n');
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByText('0 refused').waitFor();
+    // More entries than one request can have.
+    const lines = Array.from({ length: 20_001 }, (_, index) => `d${index}\n`);
+    await page.getByLabel('Or a file').setInputFiles({
+      name: 'list.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from(lines.join('')),
+    });
+    await page.getByText('Read as').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByRole('alert').getByText('20000').waitFor();
+  });
+
+  test('a caller who may only read entries learns which right is missing', async () => {
+    const opened = await openNew();
+    const { body } = await service.post('/v2/tokens', { name: 'looker', roles: ['auditor'] });
+    await signInOn(opened, String(body.token));
+    await opened.open('tlds/import');
+    await opened.page.getByText('Importing a list needs the right tlds:create').waitFor();
+    expect(await opened.page.getByRole('button', { name: 'Show what' }).count()).toBe(0);
+  });
+
+  test.runIf(hasPublicSuffixList())(
+    'imports the Public Suffix List, and takes it back',
+    async () => {
+      const { page } = await enter('tlds/import');
+      await page.getByLabel('Or a file').setInputFiles(PUBLIC_SUFFIX_LIST);
+      await page.getByText('Detected: Public Suffix List').waitFor({ state: 'attached' });
+      await page.getByLabel('Section').selectOption('all');
+      await page.getByText('Remove them').click();
+      await page.getByRole('button', { name: 'Show what would change' }).click();
+      const apply = page.getByRole('button', { name: /^Apply/ });
+      const number =
+        /[\d,]+/.exec((await apply.textContent()) ?? '')?.[0].replaceAll(',', '') ?? '';
+      expect(Number(number)).toBeGreaterThan(5000);
+      await apply.click();
+      await page.getByLabel(/^Type/).fill(number);
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /^Apply/ })
+        .click();
+      await page.getByText('The former list has 2 domains').waitFor();
+      expect((await service.get('/v2/tlds?name=co.uk')).body.tlds).toHaveLength(1);
+      await page.getByRole('button', { name: 'Undo…' }).click();
+      await page.getByLabel(/^Type/).fill('2');
+      await page.getByRole('button', { name: 'Undo the import' }).click();
+      await page.getByRole('heading', { name: 'The former list is back' }).waitFor();
+      expect(await entries()).toHaveLength(2);
+    },
+  );
+});

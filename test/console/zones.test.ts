@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { consolePages, hasChromium } from '../harness/chromium.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+describe.skipIf(!hasChromium())('zones and top-level domains', () => {
+  let service: TestService;
+  const { start, enter, enterWith } = consolePages();
+
+  beforeAll(async () => {
+    service = await startTestService();
+    await start(service);
+  });
+
+  test('an entry is added, refused, changed, removed and brought back', async () => {
+    const { page } = await enter('tlds');
+    await page.getByText('Without an entry, zones may have any name').waitFor();
+    await page.getByRole('button', { name: 'Add a domain' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New top-level domain' });
+    await form.getByLabel('Name').fill('not good');
+    await form.getByRole('button', { name: 'Add domain' }).click();
+    await form.getByText('must consist of labels').waitFor();
+    await form.getByLabel('Name').fill('test');
+    await form.getByRole('button', { name: 'Add domain' }).click();
+    await page.getByText('1 top-level domain', { exact: true }).waitFor();
+
+    await page.getByRole('button', { name: 'test', exact: true }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit top-level domain' });
+    await edit.getByLabel('Description').fill('For tests');
+    await edit.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByRole('cell', { name: 'For tests' }).waitFor();
+
+    const { body: before } = await service.get('/v2/tlds');
+    await page.getByRole('button', { name: 'Remove test' }).click();
+    await page.getByText('Without an entry, zones may have any name').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('cell', { name: 'For tests' }).waitFor();
+    expect((await service.get('/v2/tlds')).body.tlds[0].id).toBe(before.tlds[0].id);
+  });
+
+  test('names are checked, those in Unicode beside their ASCII form, and a missing entry is added from the answer', async () => {
+    await service.post('/v2/tlds', { name: 'test' });
+    const { page } = await enter('zones');
+    await page.getByRole('button', { name: 'Is this name allowed?' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Is this name allowed?' });
+    await dialog.getByLabel('Names of zones').fill('shop.test\nbücher.test, files.internal test');
+    await dialog.getByRole('button', { name: 'Check' }).click();
+    await dialog.getByText('2 of 4 names allowed.').waitFor();
+    await dialog.getByText('bücher.test, in ASCII xn--bcher-kva.test allowed').waitFor();
+    await dialog.getByRole('button', { name: /^Add ‘internal’/ }).click();
+    await dialog.getByText('3 of 4 names allowed.').waitFor();
+    await dialog.getByText('bücher.test, in ASCII xn--bcher-kva.test allowed').waitFor();
+    const { body } = await service.get('/v2/tlds?name=internal');
+    expect(body.tlds).toHaveLength(1);
+    await dialog.getByLabel('Names of zones').fill('a.test '.repeat(1001));
+    await dialog.getByText('These are 1,001 names.').waitFor();
+  });
+
+  test('of names in Unicode, those with an ASCII form are checked in it, and the others as they were typed', async () => {
+    const spelling = 'not allowedThe name must consist of labels';
+    const lines = [
+      ['bücher.test.', 'bücher.test., in ASCII xn--bcher-kva.test. allowed'],
+      ['_dmarc.bücher.test', '_dmarc.bücher.test, in ASCII _dmarc.xn--bcher-kva.test allowed'],
+      ['пример.рф', 'пример.рф, in ASCII xn--e1afmkfd.xn--p1ai not allowedInvalid TLD'],
+      ['Shop.TEST', 'Shop.TEST allowed'],
+      ['ü..test', `ü..test ${spelling}`],
+      // What an address would cut off, or read as a number.
+      ['ü/a.test', `ü/a.test ${spelling}`],
+      ['ü:80.test', `ü:80.test ${spelling}`],
+      ['１２.test', `１２.test ${spelling}`],
+      ['a\u200dü.test', `a\\u200dü.test ${spelling}`],
+      [`${'ü'.repeat(64)}.test`, `${'ü'.repeat(64)}.test ${spelling}`],
+    ] as const;
+    await service.post('/v2/tlds', { name: 'test' });
+    const { page } = await enter('zones');
+    await page.getByRole('button', { name: 'Is this name allowed?' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Is this name allowed?' });
+    await dialog.getByLabel('Names of zones').fill(lines.map(([name]) => name).join(' '));
+    await dialog.getByRole('button', { name: 'Check' }).click();
+    await dialog.getByText('3 of 10 names allowed.').waitFor();
+    const shown = await dialog.getByRole('listitem').allTextContents();
+    for (const [, line] of lines)
+      expect(shown).toContainEqual(expect.stringContaining(line) as string);
+  });
+
+  test('a zone is created, refused, changed and deleted with a key of its own', async () => {
+    const { page } = await enter('zones');
+    await page.getByRole('button', { name: 'New zone' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New zone' });
+    await form.getByLabel('Name').fill('walk.nowhere.');
+    await form.getByLabel('Email').fill('hostmaster@walk.test');
+    await form.getByRole('button', { name: 'Create zone' }).click();
+    await form.getByText('nowhere').first().waitFor();
+    await form.getByLabel('Name').fill('walk.test.');
+    await form.getByRole('button', { name: 'Create zone' }).click();
+    await page.getByRole('heading', { name: 'walk.test.' }).waitFor();
+    await page.getByText('No key opens anything here.').waitFor();
+
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const edit = page.getByRole('dialog', { name: 'Edit zone' });
+    await edit.getByLabel('TTL').fill('300');
+    await edit.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByRole('definition').filter({ hasText: /^300$/ }).waitFor();
+
+    const id = page.url().split('/').at(-1) ?? '';
+    await service.post('/v2/tsigkeys', {
+      name: 'of-walk.example',
+      algorithm: 'hmac-sha256',
+      scope: 'ZONE',
+      resource_id: id,
+    });
+    await page.reload();
+    await page.getByRole('link', { name: 'of-walk.example' }).waitFor();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const confirm = page.getByRole('dialog');
+    await confirm.getByText('1 key of its own').waitFor();
+    await confirm.getByLabel(/^Type/).fill('walk.test.');
+    await confirm.getByRole('button', { name: 'Delete zone' }).click();
+    await page.getByText('No zones yet').waitFor();
+  });
+
+  test('the zones of all projects are shown on demand with their project, and a reader learns which right is missing', async () => {
+    const { body } = await service.post('/v2/tokens', {
+      name: 'web',
+      roles: ['member'],
+      project_id: 'web',
+    });
+    const other = service.with(String(body.token));
+    await other.post('/v2/zones', { name: 'other.test.', email: 'a@other.test' });
+    const { page } = await enter('zones');
+    await page.getByText('No zones yet').waitFor();
+    const all = page.getByRole('checkbox', { name: 'All projects' });
+    const project = page.getByRole('columnheader', { name: 'Project' });
+    await all.check();
+    const row = page.getByRole('row', { name: 'other.test.' });
+    await row.getByRole('cell', { name: 'web', exact: true }).waitFor();
+    await all.uncheck();
+    await project.waitFor({ state: 'detached' });
+    await all.check();
+    await row.getByRole('link', { name: 'other.test.' }).click();
+    await page.getByRole('heading', { name: 'other.test.' }).waitFor();
+    const facts = page.getByRole('region', { name: 'The zone' });
+    await facts.getByRole('term').filter({ hasText: 'Project' }).waitFor();
+    await facts.getByRole('definition').filter({ hasText: /^web$/ }).waitFor();
+
+    const { body: reader } = await service.post('/v2/tokens', {
+      name: 'looker',
+      roles: ['reader'],
+      project_id: 'web',
+    });
+    const opened = await enterWith(String(reader.token), 'zones');
+    await opened.page.getByText('Creating a zone needs the right zones:create').waitFor();
+    await opened.page.getByRole('link', { name: 'other.test.' }).waitFor();
+  });
+});
