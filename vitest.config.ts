@@ -1,17 +1,117 @@
-import { existsSync, readFileSync, statfsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import {
-  ATTACKS,
-  IS_LONG,
-  IS_QUICK,
-  LONG_ONLY,
-  NOT_QUICK,
-  ON_POSTGRES_WHEN_SHORT,
-  ON_SQLITE_ONLY,
-} from './test/harness/sizes.ts';
+import { IS_LONG } from './test/harness/sizes.ts';
 import { hasPostgres } from './test/harness/postgres.ts';
+
+/**
+ * The suites that also run on PostgreSQL: `gate` in every run, `night` only at night. Whatever else
+ * decides where a suite runs is its name: `npm test` runs `*.test.ts` but `*.night.test.ts`, which
+ * `npm run test:night` runs with the other suites that have a long size.
+ */
+const ON_BOTH_DATABASES = {
+  gate: [
+    'http/audit',
+    'http/bulk',
+    'http/entity-tags',
+    'http/filters',
+    'http/grants',
+    'http/lists',
+    'http/pools',
+    'http/references',
+    'http/rotation',
+    'http/tlds',
+    'http/tokens',
+    'http/tsigkeys',
+    'http/zone-changes',
+    'http/zone-tld-check',
+    'http/zones',
+    'delivery/crash',
+    'delivery/outbox',
+    'delivery/reconciler',
+    'delivery/restore',
+  ],
+  night: [
+    'delivery/agent-api',
+    'delivery/agent-hold',
+    'delivery/agent-lease.night',
+    'delivery/copy',
+    'delivery/events',
+    'delivery/failed-applies',
+    'delivery/fair-passes',
+    'delivery/kept-secrets',
+    'delivery/last-read',
+    'delivery/registration',
+    'delivery/removing',
+    'delivery/rotation',
+    'end-to-end/documented-zone-names',
+    'end-to-end/iana-list',
+    'end-to-end/tsig-keygen',
+    'http/access',
+    'http/actions',
+    'http/any-body',
+    'http/any-request',
+    'http/audit-long.night',
+    'http/bodies',
+    'http/bulk-refusals',
+    'http/bulk-turns.night',
+    'http/closing',
+    'http/collections',
+    'http/console-sign-in.night',
+    'http/console',
+    'http/designate-compatibility',
+    'http/encryption',
+    'http/events',
+    'http/forged-tokens',
+    'http/import',
+    'http/json-lines',
+    'http/key-export',
+    'http/key-share',
+    'http/last-administrator',
+    'http/long-work',
+    'http/metrics',
+    'http/name-forms',
+    'http/name-server-setup',
+    'http/paging',
+    'http/rights',
+    'http/token-limits',
+    'http/token-uses',
+    'http/tsigkey-resources',
+    'http/unreadable-secrets',
+    'http/warnings',
+    'http/whoami',
+    'http/zone-lists',
+    'http/zone-members',
+    'http/zone-ownership',
+    'http/zone-queries',
+    'http/zone-races',
+    'http/zone-tld-agreement',
+  ],
+};
+const pathsOf = (names: readonly string[]) => names.map((name) => `test/${name}.test.ts`);
+
+const onBoth = pathsOf(ON_BOTH_DATABASES.gate);
+
+const LEAKS = 'test/leaks.test.ts';
+const isNight = (file: string) => file.endsWith('.night.test.ts');
+const isOfPostgres = (file: string) => file.startsWith('test/postgres/');
+const isOfLimits = (file: string) => file.startsWith('test/limits/') && isNight(file);
+
+/** The suites of this run, without the one that reads what all others have printed. */
+const suites = readdirSync('test', { recursive: true })
+  .map((name) => join('test', String(name)))
+  .filter((file) => file.endsWith('.test.ts') && file !== LEAKS)
+  .filter((file) => (IS_LONG ? isNight(file) || hasLongSize(file) : !isNight(file)));
+
+/** Returns whether a file of test/, or one beside it that it imports, asks for the size of a run. */
+function hasLongSize(file: string): boolean {
+  const text = readFileSync(file, 'utf8');
+  const beside = [...text.matchAll(/from '(\.\/[^']+)'/g)].map(([, path]) =>
+    join(dirname(file), path ?? ''),
+  );
+  return text.includes("harness/sizes.ts'") || beside.some(hasLongSize);
+}
 
 /**
  * Threads can run only JavaScript. Threads of the tests therefore use the program that `npm run
@@ -25,26 +125,13 @@ const builtThreads: Plugin = {
       : undefined,
 };
 
-/** Starts the longest files first, so that none of them runs alone at the end. */
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) =>
-      LONG_ONLY.some((file) => moduleId.endsWith(file));
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
-  }
-}
-
-/** Without PostgreSQL, one skipped test stands for the suites that need it. */
-const HAS_POSTGRES = hasPostgres();
-
-/** The file system in memory, and the space that the databases of a quick run need. */
+/** The file system in memory, and the space that the databases of a run need. */
 const MEMORY = '/dev/shm';
 const MEMORY_BYTES = 1024 ** 3;
 
-/** Whether the tests of this run wait only for the processor, not for the disk. */
-const isInMemory = IS_QUICK && hasRoom(MEMORY);
-if (isInMemory) process.env.TMPDIR = MEMORY;
+// In the gate, only the suites about durability wait for the disk.
+process.env.TEST_DISK ??= tmpdir(); // before a second project reads this file
+if (!IS_LONG && hasRoom(MEMORY)) process.env.TMPDIR = MEMORY;
 
 function hasRoom(folder: string): boolean {
   if (!existsSync(folder)) return false;
@@ -52,22 +139,8 @@ function hasRoom(folder: string): boolean {
   return bavail * bsize >= MEMORY_BYTES;
 }
 
-/**
- * The files that `npm test` has just run on this commit and that would run alike again: `.ci/run`
- * names a file that lists them.
- */
-const { TEST_DONE } = process.env;
-const DONE =
-  TEST_DONE === undefined ? [] : readFileSync(TEST_DONE, 'utf8').split('\n').filter(Boolean);
-const isOnPostgresWhenShort = (file: string) =>
-  file.startsWith('test/postgres/') || ON_POSTGRES_WHEN_SHORT.includes(file);
-
-/** Returns whether the command line names a file, as opposed to its folder. */
-function isNamed(file: string): boolean {
-  return process.argv.some(
-    (word) => word.endsWith('.test.ts') && file.endsWith(word.replace(/^.*\/test\//, 'test/')),
-  );
-}
+/** Without PostgreSQL, one skipped test stands for the suites that need it. */
+const HAS_POSTGRES = hasPostgres();
 
 export default defineConfig({
   plugins: [builtThreads],
@@ -76,58 +149,45 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     globalSetup: ['test/harness/run.ts'],
     setupFiles: ['test/harness/set-up.ts'],
-    testTimeout: 150_000,
-    hookTimeout: 150_000,
-    // A wait for an event ends with the event, however busy the machine is. This limit only ends it
-    // before the limit of the test, so that the failure names the event.
-    expect: { poll: { timeout: 120_000 } },
-    sequence: { sequencer: LongestFirst },
+    // A wait for an event ends with the event, however busy the machine is. These limits only end a
+    // test that hangs, the shorter one so that its failure names the event.
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     isolate: false, // files share no state, and importing the service takes a second for each file
     // Most files wait for services, disks and name servers rather than for the processor.
-    maxWorkers: isInMemory ? availableParallelism() : Math.max(4, availableParallelism()),
+    maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       {
         extends: true,
         test: {
           name: 'suites',
-          include: ['test/**/*.test.ts'],
-          exclude: [
-            'test/leaks.test.ts',
-            ATTACKS,
-            'test/postgres/**',
-            ...(IS_QUICK ? NOT_QUICK.filter((file) => !isNamed(file)) : []),
-            ...(IS_LONG ? [] : LONG_ONLY),
-            ...DONE,
-          ],
+          include: suites.filter((file) => !isOfPostgres(file) && !isOfLimits(file)),
           sequence: { groupOrder: 0 },
         },
       },
-      // Runs the suites of the API and of delivery again, on PostgreSQL.
       {
         extends: true,
         test: {
           name: 'postgres',
           include: HAS_POSTGRES
             ? [
-                'test/postgres/**/*.test.ts',
-                ...(IS_LONG
-                  ? ['http', 'end-to-end', 'delivery'].map((name) => `test/${name}/**/*.test.ts`)
-                  : ON_POSTGRES_WHEN_SHORT),
+                ...suites.filter((file) => isOfPostgres(file) || onBoth.includes(file)),
+                ...(IS_LONG ? pathsOf(ON_BOTH_DATABASES.night) : []),
               ]
             : ['test/postgres/server.test.ts'],
-          exclude: IS_LONG ? [...ON_SQLITE_ONLY, ...DONE.filter(isOnPostgresWhenShort)] : LONG_ONLY,
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
           sequence: { groupOrder: 0 },
         },
       },
-      // Attacks the service and measures how long other callers wait. No other test runs meanwhile.
+      // Attacks the service while others use it. No other test runs meanwhile.
       {
         extends: true,
         test: {
           name: 'limits',
-          include: IS_LONG && HAS_POSTGRES ? [ATTACKS] : [],
+          include: HAS_POSTGRES ? suites.filter(isOfLimits) : [],
           globalSetup: ['test/harness/postgres-run.ts'],
           maxWorkers: 1,
           testTimeout: 180_000,
@@ -137,7 +197,7 @@ export default defineConfig({
       // Reads the output of the service in all other projects, and therefore runs last.
       {
         extends: true,
-        test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 2 } },
+        test: { name: 'leaks', include: [LEAKS], sequence: { groupOrder: 2 } },
       },
     ],
   },

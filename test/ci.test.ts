@@ -5,108 +5,119 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from './harness/service.ts';
 
 const folder = temporaryFolder();
+const [one, two, again] = ['one', 'two', 'again'].map((name) => join(folder, `${name}.json`)) as [
+  string,
+  string,
+  string,
+];
 
-const SUCCESS = {
-  numPassedTests: 5,
-  testResults: [
-    {
-      name: '/clone/test/http/fast.test.ts',
-      startTime: 500,
-      endTime: 1500,
-      status: 'passed',
-      assertionResults: [{ status: 'passed' }],
-    },
-  ],
-};
+const passed = { status: 'passed' };
 const failed = (fullName: string) => ({ status: 'failed', fullName, failureMessages: ['why'] });
-const FAILURE = {
-  ...SUCCESS,
-  testResults: [
-    {
-      name: 'a.test.ts',
-      startTime: 500,
-      endTime: 4600,
-      status: 'failed',
-      assertionResults: [failed('one'), failed('two')],
-    },
-  ],
-};
-const BROKEN = {
-  ...SUCCESS,
-  testResults: [
-    {
-      name: 'b.test.ts',
-      startTime: 500,
-      endTime: 500,
-      status: 'failed',
-      message: 'no',
-      assertionResults: [],
-    },
-  ],
-};
+
+/** The report of a run of one file, which took 4 s. */
+function reportOf(name: string, ...assertionResults: { status: string }[]) {
+  const isGreen = assertionResults.length > 0 && assertionResults.every((each) => each === passed);
+  const status = isGreen ? 'passed' : 'failed';
+  const file = { name: `/clone/test/${name}`, status, startTime: 500, endTime: 4400 };
+  return { testResults: [{ ...file, message: 'no', assertionResults }] };
+}
+
+function runScript(name: string, ...parameters: string[]): { status: number | null; out: string } {
+  const script = join(import.meta.dirname, '../.ci', name);
+  const { status, stdout } = spawnSync(process.execPath, [script, ...parameters], {
+    encoding: 'utf8',
+  });
+  return { status, out: stdout.replaceAll(`${folder}/`, '') };
+}
+
+const SUCCESS = reportOf('http/fast.test.ts', passed, passed);
+const FAILURE = reportOf('delivery/a.test.ts', failed('one'), failed('two'), passed);
+const REPEATED =
+  'repeated: delivery/a.test.ts\nThe first failure: delivery/a.test.ts: one\nwhy\n' +
+  'The first failure: delivery/a.test.ts: two\nwhy\n';
 
 test.each([
-  ['adds both runs', SUCCESS, 0, '10 passed, 0 failed'],
+  ['adds both runs', SUCCESS, 0, undefined, '', '4 passed, 0 failed'],
   [
     'counts failed tests',
     FAILURE,
     1,
-    'FAILED: a.test.ts: one\nwhy\nFAILED: a.test.ts: two\nwhy\n10 passed, 2 failed',
+    undefined,
+    '',
+    'FAILED: delivery/a.test.ts: one\nwhy\nFAILED: delivery/a.test.ts: two\nwhy\n3 passed, 2 failed',
   ],
-  ['counts a file that does not load', BROKEN, 1, 'FAILED: b.test.ts: no\n10 passed, 1 failed'],
+  [
+    'counts a repeated file instead, and shows why it was repeated',
+    FAILURE,
+    1,
+    reportOf('delivery/a.test.ts', passed, passed, passed),
+    REPEATED,
+    '5 passed, 0 failed',
+  ],
+  [
+    'counts a file that fails again',
+    FAILURE,
+    1,
+    reportOf('delivery/a.test.ts', failed('two'), passed, passed),
+    REPEATED,
+    'FAILED: delivery/a.test.ts: two\nwhy\n4 passed, 1 failed',
+  ],
+  [
+    'counts a file that does not load',
+    reportOf('b.test.ts'),
+    1,
+    undefined,
+    '',
+    'FAILED: b.test.ts: no\n2 passed, 1 failed',
+  ],
   [
     'counts an error outside of tests',
     SUCCESS,
     1,
-    'FAILED: a run ended with exit code 1 and without a failed test\n10 passed, 1 failed',
+    undefined,
+    '',
+    'FAILED: a run ended with exit code 1 and without a failed test\n4 passed, 1 failed',
   ],
   [
     'counts a run that did not end',
     undefined,
     137,
-    'FAILED: a run has written no report\n5 passed, 1 failed',
+    undefined,
+    '',
+    'FAILED: two.json: a run has written no report\n2 passed, 1 failed',
   ],
-])('the output of .ci/run %s', (_case, second, exitCode, output) => {
-  const [one, two] = [join(folder, 'one.json'), join(folder, 'two.json')];
-  writeFileSync(one, JSON.stringify(SUCCESS));
-  rmSync(two, { force: true });
-  if (second !== undefined) writeFileSync(two, JSON.stringify(second));
-  const script = join(import.meta.dirname, '../.ci/count.mjs');
-  const { status, stdout } = spawnSync(
-    process.execPath,
-    [script, one, '0', two, String(exitCode)],
-    { encoding: 'utf8' },
-  );
-  const [slowest, ...lines] = stdout.split('\n');
-  expect([status, lines]).toEqual([
-    output.endsWith(' 0 failed') ? 0 : 1,
-    `${output}\n`.split('\n'),
-  ]);
-  const files = second?.testResults === FAILURE.testResults ? ' a.test.ts 4' : '';
-  expect(slowest).toContain(`Slowest files, in seconds:${files} http/fast.test.ts 1`);
+])('the output of .ci/run %s', (_case, second, exitCode, repetition, before, after) => {
+  for (const [file, report] of [
+    [one, SUCCESS],
+    [two, second],
+    [again, repetition],
+  ] as const) {
+    rmSync(file, { force: true });
+    if (report !== undefined) writeFileSync(file, JSON.stringify(report));
+  }
+  const { status, out } = runScript('count.mjs', one, '0', two, String(exitCode), again);
+  expect(status).toBe(after.endsWith(' 0 failed') ? 0 : 1);
+  expect(out.startsWith(before)).toBe(true);
+  expect(out).toMatch(/^Slowest files, in seconds:.* http\/fast\.test\.ts 4/m);
+  expect(out.slice(before.length).split('\n').slice(1).join('\n')).toBe(`${after}\n`);
 });
 
-test('the second run of .ci/run leaves out only files that it would run alike', () => {
-  const report = join(folder, 'bare.json');
-  const ran = (name: string, ...states: string[]) => ({
-    name: `/clone/test/${name}`,
-    status: states.includes('failed') ? 'failed' : 'passed',
-    assertionResults: states.map((status) => ({ status })),
-  });
-  const testResults = [
-    ran('clock.test.ts', 'passed', 'passed'),
-    ran('http/cors.test.ts', 'passed', 'skipped'),
-    ran('http/methods.test.ts', 'passed', 'failed'),
-    ran('http/tlds.test.ts', 'passed'), // on SQLite
-    ran('http/tlds.test.ts', 'failed'), // on PostgreSQL
-    ran('http/headers.test.ts'), // no test
-    ran('http/any-body.test.ts', 'passed'), // has two sizes
-    ran('store/sqlite.test.ts', 'passed'), // has two sizes in page-contract.ts
-    ran('nameservers/bind-driver.test.ts', 'passed'), // asks for named in a module of the harness
-    ran('http/lists.test.ts', 'passed'),
-  ];
-  writeFileSync(report, JSON.stringify({ testResults }));
-  const script = join(import.meta.dirname, '../.ci/alike.mjs');
-  const { stdout } = spawnSync(process.execPath, [script, report], { encoding: 'utf8' });
-  expect(stdout).toBe('test/clock.test.ts\ntest/http/lists.test.ts\n');
+test.each([
+  ['one suite of a name server', ['delivery/a'], ['delivery/a']],
+  ['none if another suite failed', ['delivery/a', 'http/b'], []],
+  ['none of more than three', ['delivery/a', 'delivery/b', 'delivery/c', 'nameservers/d'], []],
+])('.ci/run repeats %s', (_case, names, files) => {
+  const testResults = names.flatMap(
+    (name) => reportOf(`${name}.test.ts`, failed('one')).testResults,
+  );
+  writeFileSync(two, JSON.stringify({ testResults: [...testResults, ...SUCCESS.testResults] }));
+  const { out } = runScript('repeated.mjs', two);
+  expect(out).toBe(files.map((name) => `test/${name}.test.ts\n`).join(''));
+});
+
+test('.ci/run starts each suite of the gate that uses programs without any program', () => {
+  const files = runScript('starting.mjs').out.split('\n');
+  expect(files).toContain('test/nameservers/bind-driver.test.ts'); // asks in a module of the harness
+  expect(files).not.toContain('test/http/tlds.test.ts');
+  expect(files.filter((file) => file.endsWith('.night.test.ts'))).toEqual([]);
 });

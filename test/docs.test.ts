@@ -29,7 +29,7 @@ import {
   temporaryFolder,
   type ServiceProcess,
 } from './harness/service.ts';
-import { ALWAYS_EXECUTED, IS_LONG } from './harness/sizes.ts';
+import { IS_LONG } from './harness/sizes.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 import { KEY_MEMBERS } from './harness/samples.ts';
 
@@ -78,7 +78,7 @@ describe('examples in documents', () => {
     const installed = needed.every((program) =>
       hasProgram(program, NAME_SERVER_PROGRAMS[program] ?? ''),
     );
-    const isExecuted = IS_LONG || ALWAYS_EXECUTED.includes(document.path);
+    const isExecuted = IS_LONG || document.path === 'README.md';
     test.runIf(curl && installed && isExecuted)(
       `${document.path}: every command prints the output on the page`,
       async () => {

@@ -38,6 +38,7 @@ import {
 import { zoneText } from '../harness/driven-server.ts';
 import { HAND_KEYS, HAND_MADE, HAND_ZONES, handMadePowerdns } from '../harness/hand-made.ts';
 import { permissionsOn, transferring } from '../harness/hand-made-requests.ts';
+import { nightly } from '../harness/nightly.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import {
   cleanEnvironment,
@@ -46,6 +47,7 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
+import { IS_LONG, sized } from '../harness/sizes.ts';
 import { run as runProgram } from '../harness/tools.ts';
 
 describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
@@ -166,7 +168,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       await untilLive(service);
     });
 
-    test('release refuses an include by a pattern, and replaces one by a link', async () => {
+    nightly('release refuses an include by a pattern, and replaces one by a link', async () => {
       await importKeys();
       const adopted = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
       expect([adopted.status, adopted.err]).toEqual([0, '']);
@@ -191,7 +193,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       expect(texts).not.toContain(link);
     });
 
-    test.runIf(brand.driver === 'bind')(
+    test.runIf(IS_LONG && brand.driver === 'bind')(
       'adopt puts the files back if it is stopped before it has verified the keys',
       async () => {
         await importKeys();
@@ -202,7 +204,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       },
     );
 
-    test('a kill of the adoption loses no key, and the name server becomes live', async () => {
+    nightly('a kill of the adoption loses no key, and the name server becomes live', async () => {
       const wanted = await permissionsOn(server);
       await importKeys();
       const clients = transferring(server);
@@ -213,7 +215,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       await clients.end();
     });
 
-    test.runIf(brand.driver === 'bind')(
+    test.runIf(IS_LONG && brand.driver === 'bind')(
       'after a kill of the adoption between two files, adopt names the former file, and succeeds with it',
       async () => {
         const wanted = await permissionsOn(server);
@@ -235,7 +237,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       },
     );
 
-    test.runIf(brand.driver === 'bind')(
+    test.runIf(IS_LONG && brand.driver === 'bind')(
       'adopt stops for a key with another secret or right in the service, and changes nothing',
       async () => {
         await importKeys();
@@ -260,27 +262,30 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       },
     );
 
-    test('adopt names the keys that only the service has, what they would open, and the command that helps', async () => {
-      await importKeys();
-      const before = files();
-      await createKey(service, 'later');
-      await createKey(service, 'idle', { grants: [] });
-      const run1 = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
-      expect(run1.status).toBe(1);
-      expect(run1.err).toMatch(
-        /The key 'later' is only in the service, .* gain the right to transfer a\.test, b\.test, c\.test, d\.test/,
-      );
-      expect(run1.err).not.toMatch(/'idle'|--update/);
-      const [, remedy = ''] = /run: tsigil (.* later .*)/.exec(run1.err) ?? [];
-      const remedied = await run(...remedy.trim().split(' '), '--wait');
-      expect(remedied.out + remedied.err).toContain('nothing');
-      expect(files()).toEqual(before);
-      await expect
-        .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 120_000 })
-        .toBe(0);
-    });
+    nightly(
+      'adopt names the keys that only the service has, what they would open, and the command that helps',
+      async () => {
+        await importKeys();
+        const before = files();
+        await createKey(service, 'later');
+        await createKey(service, 'idle', { grants: [] });
+        const run1 = await run('nameserver', 'adopt', 'ns1', '--write', '--yes');
+        expect(run1.status).toBe(1);
+        expect(run1.err).toMatch(
+          /The key 'later' is only in the service, .* gain the right to transfer a\.test, b\.test, c\.test, d\.test/,
+        );
+        expect(run1.err).not.toMatch(/'idle'|--update/);
+        const [, remedy = ''] = /run: tsigil (.* later .*)/.exec(run1.err) ?? [];
+        const remedied = await run(...remedy.trim().split(' '), '--wait');
+        expect(remedied.out + remedied.err).toContain('nothing');
+        expect(files()).toEqual(before);
+        await expect
+          .poll(async () => (await run('nameserver', 'adopt', 'ns1')).status, { timeout: 120_000 })
+          .toBe(0);
+      },
+    );
 
-    test.runIf(brand.driver === 'bind')(
+    test.runIf(IS_LONG && brand.driver === 'bind')(
       'adopt keeps the mode of the files, and names the keys that their operator adds later',
       async () => {
         await importKeys();
@@ -302,7 +307,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       },
     );
 
-    test.runIf(brand.driver === 'bind')(
+    test.runIf(IS_LONG && brand.driver === 'bind')(
       'adopt refuses zones that were added at run time, until they are in a file as its hint says',
       async () => {
         const { folder, controlPort } = server;
@@ -353,7 +358,7 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
       },
     );
 
-    test.runIf(brand.driver === 'bind')(
+    test.runIf(IS_LONG && brand.driver === 'bind')(
       'adopt puts the files back if the server refuses them',
       async () => {
         await importKeys();
@@ -373,7 +378,11 @@ describe.each(HAND_MADE.filter((brand) => brand.isInstalled()))(
   },
 );
 
-test.each([...HAND_MADE, handMadePowerdns].filter((brand) => brand.isInstalled()))(
+test.each(
+  sized([handMadePowerdns], [...HAND_MADE, handMadePowerdns]).filter((brand) =>
+    brand.isInstalled(),
+  ),
+)(
   'adopt and release work on the host of an agent of $name, with its configuration',
   { timeout: 300_000 },
   async (brand) => {
@@ -443,7 +452,7 @@ const DATABASES = [
   },
 ].filter(({ brand }) => brand.isInstalled());
 
-test.each(DATABASES)(
+nightly.each(DATABASES)(
   'adopt on $brand.name reports a key that differs, and a key that is the same, where it is',
   { timeout: 300_000 },
   async ({ brand, permit }) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findOpenRights, verifyExpectations } from '../../src/net/probe.ts';
+import { createAgent } from '../harness/agent.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
 import {
   createKey,
@@ -10,6 +11,7 @@ import {
   inZone,
   shownServer,
   startDeliveryServer,
+  untilLive,
   verdictOf,
   type CreatedKey,
   type DeliveryServer,
@@ -19,6 +21,20 @@ import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const INSTALLED = BRANDS.filter((brand) => brand.isInstalled());
+
+/**
+ * Waits until a name server accepts or refuses each right of a key. Sends requests only to the name
+ * server, not to the API.
+ */
+async function untilKey(server: DeliveryServer, key: CreatedKey, accepted: boolean) {
+  const expectations = server.rights.map((check) => ({ key, check, zone: 'a.test', accepted }));
+  const soon = AbortSignal.timeout(60_000);
+  for (;;) {
+    const outcomes = await verifyExpectations(server.address, expectations, Date.now, soon);
+    if (outcomes.every(({ met }) => met)) return;
+    expect(soon.aborted).toBe(false);
+  }
+}
 
 describe.each(INSTALLED)('a service with a $name server', (brand) => {
   let server: DeliveryServer;
@@ -34,20 +50,6 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     await server.remove();
   });
 
-  /**
-   * Waits until the server accepts or refuses each right of a key. Sends requests only to the
-   * server, not to the API.
-   */
-  const expectKey = async (key: CreatedKey, accepted: boolean) => {
-    const expectations = server.rights.map((check) => ({ key, check, zone: 'a.test', accepted }));
-    const soon = AbortSignal.timeout(10_000);
-    for (;;) {
-      const outcomes = await verifyExpectations(server.address, expectations, Date.now, soon);
-      if (outcomes.every(({ met }) => met)) return;
-      expect(soon.aborted).toBe(false);
-    }
-  };
-
   test.each(['POOL', 'ZONE'])(
     'the server accepts a new key and refuses a deleted key: scope %s',
     async (scope) => {
@@ -56,9 +58,9 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
         const key = await createKey(service, `${scope.toLowerCase()}-${round}`, more);
         const { state } = await deliveries(service, key.id);
         expect(state).toBe('delivered');
-        await expectKey(key, true);
+        await untilKey(server, key, true);
         await service.delete(`/v2/tsigkeys/${key.id}`);
-        await expectKey(key, false);
+        await untilKey(server, key, false);
       }
       expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
     },
@@ -74,11 +76,12 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
       // Another key gets the former name, and thereby shows whether the server still has it.
       const other = await createKey(service, 'former-name');
       expect((await deliveries(service, other.id)).state).toBe('delivered');
-      await expectKey(key, false);
-      await expectKey(other, true);
-      await expectKey({ ...key, name: 'later-name' }, grants === null);
+      await untilKey(server, key, false);
+      await untilKey(server, other, true);
+      await untilKey(server, { ...key, name: 'later-name' }, grants === null);
       for (const { id } of [key, other]) await service.delete(`/v2/tsigkeys/${id}`);
-      for (const each of [{ ...key, name: 'later-name' }, key, other]) await expectKey(each, false);
+      for (const each of [{ ...key, name: 'later-name' }, key, other])
+        await untilKey(server, each, false);
     }
   });
 
@@ -142,14 +145,14 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     ];
     const good = await createKey(service, 'good');
     expect((await deliveries(service, good.id)).state).toBe('delivered');
-    await expectKey(good, true);
+    await untilKey(server, good, true);
     for (const { id } of bad) expect((await deliveries(service, id)).state).toBe('undeliverable');
     expect(await shownServer(service)).toMatchObject({ state: 'failed', attempts: 0 });
     for (const { id } of [...bad, good]) await service.delete(`/v2/tsigkeys/${id}`);
     const { body } = await service.get('/v2/tsigkeys');
     for (const { id } of (body as { tsigkeys: CreatedKey[] }).tsigkeys)
       await service.delete(`/v2/tsigkeys/${id}`);
-    await expectKey(good, false);
+    await untilKey(server, good, false);
     for (const zone of ZONES)
       expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
     await server.stop();
@@ -172,3 +175,26 @@ describe.each(INSTALLED)('a service with a $name server', (brand) => {
     }
   });
 });
+
+test.each(INSTALLED)(
+  'an agent makes a $name server accept a new key and refuse a deleted key',
+  async (brand) => {
+    const server = await startDeliveryServer(brand);
+    const service = await startTestService();
+    await createZones(service);
+    const agent = await createAgent(service, server);
+    agent.start();
+    onTestFinished(async () => {
+      await agent.stop('SIGTERM');
+      await service.close();
+      await server.remove();
+    });
+    await untilLive(service);
+    const key = await createKey(service, 'by-agent');
+    expect((await deliveries(service, key.id)).state).toBe('delivered');
+    await untilKey(server, key, true);
+    await service.delete(`/v2/tsigkeys/${key.id}`);
+    await untilKey(server, key, false);
+    expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
+  },
+);

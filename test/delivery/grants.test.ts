@@ -20,6 +20,7 @@ import {
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { ZONES } from '../harness/driven-server.ts';
+import { nightly } from '../harness/nightly.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const INSTALLED = BRANDS_OF_STORE.filter((brand) => brand.isInstalled());
@@ -69,7 +70,7 @@ describe.runIf(hasDnsTools()).each(INSTALLED)('a service with a $name server', (
     expect(await opened(key)).toEqual(['transfer b.test', 'transfer g.test']);
   });
 
-  test('a change of grants takes away and gives, and null gives everything', async () => {
+  nightly('a change of grants takes away and gives, and null gives everything', async () => {
     const key = await createKey(service, 'changing');
     await deliveries(service, key.id);
     expect(await opened(key)).toEqual(inAll());
@@ -84,7 +85,7 @@ describe.runIf(hasDnsTools()).each(INSTALLED)('a service with a $name server', (
     expect(await opened(key)).toEqual(inAll());
   });
 
-  test('a key with an empty list opens nothing, but the server knows it', async () => {
+  nightly('a key with an empty list opens nothing, but the server knows it', async () => {
     const key = await createKey(service, 'requester', { grants: [] });
     expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
     expect(await opened(key)).toEqual([]);
@@ -101,7 +102,7 @@ describe.runIf(hasDnsTools()).each(INSTALLED)('a service with a $name server', (
 });
 
 describe.runIf(bind.isInstalled())('a BIND server with keys for some zones', () => {
-  test('refuses at most one probe for each change of a key, and one for each pass', async () => {
+  nightly('refuses at most one probe for each change of a key, and one for each pass', async () => {
     const server = await startDeliveryServer(bind, 'ns1', TEN);
     onTestFinished(() => server.remove());
     const service = await startTestService(delivering(server));
@@ -156,7 +157,7 @@ describe.runIf(bind.isInstalled())('a BIND server with keys for some zones', () 
 });
 
 describe.runIf(bind.isInstalled())('a BIND server whose own list names a key', () => {
-  test('shows only this key as failed while the list opens more than its grants', async () => {
+  nightly('shows only this key as failed while the list opens more than its grants', async () => {
     const server = await startDeliveryServer(bind);
     onTestFinished(() => server.remove());
     const entry = { ...server.entry, rights: ['transfer'] as const };

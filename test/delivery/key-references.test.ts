@@ -32,7 +32,9 @@ import {
 } from '../harness/delivery.ts';
 import { ZONES } from '../harness/driven-server.ts';
 import { tokenWith } from '../harness/limited-tokens.ts';
+import { nightly } from '../harness/nightly.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { sized } from '../harness/sizes.ts';
 import { clientFor } from '../harness/zones.ts';
 import { tsigil } from '../cli/run.ts';
 import { startAgentRequests } from './agent-requests.ts';
@@ -48,7 +50,9 @@ const LINES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const CASES = BRANDS.filter((brand) => brand.isInstalled()).flatMap((brand) =>
-  (LINES[brand.driver] ?? []).map((lines) => ({ brand, lines, name: brand.name })),
+  (LINES[brand.driver] ?? [])
+    .slice(0, sized(1, 2))
+    .map((lines) => ({ brand, lines, name: brand.name })),
 );
 
 describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ brand, lines }) => {
@@ -127,26 +131,29 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
     expect(keysFile()).not.toContain('named-key');
   });
 
-  test('a process that does not know the secret of the deleted key ends the removal', async () => {
-    const key = await createKey(service, 'forgotten');
-    expect((await deliveries(service, key.id)).state).toBe('delivered');
-    const own = lines.replace('KEY', 'forgotten');
-    await editFile(main, (text) => text + own);
-    const { id } = await shownServer(service);
-    expect((await service.patch(`/v2/nameservers/${id}`, { paused: true })).status).toBe(200);
-    const headers = { 'tsigil-force': 'true' };
-    expect((await service.delete(`/v2/tsigkeys/${key.id}`, headers)).status).toBe(204);
-    await service.close();
-    service = await startTestService(delivering(server), { folder: service.folder });
-    await service.patch(`/v2/nameservers/${id}`, { paused: false });
-    await untilLive(service);
-    expect((await service.get('/v2/deliveries?state=removing')).body).toEqual({ deliveries: [] });
-    expect(await verdictOf(server, key)).not.toBe('good');
-    expect(keysFile()).toContain('# Disabled, because other lines name these keys: forgotten\n');
-    await editFile(main, (text) => text.replace(own, ''));
-  });
+  nightly(
+    'a process that does not know the secret of the deleted key ends the removal',
+    async () => {
+      const key = await createKey(service, 'forgotten');
+      expect((await deliveries(service, key.id)).state).toBe('delivered');
+      const own = lines.replace('KEY', 'forgotten');
+      await editFile(main, (text) => text + own);
+      const { id } = await shownServer(service);
+      expect((await service.patch(`/v2/nameservers/${id}`, { paused: true })).status).toBe(200);
+      const headers = { 'tsigil-force': 'true' };
+      expect((await service.delete(`/v2/tsigkeys/${key.id}`, headers)).status).toBe(204);
+      await service.close();
+      service = await startTestService(delivering(server), { folder: service.folder });
+      await service.patch(`/v2/nameservers/${id}`, { paused: false });
+      await untilLive(service);
+      expect((await service.get('/v2/deliveries?state=removing')).body).toEqual({ deliveries: [] });
+      expect(await verdictOf(server, key)).not.toBe('good');
+      expect(keysFile()).toContain('# Disabled, because other lines name these keys: forgotten\n');
+      await editFile(main, (text) => text.replace(own, ''));
+    },
+  );
 
-  test('204 for a key if the configuration cannot be read', async () => {
+  nightly('204 for a key if the configuration cannot be read', async () => {
     const key = await createKey(service, 'unread');
     expect((await deliveries(service, key.id)).state).toBe('delivered');
     const text = readFileSync(main, 'utf8');
@@ -167,7 +174,7 @@ describe.each(CASES)('a $name server whose own lines name a key: $lines', ({ bra
     await expect.poll(() => verdictOf(server, key), { timeout: 120_000 }).not.toBe('good');
   });
 
-  test('a rotation waits with the file and the line until it names the successor', async () => {
+  nightly('a rotation waits with the file and the line until it names the successor', async () => {
     const key = await createKey(service, 'rotated-key');
     expect((await deliveries(service, key.id)).state).toBe('delivered');
     const own = lines.replace('KEY', 'rotated-key');
@@ -281,88 +288,101 @@ const NAMINGS = [...CASES.map(({ brand }) => brand), knotDatabase, powerdns]
   .map((naming) => ({ ...naming, of: naming.brand.name }));
 
 describe.each(NAMINGS)('a $of server that needs two keys', (naming) => {
-  test('409 for every change that takes one of them away, which by force leaves the server working', async () => {
-    const { brand, keepsNames } = naming;
-    const server = await startDeliveryServer(brand);
-    onTestFinished(() => server.remove());
-    const service = await startTestService(delivering(server));
-    onTestFinished(() => service.close());
-    await createZones(service);
-    const admin = service.with(service.token);
-    const zone = (await inZone(service, 'b.test')) as { resource_id: string };
-    const key = await createKey(service, 'pool-key');
-    const zoneKey = await createKey(service, 'zone-key', zone);
-    for (const { id } of [key, zoneKey])
-      expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
-    const places = await naming.name(server, ['pool-key', 'zone-key']);
-    const { id } = await shownServer(service);
-    const reconcile = async () => {
-      expect((await service.post(`/v2/nameservers/${id}/reconcile`, {})).status).toBe(200);
-    };
-    await reconcile();
-    await expect
-      .poll(() => shownServer(service), { timeout: 120_000 })
-      .toMatchObject({
-        key_references: ['pool-key', 'zone-key'].map((name, index) => ({
-          key: name,
-          place: expect.stringContaining(String(places[index])) as string,
-        })),
-      });
+  nightly(
+    '409 for every change that takes one of them away, which by force leaves the server working',
+    async () => {
+      const { brand, keepsNames } = naming;
+      const server = await startDeliveryServer(brand);
+      onTestFinished(() => server.remove());
+      const service = await startTestService(delivering(server));
+      onTestFinished(() => service.close());
+      await createZones(service);
+      const admin = service.with(service.token);
+      const zone = (await inZone(service, 'b.test')) as { resource_id: string };
+      const key = await createKey(service, 'pool-key');
+      const zoneKey = await createKey(service, 'zone-key', zone);
+      for (const { id } of [key, zoneKey])
+        expect(await deliveries(service, id)).toMatchObject({ state: 'delivered' });
+      const places = await naming.name(server, ['pool-key', 'zone-key']);
+      const { id } = await shownServer(service);
+      const reconcile = async () => {
+        expect((await service.post(`/v2/nameservers/${id}/reconcile`, {})).status).toBe(200);
+      };
+      await reconcile();
+      await expect
+        .poll(() => shownServer(service), { timeout: 120_000 })
+        .toMatchObject({
+          key_references: ['pool-key', 'zone-key'].map((name, index) => ({
+            key: name,
+            place: expect.stringContaining(String(places[index])) as string,
+          })),
+        });
 
-    const { body: pool } = await service.post('/v2/pools', { name: 'other' });
-    const path = `/v2/tsigkeys/${key.id}`;
-    const force = { 'tsigil-force': 'true' };
-    const refusals: [string, string, object | undefined, string][] = [
-      ['DELETE', path, undefined, "The key 'pool-key' cannot be deleted"],
-      ['PATCH', path, { name: 'renamed' }, "The key 'pool-key' cannot be renamed"],
-      ['PATCH', path, { resource_id: pool.id }, "The key 'pool-key' cannot be moved"],
-      ['DELETE', `/v2/zones/${zone.resource_id}`, undefined, "The zone 'b.test.' cannot be"],
-      ['PATCH', `/v2/nameservers/${id}`, { pool_id: pool.id }, "The name server 'ns1' cannot move"],
-    ];
-    for (const [method, at, body, what] of refusals) {
-      const refused = await admin.call(method, at, body);
-      expect(refused.body, `${method} ${at}`).toMatchObject({
-        code: 409,
-        type: 'key_is_referenced',
-        message: expect.stringContaining(what) as string,
-      });
-      expect(refused.body.message).toContain(at.includes('zones') ? places[1] : places[0]);
-    }
-    // These leave the key on the server.
-    for (const body of [{ name: 'POOL-KEY.' }, { name: 'pool-key', secret: key.secret }, zone])
-      expect((await service.patch(path, body)).status).toBe(200);
-    const inPool = { scope: 'POOL', resource_id: DEFAULT_POOL };
-    expect((await service.patch(path, inPool)).status).toBe(200);
-    const grants = await service.call('PUT', `${path}/grants`, { grants: [] });
-    expect(grants.status).toBe(200);
-    expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
-    expect(await naming.has(server, 'pool-key')).toBe(true);
-    expect((await service.call('PUT', `${path}/grants`, { grants: null })).status).toBe(200);
+      const { body: pool } = await service.post('/v2/pools', { name: 'other' });
+      const path = `/v2/tsigkeys/${key.id}`;
+      const force = { 'tsigil-force': 'true' };
+      const refusals: [string, string, object | undefined, string][] = [
+        ['DELETE', path, undefined, "The key 'pool-key' cannot be deleted"],
+        ['PATCH', path, { name: 'renamed' }, "The key 'pool-key' cannot be renamed"],
+        ['PATCH', path, { resource_id: pool.id }, "The key 'pool-key' cannot be moved"],
+        ['DELETE', `/v2/zones/${zone.resource_id}`, undefined, "The zone 'b.test.' cannot be"],
+        [
+          'PATCH',
+          `/v2/nameservers/${id}`,
+          { pool_id: pool.id },
+          "The name server 'ns1' cannot move",
+        ],
+      ];
+      for (const [method, at, body, what] of refusals) {
+        const refused = await admin.call(method, at, body);
+        expect(refused.body, `${method} ${at}`).toMatchObject({
+          code: 409,
+          type: 'key_is_referenced',
+          message: expect.stringContaining(what) as string,
+        });
+        expect(refused.body.message).toContain(at.includes('zones') ? places[1] : places[0]);
+      }
+      // These leave the key on the server.
+      for (const body of [{ name: 'POOL-KEY.' }, { name: 'pool-key', secret: key.secret }, zone])
+        expect((await service.patch(path, body)).status).toBe(200);
+      const inPool = { scope: 'POOL', resource_id: DEFAULT_POOL };
+      expect((await service.patch(path, inPool)).status).toBe(200);
+      const grants = await service.call('PUT', `${path}/grants`, { grants: [] });
+      expect(grants.status).toBe(200);
+      expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
+      expect(await naming.has(server, 'pool-key')).toBe(true);
+      expect((await service.call('PUT', `${path}/grants`, { grants: null })).status).toBe(200);
 
-    const { variables } = service;
-    const renaming = ['tsigkey', 'set', 'pool-key', '--name', 'renamed', '--force', '--wait'];
-    const renamed = await tsigil(temporaryFolder(), variables, ...renaming);
-    expect([renamed.status, renamed.err]).toEqual([0, '']);
-    const deleting = await admin.call('DELETE', `/v2/zones/${zone.resource_id}`, undefined, force);
-    expect(deleting.status).toBe(202);
-    const further = await createKey(service, 'further-key');
-    expect(await deliveries(service, further.id)).toMatchObject({ state: 'delivered' });
-    await untilLive(service);
-    expect(await verdictOf(server, { ...key, name: 'renamed' })).toBe('good');
-    for (const old of [key, zoneKey]) {
-      expect(await verdictOf(server, old, { zone: 'b.test' })).not.toBe('good');
-      expect(await naming.has(server, old.name)).toBe(keepsNames);
-    }
+      const { variables } = service;
+      const renaming = ['tsigkey', 'set', 'pool-key', '--name', 'renamed', '--force', '--wait'];
+      const renamed = await tsigil(temporaryFolder(), variables, ...renaming);
+      expect([renamed.status, renamed.err]).toEqual([0, '']);
+      const deleting = await admin.call(
+        'DELETE',
+        `/v2/zones/${zone.resource_id}`,
+        undefined,
+        force,
+      );
+      expect(deleting.status).toBe(202);
+      const further = await createKey(service, 'further-key');
+      expect(await deliveries(service, further.id)).toMatchObject({ state: 'delivered' });
+      await untilLive(service);
+      expect(await verdictOf(server, { ...key, name: 'renamed' })).toBe('good');
+      for (const old of [key, zoneKey]) {
+        expect(await verdictOf(server, old, { zone: 'b.test' })).not.toBe('good');
+        expect(await naming.has(server, old.name)).toBe(keepsNames);
+      }
 
-    // Without the lines, the next delivery removes the names.
-    await naming.unname(server);
-    const last = await createKey(service, 'last-key');
-    expect(await deliveries(service, last.id)).toMatchObject({ state: 'delivered' });
-    for (const old of [key, zoneKey]) expect(await naming.has(server, old.name)).toBe(false);
-    await untilLive(service);
-  });
+      // Without the lines, the next delivery removes the names.
+      await naming.unname(server);
+      const last = await createKey(service, 'last-key');
+      expect(await deliveries(service, last.id)).toMatchObject({ state: 'delivered' });
+      for (const old of [key, zoneKey]) expect(await naming.has(server, old.name)).toBe(false);
+      await untilLive(service);
+    },
+  );
 
-  test('a key with the name of one that was removed by force works', async () => {
+  nightly('a key with the name of one that was removed by force works', async () => {
     const server = await startDeliveryServer(naming.brand);
     onTestFinished(() => server.remove());
     const service = await startTestService(delivering(server));

@@ -21,6 +21,7 @@ import {
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { logging } from '../harness/logging.ts';
+import { nightly } from '../harness/nightly.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from './agent-requests.ts';
@@ -111,7 +112,7 @@ describe.each(installed)('the log of a $name server', (brand) => {
 });
 
 describe.runIf(bind.isInstalled() && hasDnsTools())('without all that it takes', () => {
-  test('a use is seen, but a key without one is unknown, with what to switch on', async () => {
+  nightly('a use is seen, but a key without one is unknown, with what to switch on', async () => {
     const server = await startDeliveryServer(logging(bind, false));
     const service = await startTestService(delivering(server));
     onTestFinished(() => service.close());
@@ -129,7 +130,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('without all that it takes',
     );
   });
 
-  test('a server without the option is unknown', async () => {
+  nightly('a server without the option is unknown', async () => {
     const server = await startDeliveryServer(bind);
     const service = await startTestService(delivering(server));
     onTestFinished(() => service.close());
@@ -143,7 +144,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('without all that it takes',
 });
 
 describe.runIf(knot.isInstalled() && hasDnsTools())('an agent', () => {
-  test('reports who uses a key, and reads on after a restart', async () => {
+  nightly('reports who uses a key, and reads on after a restart', async () => {
     const server = await startDeliveryServer(logging(knot));
     const service = await startTestService();
     onTestFinished(() => service.close());
@@ -238,7 +239,7 @@ describe('uses that an agent reports', () => {
     expect(await list('101d')).toBe('');
   });
 
-  test('are in copies and backups of the database, with what the log has shown', async () => {
+  nightly('are in copies and backups of the database, with what the log has shown', async () => {
     const folder = temporaryFolder();
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const source = await openDeliveryDatabase();

@@ -20,6 +20,7 @@ import {
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import { nightly } from '../harness/nightly.ts';
 import { newKey } from '../nameservers/driver-contract.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { IS_LONG } from '../harness/sizes.ts';
@@ -46,7 +47,7 @@ const ADD: Readonly<Record<string, (text: string, keys: readonly Key[]) => strin
 const CASES = BRANDS.filter((brand) => brand.include !== undefined && brand.isInstalled()).flatMap(
   (brand) => [
     { brand, name: brand.name, byAgent: false },
-    ...(IS_LONG || brand.driver === 'bind' ? [{ brand, name: brand.name, byAgent: true }] : []),
+    ...(IS_LONG ? [{ brand, name: brand.name, byAgent: true }] : []),
   ],
 );
 
@@ -133,7 +134,7 @@ describe.each(CASES)(
       expect(metrics).toContain('tsigil_name_server_state{name_server="ns1",state="prepared"} 1');
     });
 
-    test('rewrites the file when keys change, and stays prepared', async () => {
+    nightly('rewrites the file when keys change, and stays prepared', async () => {
       const second = await createKey(service, 'second');
       await expect.poll(file).toContain(second.secret);
       await service.delete(`/v2/tsigkeys/${await idOf('fresh')}`);
@@ -144,7 +145,7 @@ describe.each(CASES)(
       expect(body).toEqual({ deliveries: [] });
     });
 
-    test('stays prepared in the middle of an edit, in which both files have a key', async () => {
+    nightly('stays prepared in the middle of an edit, in which both files have a key', async () => {
       writeFileSync(main(), withOwn(included, [mine]));
       await untilPrepared(`defines the key '${mine.name}'`);
       await reconcile();
@@ -153,49 +154,55 @@ describe.each(CASES)(
       expect(await verdictOf(server, mine)).toBe('good');
     });
 
-    test('loads the file after the edit, and all keys are live, while no transfer fails', async () => {
-      const end = new AbortController();
-      const verdicts: string[] = [];
-      const transfers = (async () => {
-        while (!end.signal.aborted) verdicts.push(await verdictOf(server, mine));
-      })();
-      writeFileSync(main(), included);
-      await untilLive(service);
-      const count = verdicts.length;
-      await expect.poll(() => verdicts.length).toBeGreaterThan(count + 20);
-      end.abort();
-      await transfers;
-      expect(new Set(verdicts)).toEqual(new Set(['good']));
-      for (const name of [mine.name, taken.name, 'second']) {
-        const { body } = await service.get(`/v2/tsigkeys/${await idOf(name)}`);
-        expect(await verdictOf(server, body as CreatedKey)).toBe('good');
-        expect(await onServer(name)).toMatchObject({ state: 'delivered', error: null });
-      }
-      expect(await shownServer(service)).toMatchObject({ keys_live: 3, error_code: null });
-    });
+    nightly(
+      'loads the file after the edit, and all keys are live, while no transfer fails',
+      async () => {
+        const end = new AbortController();
+        const verdicts: string[] = [];
+        const transfers = (async () => {
+          while (!end.signal.aborted) verdicts.push(await verdictOf(server, mine));
+        })();
+        writeFileSync(main(), included);
+        await untilLive(service);
+        const count = verdicts.length;
+        await expect.poll(() => verdicts.length).toBeGreaterThan(count + 20);
+        end.abort();
+        await transfers;
+        expect(new Set(verdicts)).toEqual(new Set(['good']));
+        for (const name of [mine.name, taken.name, 'second']) {
+          const { body } = await service.get(`/v2/tsigkeys/${await idOf(name)}`);
+          expect(await verdictOf(server, body as CreatedKey)).toBe('good');
+          expect(await onServer(name)).toMatchObject({ state: 'delivered', error: null });
+        }
+        expect(await shownServer(service)).toMatchObject({ keys_live: 3, error_code: null });
+      },
+    );
 
-    test('takes over another key in the reload that takes the definition of its operator away', async () => {
-      const late: CreatedKey = newKey({ rights: [] });
-      writeFileSync(main(), withOwn(included, [late]));
-      await server.stop();
-      await server.start();
-      await createKey(service, late.name, { secret: late.secret });
-      await expect
-        .poll(() => onServer(late.name))
-        .toMatchObject({ state: 'undeliverable', error: { code: 'name_taken' } });
-      expect(await onServer(mine.name)).toMatchObject({ state: 'delivered' });
-      writeFileSync(main(), included);
-      await reconcile();
-      await untilLive(service);
-      expect([await verdictOf(server, late), await verdictOf(server, mine)]).toEqual([
-        'good',
-        'good',
-      ]);
-      await service.delete(`/v2/tsigkeys/${await idOf(late.name)}`);
-      await expect.poll(file).not.toContain(late.name);
-    });
+    nightly(
+      'takes over another key in the reload that takes the definition of its operator away',
+      async () => {
+        const late: CreatedKey = newKey({ rights: [] });
+        writeFileSync(main(), withOwn(included, [late]));
+        await server.stop();
+        await server.start();
+        await createKey(service, late.name, { secret: late.secret });
+        await expect
+          .poll(() => onServer(late.name))
+          .toMatchObject({ state: 'undeliverable', error: { code: 'name_taken' } });
+        expect(await onServer(mine.name)).toMatchObject({ state: 'delivered' });
+        writeFileSync(main(), included);
+        await reconcile();
+        await untilLive(service);
+        expect([await verdictOf(server, late), await verdictOf(server, mine)]).toEqual([
+          'good',
+          'good',
+        ]);
+        await service.delete(`/v2/tsigkeys/${await idOf(late.name)}`);
+        await expect.poll(file).not.toContain(late.name);
+      },
+    );
 
-    test('is prepared again once the server no longer loads the file', async () => {
+    nightly('is prepared again once the server no longer loads the file', async () => {
       writeFileSync(main(), withOwn(without(brand, included), [mine]));
       await server.stop();
       await server.start();
@@ -209,7 +216,7 @@ describe.each(CASES)(
       expect(await verdictOf(server, mine)).toBe('good');
     });
 
-    test('is released and taken over again, while its keys work', async () => {
+    nightly('is released and taken over again, while its keys work', async () => {
       const { id } = await shownServer(service);
       const released = await service.post(`/v2/nameservers/${id}/release`, {});
       expect(released.body).toEqual({ released: 3 });

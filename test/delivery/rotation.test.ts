@@ -22,6 +22,7 @@ import {
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { logging, logOf } from '../harness/logging.ts';
+import { nightly } from '../harness/nightly.ts';
 import {
   startServiceProcess,
   startTestService,
@@ -165,7 +166,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     expect(failed).toEqual([]);
   }, 400_000);
 
-  test('the time of retirement stays empty while the name server is down', async () => {
+  nightly('the time of retirement stays empty while the name server is down', async () => {
     const key = await createKey(service, 'spread');
     await deliveries(service, key.id);
     await server.stop();
@@ -185,38 +186,41 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
 });
 
 describe.runIf(nsd.isInstalled() && hasDnsTools())('a rotation on NSD', () => {
-  test('names a forgotten client, and never the service, whose requests have no port in the log', async () => {
-    const server = await startDeliveryServer(logging(nsd));
-    const service = await startTestService(delivering(server), {
-      rotations: { intervalMs: 100, pollMs: 100, windowMs: 1000 },
-    });
-    onTestFinished(() => service.close());
-    await createZones(service);
-    await untilLive(service);
-    const { id } = await shownServer(service);
-    const key = await createKey(service, 'forgotten');
-    await deliveries(service, key.id);
-    await untilPass(service, async () => {
-      const { body } = await service.get(`/v2/nameservers/${id}`);
-      expect(body.evidence).toMatchObject({ problem: null });
-    });
-    await take(service, key.id, 'rotate', { overlap_seconds: 0, retire: 'automatic' });
-    await untilPass(service, async () => {
-      expect((await lifecycleOf(service, key.id))[0]).toMatchObject({ state: 'retired' });
-      expect(await verdictOf(server, key)).toBe('unknown key');
-    });
-    const log = () => readFileSync(logOf(server.folder), 'latin1').match(/bad tsig .*forgotten/g);
-    await untilPass(service, async () => {
-      expect(log() ?? []).not.toEqual([]);
-      await isGranted(server.address, 'a.test', 'transfer', key, '127.0.0.2');
-      expect((await lifecycleOf(service, key.id))[0]).toMatchObject({
-        used_after_retirement: { addresses: ['127.0.0.2'] },
+  nightly(
+    'names a forgotten client, and never the service, whose requests have no port in the log',
+    async () => {
+      const server = await startDeliveryServer(logging(nsd));
+      const service = await startTestService(delivering(server), {
+        rotations: { intervalMs: 100, pollMs: 100, windowMs: 1000 },
       });
-    });
-  });
+      onTestFinished(() => service.close());
+      await createZones(service);
+      await untilLive(service);
+      const { id } = await shownServer(service);
+      const key = await createKey(service, 'forgotten');
+      await deliveries(service, key.id);
+      await untilPass(service, async () => {
+        const { body } = await service.get(`/v2/nameservers/${id}`);
+        expect(body.evidence).toMatchObject({ problem: null });
+      });
+      await take(service, key.id, 'rotate', { overlap_seconds: 0, retire: 'automatic' });
+      await untilPass(service, async () => {
+        expect((await lifecycleOf(service, key.id))[0]).toMatchObject({ state: 'retired' });
+        expect(await verdictOf(server, key)).toBe('unknown key');
+      });
+      const log = () => readFileSync(logOf(server.folder), 'latin1').match(/bad tsig .*forgotten/g);
+      await untilPass(service, async () => {
+        expect(log() ?? []).not.toEqual([]);
+        await isGranted(server.address, 'a.test', 'transfer', key, '127.0.0.2');
+        expect((await lifecycleOf(service, key.id))[0]).toMatchObject({
+          used_after_retirement: { addresses: ['127.0.0.2'] },
+        });
+      });
+    },
+  );
 });
 
-test('a configuration that cannot be read may name the key, so the rotation waits', async () => {
+nightly('a configuration that cannot be read may name the key, so the rotation waits', async () => {
   const agent = await startAgentRequests();
   const { service } = agent;
   onTestFinished(() => service.close());
@@ -265,7 +269,7 @@ describe('a service that is killed while keys are rotated', () => {
   });
   afterAll(() => service.stop('SIGTERM'));
 
-  test('always has a valid key of each lineage, and retires each key once', async () => {
+  nightly('always has a valid key of each lineage, and retires each key once', async () => {
     const keys: CreatedKey[] = [];
     for (let index = 0; index < 40; index += 1) {
       const key = await createKey(service, `killed-${index}`);

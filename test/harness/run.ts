@@ -1,7 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { IS_LONG, IS_QUICK, LONG_ONLY } from './sizes.ts';
 import type { Requirement } from './tools.ts';
 
 /**
@@ -12,19 +11,10 @@ import type { Requirement } from './tools.ts';
 export default function setUp(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-test-'));
   process.env.TEST_RUN_FOLDER = folder;
-  if (IS_QUICK) process.env.TMPDIR = folder; // removes temporary files in memory with the folder
   return () => {
-    if (process.env.TEST_RUN_FOLDER === folder)
-      process.stdout.write(describeLongOnly() + describeSkipped(folder));
+    if (process.env.TEST_RUN_FOLDER === folder) process.stdout.write(describeSkipped(folder));
     if (process.env.KEEP === undefined) rmSync(folder, { recursive: true, force: true });
   };
-}
-
-/** Returns a line that lists the suites that a whole short run leaves out. */
-function describeLongOnly(): string {
-  if (IS_LONG || process.env.npm_lifecycle_event !== 'test') return '';
-  const names = LONG_ONLY.map((path) => path.replace(/^test\/(.*)\.test\.ts$/, '$1'));
-  return `Only TEST_LONG=1 npm test, as in CI, runs: limits, ${names.join(', ')}\n`;
 }
 
 /** Returns a line that lists what is missing, and how to run the tests that need it. */

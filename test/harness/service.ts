@@ -37,9 +37,12 @@ export async function testDatabase(folder: string): Promise<string> {
 }
 
 /** Creates a folder that is removed after the tests of this file. */
-export function temporaryFolder(): string {
-  return removeWithTests(mkdtempSync(join(tmpdir(), 'tsigil-')));
+export function temporaryFolder(parent = tmpdir()): string {
+  return removeWithTests(mkdtempSync(join(parent, 'tsigil-')));
 }
+
+/** Where a suite about durability keeps its files: on a disk, even if others use the memory. */
+export const DISK = process.env.TEST_DISK ?? tmpdir();
 
 /** The master key of services on PostgreSQL. */
 export const TEST_MASTER_KEY = formatMasterKey(masterKeyOf(randomBytes(32)));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { DISK, startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sized } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
@@ -8,7 +8,7 @@ import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 const ROUNDS = sized(3, 6);
 const WORKERS = 24;
 
-const folder = temporaryFolder();
+const folder = temporaryFolder(DISK);
 
 /** Checks the database while the service runs, because the service has then recovered it. */
 function checkIntegrity(): unknown {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/model/errors.ts';
 import type { Database, Sql } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
-import { temporaryFolder } from '../harness/service.ts';
+import { DISK, temporaryFolder } from '../harness/service.ts';
 
 let folder: string;
 let database: Database;
@@ -15,7 +15,7 @@ let commits: number[];
 let events: string[];
 
 beforeEach(async () => {
-  folder = temporaryFolder();
+  folder = temporaryFolder(DISK);
   commits = [];
   events = [];
   const committed = (writes: number) => {

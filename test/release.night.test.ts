@@ -33,7 +33,7 @@ const binutils =
 const root = isMet(() => process.getuid?.() === 0, {
   name: 'root',
   absence: 'The tests of the .deb need root',
-  command: 'run npm test as root',
+  command: 'run npm run test:night as root',
 });
 
 beforeAll(() => {
