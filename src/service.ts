@@ -213,7 +213,7 @@ export async function startService(
       database,
       now: dependencies.clock ?? systemTime,
       idleSeconds: config.console.idleSeconds,
-      failed: (err) => log.warn({ err }, 'Sessions and links that have ended stay stored'),
+      failed: (err) => log.warn({ err }, 'Sessions that have ended stay stored'),
       intervalMs: dependencies.sessionCleanUpMs,
     });
     closers.push(() => sessions.close());

@@ -23,7 +23,6 @@ import { addKeyGrants } from './commands/key-grants.ts';
 import { addKeyImport } from './commands/tsigkey/tsigkey-import.ts';
 import { addLifecycle } from './commands/key-lifecycle.ts';
 import { addKeyRotation } from './commands/key-rotation.ts';
-import { addKeyShare } from './commands/tsigkey/tsigkey-share.ts';
 import { addKeyUses } from './commands/tsigkey/tsigkey-uses.ts';
 import { addKeyVerify } from './commands/tsigkey/tsigkey-verify.ts';
 import { addCompletion } from './completion.ts';
@@ -52,7 +51,6 @@ export function addAllCommands(
   addKeyGrants(key, terminal);
   addKeyStatus(key, terminal);
   addKeyUses(key, terminal);
-  addKeyShare(key, terminal);
   addKeyRotation(key, terminal);
   addLifecycle(key, terminal);
   addServerCheck(server, terminal);

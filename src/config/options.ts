@@ -135,7 +135,7 @@ export const TABLE = {
       reload: 'yes',
       default: 'never',
       meaning:
-        'When the web console asks a person to sign in again before it shows or shares a secret, or creates a token: `never`, or `recent`, if the last sign-in is more than 15 minutes ago.',
+        'When the web console asks a person to sign in again before it shows a secret or creates a token: `never`, or `recent`, if the last sign-in is more than 15 minutes ago.',
     }),
   },
   tsigkeys: {

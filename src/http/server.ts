@@ -23,7 +23,6 @@ import { createNodeServer, type NodeServerSettings } from './connection/node-ser
 import { hasWaiting } from './connection/pipelining.ts';
 import { createResponseBatches } from './connection/response-batches.ts';
 import { createSettings, type LiveSettings } from './live-settings.ts';
-import { addSharePages } from './share-page.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { prepareRoutes, routeOf } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
@@ -200,7 +199,6 @@ export function createServer(options: ServerOptions): HttpServer {
     { version, guides, requestIdHeader, defaultLimit, pendingStatus, errors },
     options.urls.publicUrl,
   );
-  addSharePages(app, errors);
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
   const actions = { ...options, runLongWork: createLongWork(), sendLines: createLineSender() };
   addActions(app, ACTIONS, actions);

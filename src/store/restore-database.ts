@@ -20,7 +20,6 @@ import {
   isEmpty,
   NO_CHANGES,
   replacedEnds,
-  unopened,
   withdraw,
   type ChangesSince,
   type RestoredOver,
@@ -130,15 +129,15 @@ async function settle(
     const end = await lastBatchOf(reads);
     print([`Backup: '${shown}', ${describeEnd(end)}`]);
     let ends: readonly RestoredOver[] = [];
-    let known: ChangesSince | undefined;
-    const name = withoutPassword(config.database);
+    let since = NO_CHANGES;
     if (openReplaced !== undefined) {
+      const name = withoutPassword(config.database);
       try {
         replaced = await openReplaced();
         const secrets = openKeyring(config.database, config.encryption);
         await assertMasterKey(replaced, secrets.keyring, secrets);
         ends = await replacedEnds({ ...replaced, keyring: secrets.keyring }, clock());
-        known = await compareWith(replaced, secrets.keyring, name, { store, reads });
+        since = await compareWith(replaced, secrets.keyring, name, { store, reads });
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         const { cause } = error.details;
@@ -152,22 +151,13 @@ async function settle(
         print([reason]);
       }
       const last = ends.at(-1)?.replaced;
-      print([
-        `Replaces: '${name}', ${describeEnd(last)}`,
-        ...describe(known ?? NO_CHANGES, revive),
-      ]);
+      print([`Replaces: '${name}', ${describeEnd(last)}`, ...describe(since, revive)]);
+      await ask(`Replace '${name}'?`);
     }
-    // Only the replaced database shows which links were opened.
-    const since = known ?? { ...NO_CHANGES, links: await unopened(store) };
-    const { links } = since;
-    if (links.length > 0) print([`Links that show a key once, and are void now: ${links.length}`]);
-    if (openReplaced !== undefined) await ask(`Replace '${name}'?`);
     const detail = { replaced: ends.at(-1)?.replaced ?? null, restored: end ?? null };
     const subject = { action: 'database:restore', detail };
-    // Links work once, also if the operator wants all else back.
-    const taken = revive ? { ...NO_CHANGES, links } : since;
     await endSessions();
-    if (isEmpty(taken)) await record(subject);
+    if (revive || isEmpty(since)) await record(subject);
     else
       await change(
         {
@@ -182,7 +172,7 @@ async function settle(
         },
         // By force, because what the backup knows of the name servers' configuration is old.
         { ...localOrigin(), ...subject, force: true },
-        (changes) => withdraw(changes, taken),
+        (changes) => withdraw(changes, since),
       );
     await noteRestores(ends);
   } finally {

@@ -6,7 +6,6 @@ import type { Fields, Given, ResourceOf, ResourceType } from '../domain/model/re
 import { isUnreadable } from '../domain/model/unreadable.ts';
 import type { Changes } from '../domain/operations/change.ts';
 import { commonGrants, type Grants } from '../domain/resources/grants.ts';
-import { keyShare, type KeyShare } from '../domain/resources/key-share.ts';
 import { lifecycle, retiredKey, type RetiredKey } from '../domain/resources/lineage.ts';
 import { token, type Token } from '../domain/resources/token.ts';
 import { tsigkey, type Target, type Tsigkey } from '../domain/resources/tsigkey.ts';
@@ -29,8 +28,6 @@ export interface ChangesSince {
   readonly keys: readonly Tsigkey[];
   /** Retired keys of the backup that nobody can restore any more. */
   readonly retired: readonly RetiredKey[];
-  /** Links to keys that were opened or withdrawn, or whose key was changed. */
-  readonly links: readonly KeyShare[];
   /**
    * Keys whose name, secret or scope was replaced, with the members that are in force now, and keys
    * whose grants were narrowed, with what both databases permit.
@@ -51,13 +48,12 @@ export const NO_CHANGES: ChangesSince = {
   tokens: [],
   keys: [],
   retired: [],
-  links: [],
   changed: [],
   added: { tokens: [], keys: [] },
 };
 
-export function isEmpty({ tokens, keys, retired, links, changed }: ChangesSince): boolean {
-  return [tokens, keys, retired, links, changed].every(({ length }) => length === 0);
+export function isEmpty({ tokens, keys, retired, changed }: ChangesSince): boolean {
+  return tokens.length + keys.length + retired.length + changed.length === 0;
 }
 
 /**
@@ -105,13 +101,6 @@ export async function isEarlierState(backup: Sql, replaced: Sql): Promise<boolea
 export async function changesSince(backup: Reader, replaced: Reader): Promise<ChangesSince> {
   const tokens = await compare(token, backup, replaced);
   const keys = await compare(tsigkey, backup, replaced);
-  const links = await compare(keyShare, backup, replaced);
-  const changedIds = new Set(
-    keys.both.filter(([row, later]) => row.version !== later.version).map(([row]) => row.id),
-  );
-  const voided = links.both
-    .filter(([row, later]) => later.opened_at !== null || changedIds.has(row.key_id))
-    .map(([row]) => row);
   const gone = (await compare(retiredKey, backup, replaced)).missing;
   const restored = await replaced.present(
     tsigkey,
@@ -136,18 +125,9 @@ export async function changesSince(backup: Reader, replaced: Reader): Promise<Ch
     tokens: tokens.missing,
     keys: keys.missing,
     retired: gone.filter(({ id }) => !restored.has(id)),
-    links: [...links.missing, ...voided].filter((row) => row.opened_at === null),
     changed,
     added: { tokens: tokens.added, keys: keys.added },
   };
-}
-
-/** Returns the links of a backup that still work. */
-export async function unopened(backup: Reader): Promise<KeyShare[]> {
-  const links: KeyShare[] = [];
-  for await (const rows of allResources(keyShare, backup))
-    links.push(...rows.filter((row) => row.opened_at === null));
-  return links;
 }
 
 async function compare<F extends Fields>(
@@ -230,9 +210,8 @@ const NOTHING: Grants = { all: '', zones: new Map() };
 /** Takes away in a restored copy what the replaced database had taken away. */
 export async function withdraw(
   changes: Changes,
-  { tokens, keys, retired, links, changed }: ChangesSince,
+  { tokens, keys, retired, changed }: ChangesSince,
 ): Promise<void> {
-  for (const { id } of links) await changes.drop(keyShare, id);
   for (const deleted of tokens) await changes.remove(token, deleted);
   for (const deleted of keys) await changes.remove(tsigkey, deleted);
   for (const { id } of retired) {

@@ -128,24 +128,13 @@ export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): P
       return 'The service accepts every secret and every token. Nothing was changed.\n';
     const lines = [
       ...clear.map((name) => `TSIG key ${name}: secret in clear text`),
-      ...forged.map(({ type, resource }) =>
-        type === token
-          ? `Token ${describeToken(resource)}`
-          : `${type.title} ${resource.id} to the TSIG key ${String(resource.key_id)}`,
-      ),
+      ...forged.map(({ resource }) => `Token ${describeToken(resource)}`),
     ].map((line) => `${line}\n`);
-    const hasLinks = forged.some(({ type }) => type !== token);
-    const credentials = `${forged.length} tokens${hasLinks ? ' and links' : ''}`;
     await ask(
-      `${lines.join('')}The service refuses these ${clear.length} secrets and ${credentials}, because it cannot tell who stored them. Name servers get the secrets, and whoever has one of the tokens gets its roles. Accept all of them?`,
+      `${lines.join('')}The service refuses these ${clear.length} secrets and ${forged.length} tokens, because it cannot tell who stored them. Name servers get the secrets, and whoever has one of the tokens gets its roles. Accept all of them?`,
     );
     const encrypted = await reEncrypt(database, keyring, null);
-    const names = [
-      ...clear,
-      ...forged.map(({ resource }) =>
-        typeof resource.name === 'string' ? resource.name : resource.id,
-      ),
-    ]
+    const names = [...clear, ...forged.map(({ resource }) => String(resource.name))]
       .slice(0, MAX_NAMES)
       .map(withoutTokens);
     const detail = { counts: { update: encrypted + forged.length }, names };
@@ -154,7 +143,7 @@ export function acceptContent(access: DatabaseAccess, clock: Clock, ask: Ask): P
       const entry = { at: clock(), action: 'encryption:accept', type: token, detail };
       await insertRecord(sql, localEntry(entry));
     });
-    return `${lines.join('')}${encrypted} secrets encrypted, ${credentials} signed\n`;
+    return `${lines.join('')}${encrypted} secrets encrypted, ${forged.length} tokens signed\n`;
   });
 }
 

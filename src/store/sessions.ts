@@ -5,9 +5,6 @@ import type { Database } from './sql/sql.ts';
 
 const CLEAN_UP_MS = 3_600_000;
 
-/** How long the row of an expired link to a key explains why it does not work. */
-const LINK_KEPT_MS = 7 * 86_400_000;
-
 /** How long after the last use of a session the stored time of that use may lag. */
 const LAG_MS = 120_000;
 
@@ -20,8 +17,8 @@ export interface SessionCleanUp {
 }
 
 /**
- * Starts the job that deletes the sessions and codes of the console that have ended, and links that
- * expired long ago. They open nothing any more, so it is no change that caches must see.
+ * Starts the job that deletes the sessions and codes of the console that have ended. They open
+ * nothing any more, so it is no change that caches must see.
  */
 export function runSessionCleanUp({
   database,
@@ -37,9 +34,6 @@ export function runSessionCleanUp({
         await sql.run('DELETE FROM sessions WHERE expires_at <= ? OR seen_at <= ?', [
           now(),
           earlier(now(), idleSeconds * 1000 + LAG_MS),
-        ]);
-        await sql.run('DELETE FROM tsigkey_shares WHERE expires_at <= ?', [
-          earlier(now(), LINK_KEPT_MS),
         ]);
       }),
     failed,

@@ -142,8 +142,6 @@ const commands: string[][] = [
   ['tsigkey', 'export', ID, '--format', 'bind'],
   ['tsigkey', 'verify', ID, '--server', '127.0.0.1:1', '--zone', 'example.org'],
   ['tsigkey', 'grants', ID],
-  ['tsigkey', 'share', ID, '--format', 'bind'],
-  ['tsigkey', 'unshare', ID],
   ['tsigkey', 'uses', ID],
   ['tsigkey', 'grants', ID, '--zone', ID, '--right', 'transfer'],
   ['tsigkey', 'import', keys, ...scope],

@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium())('the API page in a browser', () => {
   test('search filters the rows of tables, and finds members by their name', async () => {
     const page = await openDocs();
     const search = page.getByRole('searchbox', { name: 'Search operations and objects' });
-    await search.fill('link_gone');
+    await search.fill('cursor_gone');
     const rows = page.getByRole('table', { name: 'All errors' }).getByRole('row');
     expect(await rows.allInnerTexts()).toEqual([expect.anything(), expect.stringMatching(/^410/)]);
     await search.fill('overlap_seconds');

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bind } from '../harness/brands/bind.ts';
-import { consolePages, hasChromium, shoot, signInOn } from '../harness/chromium.ts';
+import { consolePages, hasChromium, signInOn } from '../harness/chromium.ts';
 import { createKey, delivering, startDeliveryServer, untilLive } from '../harness/delivery.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { recordSecret } from '../harness/evidence.ts';
@@ -55,18 +55,6 @@ describe.skipIf(!isReady)('the web console', () => {
     await page.getByLabel('Token').waitFor();
   });
 
-  test('a link to a key shows it once, after a click', async () => {
-    const { id } = await createKey(service, 'linked.example');
-    const { body } = await service.post(`/v2/tsigkeys/${id}/share`, { format: 'bind' });
-    recordSecret(String(body.url).slice(-43));
-    const { page } = await openNew();
-    await page.goto(String(body.url));
-    await page.getByRole('button', { name: 'Show the key' }).click();
-    await page.getByText('key "linked.example"').waitFor();
-    await page.goto(String(body.url));
-    await page.getByText('This link was opened already').waitFor();
-  });
-
   test('a key is created, delivered, shown, exported for both ends, changed and deleted', async () => {
     const { page } = await enter('keys');
     await page.getByRole('button', { name: 'New key' }).first().click();
@@ -82,18 +70,6 @@ describe.skipIf(!isReady)('the web console', () => {
     await secondary.getByRole('button', { name: /^Show/ }).click();
     await secondary.getByLabel('Address of the primary').fill('192.0.2.53');
     await secondary.getByText('192.0.2.53').first().waitFor();
-    await secondary.getByRole('button', { name: 'Create a share link' }).click();
-    await secondary.getByLabel('The link expires after').selectOption({ label: '1 hour' });
-    await secondary.getByRole('button', { name: 'Create link' }).click();
-    const link = (await secondary.getByLabel(/^Share link/).textContent()) ?? '';
-    recordSecret(link.slice(-43));
-    expect(link).toMatch(/\/share\/tsigkey\/[\w-]{43}$/);
-    await created.getByText('This link shows the key for BIND once').waitFor();
-    expect((await fetch(link)).status).toBe(200);
-    await shoot(page, 'share-link');
-    await created.getByRole('button', { name: 'Void the links' }).click();
-    await page.getByText('1 link no longer works.').waitFor();
-    expect((await fetch(link)).status).toBe(404);
     await created.getByRole('button', { name: 'Done' }).click();
 
     await page.getByRole('heading', { name: 'walk.example' }).waitFor();

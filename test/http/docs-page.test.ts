@@ -243,11 +243,11 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
         )
           ? 200
           : command.includes('-X POST') &&
-              !/\/share\/|\/(?:reconcile|release|remove-key|rotate|retire|abort|confirm|restore|reveal|share|unshare)'/.test(
+              !/\/(?:reconcile|release|remove-key|rotate|retire|abort|confirm|restore|reveal)'/.test(
                 command,
               )
             ? 201
-            : /\/(?:v2\/\w+|share)\//.test(command)
+            : /\/v2\/\w+\//.test(command)
               ? 404
               : 200;
       expect(await run(command), command).toBe(expected);

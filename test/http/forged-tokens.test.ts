@@ -5,7 +5,6 @@ import { hashToken } from '../../src/domain/resources/token-hash.ts';
 import { token } from '../../src/domain/resources/token.ts';
 import { CREDENTIAL_TYPES } from '../../src/store/secrets/check-credentials.ts';
 import { queryDatabase } from '../harness/audit.ts';
-import { POOL_ID } from '../harness/samples.ts';
 import {
   startTestService,
   temporaryFolder,
@@ -16,7 +15,7 @@ import {
 const OWN = 'tsigil_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8';
 const ADMIN = { roles: ['admin'] };
 /** The tables whose rows let someone sign in. A new table of credentials belongs in this list. */
-const TABLES = ['tokens', 'tsigkey_shares', 'sessions'];
+const TABLES = ['tokens', 'sessions'];
 /** Tables with hashes that prove nothing about a caller. */
 const HASHES = ['audit_batches', 'audit_head'];
 
@@ -184,26 +183,5 @@ describe('a row of the database that stands for a credential', () => {
     const own = service.with(known.token);
     expect((await own.delete(`/v2/tokens/${known.id}`)).status).toBe(409);
     expect((await own.delete(`/v2/tokens/${other.id}`)).status).toBe(204);
-  });
-
-  test('404 for a link whose row another program changed', async () => {
-    const key = await service.post('/v2/tsigkeys', {
-      name: `${randomUUID()}.example`,
-      algorithm: 'hmac-sha256',
-      scope: 'POOL',
-      resource_id: POOL_ID,
-    });
-    const open = async (url: string) =>
-      (await service.with('').call('POST', url.slice(url.indexOf('/share/tsigkey/')))).status;
-    const share = async () =>
-      String(
-        (await service.post(`/v2/tsigkeys/${key.body.id}/share`, { format: 'bind' })).body.url,
-      );
-    const [spent, fresh] = [await share(), await share()];
-    expect(await open(spent)).toBe(200);
-    await tamper('UPDATE tsigkey_shares SET opened_at = NULL');
-    expect(await open(spent)).toBe(404);
-    expect(await forged()).toHaveLength(1);
-    expect(await open(fresh)).toBe(200);
   });
 });

@@ -67,7 +67,6 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:grant': ['PUT', '/v2/tsigkeys/{key}/grants', { grants: null }],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
-  'tsigkeys:share': ['POST', `/v2/tsigkeys/${UNKNOWN_ID}/share`, { format: 'bind' }],
   ...Object.fromEntries(
     ['rotate', 'retire', 'abort', 'confirm', 'restore'].map((action): [string, Request] => [
       `tsigkeys:${action}`,

@@ -40,8 +40,6 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tsigkeys/{id}/lifecycle': 'w w w -',
   'PATCH /v2/tsigkeys/{id}/lifecycle': 'w w w -',
   'POST /v2/tsigkeys/{id}/rotate': 'w w - -',
-  'POST /v2/tsigkeys/{id}/share': 'w w w -',
-  'POST /v2/tsigkeys/{id}/unshare': 'w w w -',
   'POST /v2/tsigkeys/{id}/retire': 'w w - -',
   'POST /v2/tsigkeys/{id}/abort': 'w w - -',
   'POST /v2/tsigkeys/{id}/confirm': 'w w - -',
@@ -198,11 +196,7 @@ describe.each(rowsWith('w').filter(({ path }) => path.includes('{id}')))(
     const urlOf = (id: string) =>
       `${path.replace('{id}', id)}${QUERIES[path.split('/')[4] ?? ''] ?? ''}`;
     const isReport = method === 'PUT' && collection === 'nameservers';
-    const body = {
-      PATCH: {},
-      PUT: isReport ? REPORT : { grants: [] },
-      POST: path.endsWith('/share') ? { format: 'bind' } : {},
-    }[method];
+    const body = { PATCH: {}, PUT: isReport ? REPORT : { grants: [] }, POST: {} }[method];
     // A step of a rotation may be done already, or not be possible yet.
     const usual = method === 'POST' ? [200, 201, 409] : [200, 202];
 

@@ -1,9 +1,7 @@
-import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ShownLifecycle } from '../../src/domain/rotation/shown.ts';
 import { createKey, type CreatedKey } from '../harness/delivery.ts';
-import { recordSecret } from '../harness/evidence.ts';
 import {
   runTsigil,
   startServiceProcess,
@@ -116,67 +114,5 @@ describe('a retired key', () => {
     expect((await lifecycleOf(leaked.next)).keys).toMatchObject([{ name: 'leaked-r2' }]);
     const refused = await service.post(`/v2/tsigkeys/${leaked.id}/restore`, undefined);
     expect(refused.status).toBe(404);
-  });
-});
-
-describe('a link to a key', () => {
-  const pathOf = async (id: string) => {
-    const { body } = await service.post(`/v2/tsigkeys/${id}/share`, { format: 'bind' });
-    recordSecret(String(body.url).slice(-43));
-    return new URL(String(body.url)).pathname;
-  };
-  const open = async (path: string) => (await service.with('').call('POST', path)).status;
-
-  test('works once after a copy, if it was not opened before', async () => {
-    const { id } = await createKey(service, 'shared');
-    const [opened, fresh] = [await pathOf(id), await pathOf(id)];
-    expect(await open(opened)).toBe(200);
-    await service.stop('SIGTERM');
-    const lines = run('copy-database', '--from', 'sqlite:var/tsigil.db', '--to', COPY);
-    expect(lines).toContain('tsigkey_shares: 2 copied and compared');
-    await start(COPY);
-    expect(await open(opened)).toBe(410);
-    expect([await open(fresh), await open(fresh)]).toEqual([200, 410]);
-  });
-
-  test.each([
-    { name: 'older backup', flags: [], void: 2 },
-    { name: 'older backup with --revive', flags: ['--revive'], void: 2 },
-    { name: 'backup in the place of a lost database', flags: [], isLost: true, void: 3 },
-    { name: 'backup of a damaged one', flags: ['--revive'], isDamaged: true, void: 3 },
-  ])('does not work again after the restore of an $name', async (restore) => {
-    const { id } = await createKey(service, 'shared');
-    const other = await createKey(service, 'widened', { grants: [] });
-    const [opened, fresh, stale] = [await pathOf(id), await pathOf(id), await pathOf(other.id)];
-    const file = join(folder, 'backup.db');
-    run('backup', '--to', file);
-    expect(await open(opened)).toBe(200);
-    const grants = [{ rights: ['transfer'], zones: 'all' }];
-    await service.call('PUT', `/v2/tsigkeys/${other.id}/grants`, { grants });
-    expect(await open(stale)).toBe(410);
-    await service.stop('SIGTERM');
-    const database = join(folder, 'var/tsigil.db');
-    if (restore.isLost)
-      for (const suffix of ['', '-wal', '-shm']) rmSync(database + suffix, { force: true });
-    if (restore.isDamaged) writeFileSync(database, 'no database');
-    const output = run('restore', file, '--yes', ...restore.flags);
-    expect(output).toContain(`Links that show a key once, and are void now: ${restore.void}\n`);
-    await start();
-    const isKnown = restore.void === 2;
-    expect([await open(opened), await open(stale), await open(fresh)]).toEqual([
-      404,
-      404,
-      isKnown ? 200 : 404,
-    ]);
-  });
-
-  test('is not in the output of the service', async () => {
-    const { id } = await createKey(service, 'shared');
-    const path = await pathOf(id);
-    await open(path);
-    await open(path);
-    await service.with('').call('DELETE', path);
-    await service.with('').get(`${path}/more`);
-    expect(service.output()).not.toContain(path.slice(-43));
   });
 });

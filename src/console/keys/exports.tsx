@@ -4,8 +4,6 @@ import { Problem } from '../parts/notices.tsx';
 import { Copy, download, Name } from '../parts/text.tsx';
 import { asRequestError, request, type RequestError } from '../requests.ts';
 import { FORMATS } from './formats.ts';
-import { may } from '../session.ts';
-import type * as Share from './share.tsx';
 
 interface ExportsProps {
   readonly id: string;
@@ -16,11 +14,6 @@ interface ExportsProps {
 
 /** The key as configuration for both ends, side by side. */
 export function Exports({ id, name, isNew, onClose }: ExportsProps) {
-  const mayShare = may('tsigkeys:share') && may('tsigkeys:reveal');
-  const [share, setShare] = useState<typeof Share>();
-  useEffect(() => {
-    if (mayShare) void import('./share.tsx').then(setShare);
-  }, []);
   return (
     <Dialog
       title={
@@ -35,17 +28,13 @@ export function Exports({ id, name, isNew, onClose }: ExportsProps) {
       <div class="dialog-body">
         <p class="muted">
           {isNew ? 'Install it on both ends. ' : ''}
-          Each text contains the secret. The audit trail records who saw it.{' '}
-          {mayShare
-            ? 'A share link shows the text once, to somebody without a token.'
-            : 'Creating a share link needs the rights tsigkeys:share and tsigkeys:reveal.'}
+          Each text contains the secret. The audit trail records who saw it.
         </p>
         <div class="halves">
-          <Side id={id} side="primary" title="The end that accepts requests" share={share} />
-          <Side id={id} side="secondary" title="The end that requests" share={share} />
+          <Side id={id} side="primary" title="The end that accepts requests" />
+          <Side id={id} side="secondary" title="The end that requests" />
         </div>
         <div class="dialog-actions">
-          {share === undefined ? null : <share.VoidLinks id={id} />}
           <button type="button" class="button primary" onClick={onClose}>
             Done
           </button>
@@ -61,19 +50,15 @@ interface Shown {
   readonly error?: RequestError;
 }
 
-const ENTER_PRIMARY = 'Enter the address of the primary.';
-
 const PRIMARY = /^[0-9a-fA-F.:[\]]{3,60}$/;
 
 interface SideProps {
   readonly id: string;
   readonly side: 'primary' | 'secondary';
   readonly title: string;
-  /** Loaded later, and only for those who may share a key. */
-  readonly share: typeof Share | undefined;
 }
 
-function Side({ id, side, title, share }: SideProps) {
+function Side({ id, side, title }: SideProps) {
   const usable = FORMATS.filter(({ ends }) => ends.includes(side));
   const [format, setFormat] = useState(usable[0]?.name ?? 'bind');
   const [primary, setPrimary] = useState('');
@@ -85,18 +70,17 @@ function Side({ id, side, title, share }: SideProps) {
   const needsPrimary = side === 'secondary' && isServer;
   const lacksPrimary = needsPrimary && !PRIMARY.test(primary);
 
-  const receiver: Record<string, string> = { format };
-  if (needsPrimary) {
-    Object.assign(receiver, { for: 'secondary', primary });
-    if (zone !== '') receiver.zone = zone;
-  }
-
   useEffect(() => {
     setShown({});
     if (!isAsked) return;
     const abort = new AbortController();
     if (lacksPrimary) return;
-    const parameters = new URLSearchParams(receiver);
+    const parameters = new URLSearchParams({ format });
+    if (needsPrimary) {
+      parameters.set('for', 'secondary');
+      parameters.set('primary', primary);
+      if (zone !== '') parameters.set('zone', zone);
+    }
     const read = async () => {
       try {
         const { body, headers } = await request<string | object>(
@@ -178,7 +162,7 @@ function Side({ id, side, title, share }: SideProps) {
           </button>
         ) : shown.text === undefined ? (
           shown.error === undefined && lacksPrimary ? (
-            <p class="hint">{ENTER_PRIMARY}</p>
+            <p class="hint">Enter the address of the primary.</p>
           ) : null
         ) : (
           <>
@@ -193,15 +177,6 @@ function Side({ id, side, title, share }: SideProps) {
           </>
         )}
       </div>
-      {share === undefined ? null : (
-        <share.ShareLink
-          id={id}
-          receiver={receiver}
-          program={usable.find((each) => each.name === format)?.label ?? format}
-          missing={lacksPrimary ? ENTER_PRIMARY : undefined}
-          whom={title}
-        />
-      )}
     </section>
   );
 }

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { RequestError } from '../requests.ts';
 import { pageOf } from '../router.ts';
@@ -120,10 +119,6 @@ export function NotLive(props: { error: RequestError | undefined; asOf: number; 
       </button>
     </p>
   );
-}
-
-export function Alert(props: { kind?: 'bad' | 'warn' | 'ok'; children: ComponentChildren }) {
-  return <div class={`alert ${props.kind ?? ''}`}>{props.children}</div>;
 }
 
 /** Stands in the place of a part of the console that could not be loaded. */

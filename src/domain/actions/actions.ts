@@ -13,7 +13,6 @@ import { tldBulk } from './tld-bulk.ts';
 import { OPENING_KEYS_ACTIONS } from './opening-keys.ts';
 import { keyStatesAction } from './key-states.ts';
 import { keyUsesAction } from './key-uses.ts';
-import { SHARE_ACTIONS } from './key-share.ts';
 import { ROTATION_ACTIONS } from './rotation.ts';
 import { SESSION_ACTIONS } from './sessions.ts';
 import { status } from './status.ts';
@@ -31,7 +30,6 @@ export const ACTIONS: readonly Action[] = [
   keyStatesAction,
   keyUsesAction,
   ...ROTATION_ACTIONS,
-  ...SHARE_ACTIONS,
   ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,

@@ -10,36 +10,6 @@ const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
   ([name, { consumer }]) => `\`${name}\` for ${consumer}`,
 );
 
-/** What a text is for: the program that reads it, and the side of a transfer. */
-export const EXPORT_PARAMETERS = {
-  format: {
-    ...enumeration(Object.keys(EXPORT_FORMATS)),
-    description: `The format: ${CONSUMERS.join('; ')}.`,
-    example: 'bind',
-  },
-  for: {
-    ...enumeration(SIDES),
-    description:
-      'The side of a transfer that reads the text: the one that accepts requests, or a secondary server that transfers from `primary`, in the formats of name servers. The default is `primary`.',
-    example: 'primary',
-    isOptional: true,
-  },
-  primary: {
-    ...line(60),
-    description:
-      'With `for=secondary`: the IPv4 or IPv6 address of the primary server, also with a port, as in `[2001:db8::53]:5300`.',
-    example: '192.0.2.53',
-    isOptional: true,
-  },
-  zone: {
-    ...line(254),
-    description:
-      'With `for=secondary`: the zone to transfer. Without it, the text has an example as a comment.',
-    example: 'example.org',
-    isOptional: true,
-  },
-} as const;
-
 export const keyExport = defineAction({
   path: `/v2/${tsigkey.collection}/{id}/export`,
   method: 'GET',
@@ -50,7 +20,34 @@ export const keyExport = defineAction({
     'Returns the key as configuration, a key file or settings for another program. Also requires the right `tsigkeys:reveal`. If the program cannot use the key, the response is 409 and states the reason.',
   type: tsigkey,
   errors: ['not_exportable', 'unreadable_secret'],
-  parameters: EXPORT_PARAMETERS,
+  parameters: {
+    format: {
+      ...enumeration(Object.keys(EXPORT_FORMATS)),
+      description: `The format: ${CONSUMERS.join('; ')}.`,
+      example: 'bind',
+    },
+    for: {
+      ...enumeration(SIDES),
+      description:
+        'The side of a transfer that reads the text: the one that accepts requests, or a secondary server that transfers from `primary`, in the formats of name servers. The default is `primary`.',
+      example: 'primary',
+      isOptional: true,
+    },
+    primary: {
+      ...line(60),
+      description:
+        'With `for=secondary`: the IPv4 or IPv6 address of the primary server, also with a port, as in `[2001:db8::53]:5300`.',
+      example: '192.0.2.53',
+      isOptional: true,
+    },
+    zone: {
+      ...line(254),
+      description:
+        'With `for=secondary`: the zone to transfer. Without it, the text has an example as a comment.',
+      example: 'example.org',
+      isOptional: true,
+    },
+  },
   file: {
     description: 'The exported key as a text file.',
     examples() {

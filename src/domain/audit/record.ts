@@ -1,8 +1,7 @@
 /**
- * The kind of an event's actor: a token, a Keystone user, the service itself, a local command, or
- * someone who opened a link to a key.
+ * The kind of an event's actor: a token, a Keystone user, the service itself, or a local command.
  */
-export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local', 'link'] as const;
+export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
 export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /** The outcome of an event. `denied` means that the caller lacked a right. */

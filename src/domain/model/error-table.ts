@@ -298,12 +298,6 @@ export const ERRORS = {
     typeIn: (type) => type,
     example: (type) => type,
   }),
-  link_gone: entry({
-    status: 410,
-    when: 'A link to a key was opened before, has expired, or was withdrawn, or the key has changed since.',
-    message: (reason: LinkFault) => `${LINK_FAULTS[reason]}. Ask for a new link`,
-    example: () => 'opened' as const,
-  }),
   passcode_required: entry({
     status: 401,
     when: 'Keystone also requires a passcode of the person who signs in to the web console.',
@@ -311,9 +305,9 @@ export const ERRORS = {
   }),
   sign_in_again: entry({
     status: 403,
-    when: 'A session of the web console needs a sign-in of the last 15 minutes to see or share a secret or to create a token, because of `console.confirmReveal`.',
+    when: 'A session of the web console needs a sign-in of the last 15 minutes to see a secret or to create a token, because of `console.confirmReveal`.',
     message: () =>
-      'Your sign-in is more than 15 minutes old. Sign in again to see or share a secret, or to create a token.',
+      'Your sign-in is more than 15 minutes old. Sign in again to see a secret or to create a token.',
   }),
   sign_in_failed: entry({
     status: 401,
@@ -394,15 +388,6 @@ export const ERRORS = {
     example: () => ['sub.example.com.'],
   }),
 };
-
-const LINK_FAULTS = {
-  opened: 'This link was opened already, and works only once',
-  expired: 'This link has expired',
-  changed: 'The key of this link has changed or is gone',
-};
-
-/** Why a link to a key does not work any more. */
-export type LinkFault = keyof typeof LINK_FAULTS;
 
 interface KeyReferenced {
   /** What cannot be done, as the beginning of a sentence. */

@@ -31,7 +31,7 @@ export const RECORD: Kind<AuditRecord> = responseObject({
   global_request_id: described(nullable(anyText()), 'The request id that the caller sent.'),
   actor_kind: described(
     enumeration(ACTOR_KINDS),
-    'The kind of the actor: a token, a Keystone user, the service itself, a command on the host of the service, or someone who opened a link to a key.',
+    'The kind of the actor: a token, a Keystone user, the service itself, or a command on the host of the service.',
   ),
   actor_id: described(anyText(), 'The id of the token or of the user.'),
   actor_name: described(anyText(), 'The name of the token or of the user.'),

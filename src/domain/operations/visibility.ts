@@ -55,7 +55,7 @@ export async function existing<F extends Fields>(
 }
 
 /**
- * Call it before an action shows or shares a secret of a type. Throws `access_denied` without the
+ * Call it before an action shows a secret of a type. Throws `access_denied` without the
  * right, and `sign_in_again` for a session of the web console that needs a recent sign-in. Types
  * without secrets need neither.
  */

@@ -53,9 +53,6 @@ export const EVENTS_RIGHT = 'events:list';
 /** The right to change what a key may do. */
 export const GRANT_RIGHT = `${tsigkey.collection}:grant`;
 
-/** The right to hand the secret of a key over by a link, beside the right to read it. */
-export const SHARE_RIGHT = `${tsigkey.collection}:share`;
-
 /** The rights to replace a key, and to take each step by hand. */
 export const ROTATE_RIGHT = `${tsigkey.collection}:rotate`;
 export const RETIRE_RIGHT = `${tsigkey.collection}:retire`;
@@ -95,7 +92,6 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       CHOOSE_POOL,
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
       GRANT_RIGHT,
-      SHARE_RIGHT,
       ...ROTATION_RIGHTS,
       EVENTS_RIGHT,
       ...CONTEXT_RIGHTS,
@@ -121,7 +117,6 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
       ...rightsTo(zone, CHANGE),
       ...rightsTo(tsigkey, [...ALL, 'reveal']),
       GRANT_RIGHT,
-      SHARE_RIGHT,
       ...ROTATION_RIGHTS,
       EVENTS_RIGHT,
       ...CONTEXT_RIGHTS,
@@ -135,12 +130,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
   },
   keys: {
     type: tsigkey,
-    rights: [
-      ...rightsTo(tsigkey, [...CHANGE, 'reveal']),
-      SHARE_RIGHT,
-      EVENTS_RIGHT,
-      ...CONTEXT_RIGHTS,
-    ],
+    rights: [...rightsTo(tsigkey, [...CHANGE, 'reveal']), EVENTS_RIGHT, ...CONTEXT_RIGHTS],
     // A caller that knows the secret could otherwise use the key for another pool or zone.
     reach: [{ type: tsigkey, field: 'id', fixed: ['scope', 'resource_id'] }],
   },

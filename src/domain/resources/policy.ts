@@ -9,7 +9,6 @@ import {
   keepsRight,
   kindsWith,
   ROTATION_RIGHTS,
-  SHARE_RIGHT,
 } from './limits.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
@@ -52,7 +51,6 @@ const FURTHER_RIGHTS = [
   ...RESOURCE_TYPES.flatMap(revealRights),
   ...IMPORTABLE_TYPES.map(importRight),
   GRANT_RIGHT,
-  SHARE_RIGHT,
   ...ROTATION_RIGHTS,
   ...AGENT_RIGHTS,
   RESUME_RIGHT,
@@ -79,7 +77,6 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),
     ...revealRights(tsigkey),
     GRANT_RIGHT,
-    SHARE_RIGHT,
     ...ROTATION_RIGHTS,
     importRight(tsigkey),
     ...[pool, zone, nameServer].flatMap(readRights),

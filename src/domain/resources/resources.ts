@@ -1,4 +1,3 @@
-import { keyShare } from './key-share.ts';
 import { lifecycle, lineage, retiredKey } from './lineage.ts';
 import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
@@ -28,7 +27,6 @@ export const STORED_TYPES: readonly ResourceType[] = [
   lineage,
   lifecycle,
   retiredKey,
-  keyShare,
   session,
 ];
 

@@ -45,9 +45,6 @@ export const COMMANDS: Readonly<Record<string, string>> = {
   get_tsigkey_lifecycle: 'tsigil tsigkey lifecycle transfer-key',
   patch_tsigkey_lifecycle:
     'tsigil tsigkey set transfer-key --owner netops --consumer ns3.partner.example=192.0.2.7',
-  share_tsigkey:
-    'tsigil tsigkey share transfer-key --format knot --for secondary --primary 192.0.2.53 --expires 2d',
-  unshare_tsigkey: 'tsigil tsigkey unshare transfer-key',
   change_tlds: 'tsigil tld import tlds.txt',
   list_zone_tsigkeys: 'tsigil zone show example.com.',
   list_nameserver_tsigkeys: 'tsigil nameserver show ns1',

@@ -72,16 +72,6 @@ const VERSIONS: JsonSchema = {
 };
 
 const LIMITED: ErrorCode[] = ['too_many_requests'];
-const LINK_ERRORS: ErrorCode[] = [...LIMITED, 'not_found', 'link_gone'];
-
-const LINK_SECRET = {
-  name: 'id',
-  in: 'path',
-  description: 'The secret of the link.',
-  required: true,
-  schema: { type: 'string' },
-  example: 'pZ1x0s4q7vYk2WcB8uJmQe5tRh9nLd3gFa6iXo0zKyE',
-} as const;
 
 /** Returns the paths that need no token. The examples of their errors refer to `type`. */
 export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
@@ -92,7 +82,6 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     response: string,
     content: Content,
     errors: ErrorCode[] = [],
-    parameters?: OperationObject['parameters'],
   ) => {
     const get: OperationObject = {
       operationId: id,
@@ -100,7 +89,6 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
       description,
       tags: [OPEN_TAG.name],
       security: [],
-      ...(parameters === undefined ? {} : { parameters }),
       responses: {
         200: { description: response, headers: headers(settings), content },
         ...errorResponses(settings, type, [...ERRORS_ANYWHERE, ...errors]),
@@ -151,29 +139,6 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
       json({ type: 'object' }, {}),
       LIMITED,
     ),
-    '/share/tsigkey/{id}': {
-      ...open(
-        'preview_tsigkey_link',
-        'Preview a link to a key',
-        'Returns a page that says what the link shows. Does not use the link up.',
-        'The page.',
-        { 'text/html': { schema: { type: 'string' } } },
-        LINK_ERRORS,
-        [LINK_SECRET],
-      ),
-      post: open(
-        'open_tsigkey_link',
-        'Open a link to a key',
-        'Returns the exported key, once: for clients that accept HTML as a page, for others as text.',
-        'The exported key.',
-        {
-          'text/plain': { schema: { type: 'string' } },
-          'text/html': { schema: { type: 'string' } },
-        },
-        [...LINK_ERRORS, 'not_exportable', 'unreadable_secret', 'unavailable'],
-        [LINK_SECRET],
-      ).get,
-    },
     '/docs': open(
       'get_documentation',
       'Get the API description as a page',

@@ -213,23 +213,6 @@ function resources(text: string, now: string): string[] {
       ${changedAt(text)}
     )`,
     `CREATE UNIQUE INDEX unique_retired_tsigkey_name ON retired_tsigkeys (name_key)`,
-    `CREATE TABLE tsigkey_shares (
-      id ${text} NOT NULL PRIMARY KEY,
-      hash ${text} NOT NULL,
-      key_id ${text} NOT NULL,
-      key_version INTEGER NOT NULL,
-      format ${text} NOT NULL,
-      side ${text} NOT NULL,
-      primary_address ${text},
-      zone ${text},
-      expires_at ${text} NOT NULL,
-      opened_at ${text},
-      mac ${text},
-      ${changedAt(text)}
-    )`,
-    `CREATE UNIQUE INDEX unique_tsigkey_share_hash ON tsigkey_shares (hash)`,
-    `CREATE INDEX tsigkey_shares_by_key ON tsigkey_shares (key_id)`,
-    `CREATE INDEX tsigkey_shares_by_expiry ON tsigkey_shares (expires_at, id)`,
     `CREATE INDEX retired_tsigkeys_by_secret_key ON retired_tsigkeys (secret_key, id)`,
   ];
 }

@@ -21,7 +21,6 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   retired_tsigkeys: ['id', 'name_key', 'secret_key, id'],
   tokens: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'hash'],
   sessions: ['id', 'hash', 'credential_id', 'created_at, id'],
-  tsigkey_shares: ['id', 'hash', 'key_id', 'expires_at, id'],
   pools: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
   nameservers: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'pool_id'],
   zones: [
