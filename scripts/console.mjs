@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** The style sheets, in the order in which they become one file, after the tokens. */
-const STYLES = ['base', 'controls', 'shell', 'lists', 'screens'];
+/** The style sheets, in the order in which they become one file. */
+const STYLES = ['tokens', 'base', 'controls', 'shell', 'lists', 'screens'];
 
 /** The path of the console below the address of the service. The service replaces it in the page. */
 const PREFIX = '/console/assets/';
@@ -43,14 +43,11 @@ export async function bundleConsole(checkout, target) {
     writeFileSync(join(assets, file), text);
     return PREFIX + file;
   };
-  // The console shares the tokens with the API page of the service.
-  const shared = readFileSync(join(checkout, 'src/http/docs/page-tokens.ts'), 'utf8');
-  const [, tokens] = /`([^`]*)`;\n$/.exec(shared);
   const styles = STYLES.map((name) => readFileSync(join(source, `style/${name}.css`), 'utf8'));
   const entry = output.find(({ isEntry }) => isEntry);
   const links = {
     ICON: write('icon', 'svg', readFileSync(join(source, 'icon.svg'), 'utf8')),
-    STYLE: write('console', 'css', minified([tokens, ...styles].join('\n'))),
+    STYLE: write('console', 'css', minified(styles.join('\n'))),
     SCRIPT: PREFIX + entry.fileName,
     PRELOADS: entry.imports
       .map((file) => `<link rel="modulepreload" href="${PREFIX}${file}" />`)

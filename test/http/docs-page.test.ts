@@ -18,8 +18,6 @@ const folder = temporaryFolder();
 let service: TestService;
 let response: ApiResponse;
 let page: string;
-/** The page without its script and its style sheet. */
-let body: string;
 let api: ApiDocument;
 beforeAll(async () => {
   // Without a master key, a service on PostgreSQL cannot rotate data keys.
@@ -28,7 +26,6 @@ beforeAll(async () => {
   service = await startTestService({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file });
   response = await service.with('').get('/docs');
   page = response.text;
-  body = page.replace(/<(script|style)>[\s\S]*?<\/\1>/g, '');
   api = (await service.get('/openapi.json')).body as ApiDocument;
 });
 
@@ -56,23 +53,21 @@ describe('the page', () => {
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
   });
 
-  test("200 with a Content-Security-Policy that allows only the page's own script and style sheet", () => {
-    const hashes = ['script', 'style'].map((name) => {
-      const [content = '', ...others] = all(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'));
-      expect(others).toEqual([]);
-      return createHash('sha256').update(content).digest('base64');
-    });
+  test("200 with a Content-Security-Policy that allows only the page's own style sheet", () => {
+    const styles = all(/<style>([^<]*)<\/style>/g);
+    expect(styles).toHaveLength(1);
+    const hash = createHash('sha256')
+      .update(styles[0] ?? '')
+      .digest('base64');
     expect(response.headers.get('content-security-policy')).toBe(
-      `default-src 'none'; script-src 'sha256-${hashes[0]}'; style-src 'sha256-${hashes[1]}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     );
   });
 
-  test('contains no other script and loads no other resource', () => {
-    expect(body).not.toMatch(
-      /<(?:script|style|link|img|image|use|iframe|object|embed|form|base)\b/i,
-    );
+  test('contains no script and loads no other resource', () => {
+    expect(page).not.toMatch(/<(?:script|link|img|iframe|object|embed|form|base|svg)\b/i);
     expect(page).not.toMatch(/<[^>]+\s(?:on\w+|style|src|srcset|action)=/i);
-    expect(page).not.toMatch(/@import|url\(|javascript:|innerHTML|\beval\b|\bfetch\b/i);
+    expect(page).not.toMatch(/@import|url\(|javascript:/i);
     const others = all(/<a [^>]*href="([^"]*)"/g).filter((target) => !target.startsWith('#'));
     expect(others.filter((target) => !target.startsWith(GUIDES_URL))).toEqual([
       `${service.url}/openapi.json`,
@@ -105,8 +100,10 @@ describe('the page', () => {
 
   test('closes all elements in the right order', () => {
     const open: string[] = [];
-    for (const [, slash, name = ''] of body.matchAll(/<(\/?)([a-z][a-z0-9]*)\b(?:[^>]*[^>/])?>/g)) {
-      if (name === 'meta' || name === 'input') continue;
+    for (const [, slash, name = ''] of page
+      .replace(/<style>[^<]*<\/style>/, '')
+      .matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+      if (name === 'meta') continue;
       if (slash === '') open.push(name);
       else expect(open.pop()).toBe(name);
     }
@@ -147,22 +144,6 @@ describe('the page', () => {
     ).toEqual([]);
   });
 
-  test('shows what only the script makes work to nobody without it', () => {
-    for (const element of all(/(<(?:button|input)[^>]*>)/g, body))
-      expect(element.includes(' hidden') || element.includes('id="search"')).toBe(true);
-    expect(body).toMatch(/<div id="tools" role="search" hidden>/);
-  });
-
-  test('shows the command of each operation that has one', () => {
-    const shown = all(/<figure class="command">.*?<code>([^<]*)<\/code>/g).map(unescape);
-    const samples = Object.values(api.paths).flatMap((item) =>
-      DOCUMENTED_METHODS.flatMap((method) => item[method]?.['x-codeSamples'] ?? []),
-    );
-    expect(shown.sort()).toEqual(samples.map(({ source }) => source).sort());
-    expect(shown).toEqual(expect.arrayContaining(['tsigil tsigkey rotate transfer-key']));
-    expect(new Set(shown).size).toBeGreaterThan(50);
-  });
-
   test('shows every type of error with its status', () => {
     const types = [...JSON.stringify(api).matchAll(/"code":(\d+),"type":"([a-z_]+)"/g)].map(
       ([, status, type]) => `${status} ${type}`,
@@ -173,7 +154,6 @@ describe('the page', () => {
     ].map(([, status, type]) => `${status} ${type}`);
     expect(rows.sort()).toEqual([...new Set(types)].sort());
     expect(rows.length).toBeGreaterThan(20);
-    expect(table).not.toContain('<code></code>');
   });
 });
 
@@ -209,7 +189,7 @@ describe('text from the OpenAPI document', () => {
     const spoilt = spoil(api) as ApiDocument;
     const tags = api.tags.map(({ name }) => name);
     const rendered = renderDocsPage(spoilt);
-    expect(all(/(<script)/g, rendered)).toHaveLength(1);
+    expect(rendered).not.toContain('<script');
     expect(rendered).not.toContain(`"'>`);
     expect(all(/(&lt;script&gt;)/g, rendered).length).toBeGreaterThan(500);
     expect(tags.length).toBeGreaterThan(3);

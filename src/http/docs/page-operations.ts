@@ -30,25 +30,10 @@ export function operationSection(document: ApiDocument, placed: PlacedOperation)
   const { path, method, operation } = placed;
   const id = operation.operationId;
   return markup`<section class="operation" id="${id}" aria-labelledby="${id}-title">
-<div>
 <h3 id="${id}-title">${operation.summary}${anchor(id, operation.summary)}</h3>
 <p class="route"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></p>
-${prose(operation.description)}</div>
-<div class="samples">
-${commands(operation)}${examples(document, placed)}</div>
-<div>
-${parameterTable('Parameters', ownParameters(document, placed))}${body(document, operation)}${responses(document, operation)}</div>
-</section>
+${prose(operation.description)}${parameterTable('Parameters', ownParameters(document, placed))}${body(document, operation)}${examples(document, placed)}${responses(document, operation)}</section>
 `;
-}
-
-/** Returns a text to copy, with its caption. */
-export function sample(caption: Part, text: string, className = ''): Markup {
-  return markup`<figure class="${className}"><figcaption><span>${caption}</span></figcaption><pre><code>${text}</code></pre></figure>\n`;
-}
-
-function commands({ 'x-codeSamples': samples = [] }: OperationObject): Part {
-  return samples.map(({ label, source }) => sample(label, source, 'command'));
 }
 
 /** Returns a link to a heading, for people who want to share it. */
@@ -115,18 +100,14 @@ function examples(document: ApiDocument, placed: PlacedOperation): Part {
     requests.length === 0
       ? [[undefined, responseNamed('')]]
       : requests.map(([name, request]) => [request, responseNamed(name)]);
-  return pairs.map(([request, response]) => [
-    sample(
-      ['curl', request === undefined ? undefined : [': ', inline(request.summary)]],
-      curl(document, placed, request?.value),
-    ),
-    response === undefined ? undefined : sample(`Response: ${status}`, textOf(response.value)),
-  ]);
-}
-
-/** Returns text unchanged, and any other value as JSON. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+  const shown = pairs.map(
+    ([
+      request,
+      response,
+    ]) => markup`${request === undefined ? undefined : markup`<p class="caption">${inline(request.summary)}</p>\n`}<pre><code>${curl(document, placed, request?.value)}</code></pre>
+${response === undefined ? undefined : markup`<p class="caption">Response: ${status}</p>\n<pre class="reply"><code>${typeof response.value === 'string' ? response.value : JSON.stringify(response.value, undefined, 2)}</code></pre>\n`}`,
+  );
+  return [markup`<h4>Example</h4>\n`, shown];
 }
 
 /** Returns the command line that sends a request, for a shell in which TOKEN is set. */

@@ -62,8 +62,6 @@ export interface OperationObject {
   readonly parameters?: readonly OrReference<ParameterObject>[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, OrReference<ResponseObject>>>;
-  /** The command that sends the operation, which other documentation tools also show. */
-  readonly 'x-codeSamples'?: readonly { lang: string; label: string; source: string }[];
 }
 
 export interface ParameterObject {

@@ -18,7 +18,6 @@ import type {
   OrReference,
   ResponseObject,
 } from './document.ts';
-import { COMMANDS } from './commands.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import { EXAMPLE_REQUEST_ID, UPDATED_AT } from './examples.ts';
 import { schemaReference } from './schemas.ts';
@@ -89,7 +88,6 @@ export function describeOperation(
   { tag, right, body, status, success, isConditional, errors, ownErrors, ...described }: Described,
 ): OperationObject {
   const { operationId, summary, description, parameters = [] } = described;
-  const command = COMMANDS[operationId];
   const need = right === undefined ? 'Needs a valid token.' : `Needs the right \`${right}\`.`;
   return {
     operationId,
@@ -111,9 +109,6 @@ export function describeOperation(
       ...(isConditional ? { 304: notModified(settings) } : {}),
       ...errorResponses(settings, type, [...ERRORS_WITH_TOKEN, ...errors], ownErrors),
     },
-    ...(command === undefined
-      ? {}
-      : { 'x-codeSamples': [{ lang: 'Shell', label: 'Command line', source: command }] }),
   };
 }
 
