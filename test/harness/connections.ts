@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import {
   createServer as createHttpServer,
   get as getPlainly,
@@ -68,16 +69,41 @@ export async function readMetric(url: string, series: string): Promise<number> {
   return Number(line?.slice(series.length + 1) ?? 0);
 }
 
+/** The first port for servers. `fetch` refuses some ports below it, such as 10080. */
+const FIRST_PORT = 10_240;
+
+/** The number of parts of the ports for servers. Each worker of Vitest uses a part. */
+const PARTS = 16;
+
+/** Where Linux says which ports it uses for outgoing connections, and the first of most systems. */
+const OUTGOING = '/proc/sys/net/ipv4/ip_local_port_range';
+const FIRST_OUTGOING = 32_768;
+
 /**
- * Returns a port on which nothing listens, for a server that starts later. Systems do not use these
- * ports for outgoing connections, so the port stays free meanwhile.
+ * The ports of this worker. Another run of the tests begins elsewhere, so that the two seldom try
+ * the same port.
+ */
+const part = Number(process.env.VITEST_POOL_ID ?? 0) % PARTS;
+const size = Math.floor((firstOutgoing() - FIRST_PORT) / PARTS);
+let latest = randomInt(size);
+
+/**
+ * Returns a port on which nothing listens, for a server that starts later. The system does not use
+ * the port for outgoing connections, and other workers do not ask for it, so it stays free while
+ * its server is not running.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(10_000, 32_768);
+    latest = (latest + 1) % size;
+    const port = FIRST_PORT + part * size + latest;
     if ((await isBound(createServer().listen(port, '127.0.0.1'))) && (await isBound(udpOn(port))))
       return port;
   }
+}
+
+function firstOutgoing(): number {
+  const first = existsSync(OUTGOING) ? parseInt(readFileSync(OUTGOING, 'utf8'), 10) : 0;
+  return first >= 2 * FIRST_PORT ? first : FIRST_OUTGOING;
 }
 
 function udpOn(port: number) {
