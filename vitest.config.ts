@@ -150,9 +150,10 @@ export default defineConfig({
     globalSetup: ['test/harness/run.ts'],
     setupFiles: ['test/harness/set-up.ts'],
     // A wait for an event ends with the event, however busy the machine is. These limits only end a
-    // test that hangs, the shorter one so that its failure names the event.
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    // test that hangs, the shorter one so that its failure names the event, and the longer one after
+    // three starts of a program that hangs, so that the failure shows its output.
+    testTimeout: 200_000,
+    hookTimeout: 200_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     isolate: false, // files share no state, and importing the service takes a second for each file
@@ -190,7 +191,6 @@ export default defineConfig({
           include: HAS_POSTGRES ? suites.filter(isOfLimits) : [],
           globalSetup: ['test/harness/postgres-run.ts'],
           maxWorkers: 1,
-          testTimeout: 180_000,
           sequence: { groupOrder: 1 },
         },
       },

@@ -9,9 +9,10 @@ import { OPTIONS } from '../src/config/options.ts';
 import { blocksOf, ROOT } from './docs/documents.ts';
 import { createAuthority } from './harness/certificates.ts';
 import { hasChromium, openConsole, signInOn, startChromium } from './harness/chromium.ts';
-import { freePort } from './harness/connections.ts';
+import { accepts, freePort } from './harness/connections.ts';
 import { endWithTests } from './harness/leftovers.ts';
 import { startTestService, temporaryFolder } from './harness/service.ts';
+import { startAgainIfFailed, untilTrue, whenReady } from './harness/starts.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
 const folder = temporaryFolder();
@@ -135,8 +136,15 @@ describe('the proxies of docs/replicas.md', () => {
   );
 
   /** Starts a proxy with its configuration, in front of one service. Returns its URL. */
-  async function startProxy(name: 'nginx' | 'haproxy', service: string): Promise<string> {
-    const port = await freePort();
+  function startProxy(name: 'nginx' | 'haproxy', service: string): Promise<string> {
+    return startAgainIfFailed(name, async () => startProxyOn(await freePort(), name, service));
+  }
+
+  async function startProxyOn(
+    port: number,
+    name: 'nginx' | 'haproxy',
+    service: string,
+  ): Promise<string> {
     const file = configurationFor(name);
     const text = readFileSync(file, 'utf8')
       .replaceAll(/192\.0\.2\.\d+:9001/g, new URL(service).host)
@@ -146,7 +154,16 @@ describe('the proxies of docs/replicas.md', () => {
     writeFileSync(file, text);
     const settings = `daemon off; error_log stderr; pid ${join(folder, 'nginx.pid')};`;
     const args = name === 'nginx' ? ['-c', file, '-g', settings] : ['-db', '-f', file];
-    endWithTests(spawn(name, args, { stdio: 'ignore', env: TOOL_ENVIRONMENT }));
+    const child = endWithTests(
+      spawn(name, args, { stdio: ['ignore', 'ignore', 'pipe'], env: TOOL_ENVIRONMENT }),
+    );
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const proxy = { name, child, output: () => output };
+    await whenReady(
+      proxy,
+      untilTrue(proxy, () => accepts({ host: '127.0.0.1', port })),
+    );
     return `https://127.0.0.1:${port}`;
   }
 

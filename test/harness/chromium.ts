@@ -12,6 +12,7 @@ import {
 import { afterEach, expect } from 'vitest';
 import { atEnd } from './leftovers.ts';
 import type { TestService } from './service.ts';
+import { START_MS, startAgainIfFailed } from './starts.ts';
 import { isMet } from './tools.ts';
 
 const FLAGS = [
@@ -51,7 +52,8 @@ export function hasChromium(): boolean {
 export async function startChromium(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('Chromium is not installed');
-  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  const options = { executablePath, args: FLAGS, timeout: START_MS };
+  const browser = await startAgainIfFailed('Chromium', () => chromium.launch(options));
   atEnd(() => browser.close());
   return browser;
 }

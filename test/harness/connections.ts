@@ -10,7 +10,14 @@ import {
   type RequestListener,
 } from 'node:http';
 import { get as getSecurely } from 'node:https';
-import { connect, createServer, Server, type AddressInfo, type Socket } from 'node:net';
+import {
+  connect,
+  createServer,
+  Server,
+  type AddressInfo,
+  type NetConnectOpts,
+  type Socket,
+} from 'node:net';
 import { text } from 'node:stream/consumers';
 import { atEnd } from './leftovers.ts';
 
@@ -104,6 +111,19 @@ export async function freePort(): Promise<number> {
 function firstOutgoing(): number {
   const first = existsSync(OUTGOING) ? parseInt(readFileSync(OUTGOING, 'utf8'), 10) : 0;
   return first >= 2 * FIRST_PORT ? first : FIRST_OUTGOING;
+}
+
+/** Returns whether something accepts connections. */
+export async function accepts(place: NetConnectOpts): Promise<boolean> {
+  const socket = connect(place);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 function udpOn(port: number) {

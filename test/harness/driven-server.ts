@@ -1,16 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, type NetConnectOpts } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { queryOverUdp, type NameServer } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { recordShown } from './evidence.ts';
-import { freePort } from './connections.ts';
+import { accepts, freePort } from './connections.ts';
 import { afterTests, endWithTests } from './leftovers.ts';
+import { startAgainIfFailed, untilTrue, whenReady } from './starts.ts';
 import { TOOL_ENVIRONMENT } from './tools.ts';
 
 /** The zones on every server, in comparison form. */
@@ -63,21 +62,33 @@ ns A 192.0.2.1
  * Configures a name server in a temporary folder, starts the server, and waits until it responds.
  * Removes it after the tests of the file. `zones` must include `ZONES`.
  */
-export async function startDrivenServer(
+export function startDrivenServer(
   recipe: ServerRecipe,
   zones: readonly string[] = ZONES,
 ): Promise<DrivenServer> {
-  const folder = mkdtempSync(join(tmpdir(), `tsigil-driven-${recipe.name.toLowerCase()}-`));
+  return startAgainIfFailed(recipe.name, () => startOnNewPorts(recipe, zones));
+}
+
+async function startOnNewPorts(
+  recipe: ServerRecipe,
+  zones: readonly string[],
+): Promise<DrivenServer> {
+  const { name } = recipe;
+  const folder = mkdtempSync(join(tmpdir(), `tsigil-driven-${name.toLowerCase()}-`));
   const [port, controlPort] = [await freePort(), await freePort()];
   mkdirSync(join(folder, 'keys'));
   for (const zone of zones) writeFileSync(join(folder, `${zone}.zone`), zoneText(zone));
   recipe.configure(folder, port, controlPort, zones);
   const address = { host: '127.0.0.1', port };
+  const control =
+    recipe.controlSocket === undefined
+      ? { host: '127.0.0.1', port: controlPort }
+      : { path: join(folder, recipe.controlSocket) };
   const [program, ...parameters] = recipe.command(folder);
   let output = '';
   let child: ChildProcess | undefined;
 
-  const start = async () => {
+  const startOnce = async () => {
     const started = spawn(program, parameters, {
       cwd: folder,
       env: TOOL_ENVIRONMENT,
@@ -90,20 +101,14 @@ export async function startDrivenServer(
         recordShown('output', text);
       });
     }
-    await responds(address, started, () => output);
-    // Knot DNS responds to queries before it opens its control socket.
-    await accepts(
-      recipe.controlSocket === undefined
-        ? { host: '127.0.0.1', port: controlPort }
-        : { path: join(folder, recipe.controlSocket) },
-      started,
-      () => output,
-    );
-    await completes(
-      () => recipe.ready?.(folder, controlPort),
-      started,
-      () => output,
-    );
+    const server = { name, child: started, output: () => output };
+    const serve = async () => {
+      await untilTrue(server, () => responds(address));
+      // Knot DNS responds to queries before it opens its control socket.
+      await untilTrue(server, () => accepts(control));
+      await untilTrue(server, () => completes(() => recipe.ready?.(folder, controlPort)));
+    };
+    await whenReady(server, serve());
   };
   const stop = async () => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -117,72 +122,32 @@ export async function startDrivenServer(
     rmSync(folder, { recursive: true, force: true });
   };
   afterTests(remove);
-  await start();
-  const signal = (name: NodeJS.Signals) => void child?.kill(name);
+  await startOnce();
+  const start = () => startAgainIfFailed(name, startOnce);
+  const signal = (sent: NodeJS.Signals) => void child?.kill(sent);
   return { address, folder, controlPort, output: () => output, signal, start, stop, remove };
 }
 
-async function responds(
-  address: NameServer,
-  server: ChildProcess,
-  output: () => string,
-): Promise<void> {
+async function responds(address: NameServer): Promise<boolean> {
   const question = checkRequest('query', 'b.test', 1, '');
-  const timeouts = { tries: 1, seconds: 0.2 };
-  for (;;) {
-    refuseIfEnded(server, output);
-    try {
-      await queryOverUdp(address, { octets: question }, () => true, timeouts);
-      return;
-    } catch (error) {
-      if (!(error instanceof NetError)) throw error;
-    }
-    await pause(20);
+  try {
+    await queryOverUdp(address, { octets: question }, () => true, { tries: 1, seconds: 0.2 });
+    return true;
+  } catch (error) {
+    if (!(error instanceof NetError)) throw error;
+    return false;
   }
 }
 
-async function accepts(
-  control: NetConnectOpts,
-  server: ChildProcess,
-  output: () => string,
-): Promise<void> {
-  for (;;) {
-    refuseIfEnded(server, output);
-    const socket = connect(control);
-    try {
-      await once(socket, 'connect');
-      return;
-    } catch {
-      await pause(20);
-    } finally {
-      socket.destroy();
-    }
+/** Returns whether the server did not close its connection. PowerDNS may close the first. */
+async function completes(work: () => Promise<void> | undefined): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // `fetch` throws a TypeError
+    return false;
   }
-}
-
-/** Repeats work until the server no longer closes its connections. PowerDNS may close the first. */
-async function completes(
-  work: () => Promise<void> | undefined,
-  server: ChildProcess,
-  output: () => string,
-): Promise<void> {
-  for (let left = 100; ; left -= 1) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      refuseIfEnded(server, output);
-      const isClosed = error instanceof TypeError; // of `fetch`
-      if (!isClosed || left === 0)
-        throw new Error(`The name server is not ready: ${output()}`, { cause: error });
-    }
-    await pause(20);
-  }
-}
-
-function refuseIfEnded(server: ChildProcess, output: () => string): void {
-  const end = server.exitCode ?? server.signalCode;
-  if (end !== null) throw new Error(`The name server ended with ${end}: ${output()}`);
 }
 
 /** Returns the content of a file, or undefined if the file cannot be read. */

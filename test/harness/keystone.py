@@ -1,6 +1,6 @@
 """Serves Keystone's public application, as the Debian package installs it, until a signal stops it.
 
-Arguments: the folder with keystone.conf, and the port, 0 for a free one. The first line on standard output is the port.
+Arguments: the folder with keystone.conf, and the port. Prints a line once the port accepts connections.
 """
 
 import os
@@ -30,5 +30,5 @@ class Handler(WSGIRequestHandler):
 
 
 server = make_server("127.0.0.1", port, initialize_public_application(), Server, Handler)
-print(server.server_port, flush=True)
+print("listening", flush=True)
 server.serve_forever()

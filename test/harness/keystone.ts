@@ -5,8 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './connections.ts';
 import { recordSecret } from './evidence.ts';
 import { afterTests, endWithTests } from './leftovers.ts';
+import { startAgainIfFailed, whenReady } from './starts.ts';
 
 /**
  * The scope of a token: a project by its name, the default domain, the whole system, or no scope.
@@ -93,21 +95,18 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
   let adminToken: string | undefined;
   const url = () => `http://127.0.0.1:${port}`;
 
-  const start = async (tokenSeconds = 3600) => {
+  const startOnce = async (tokenSeconds = 3600) => {
     writeFileSync(join(folder, 'keystone.conf'), configuration(folder, tokenSeconds));
     const script = join(import.meta.dirname, 'keystone.py');
     const child = endWithTests(spawn('/usr/bin/python3', [script, folder, String(port)]));
     complaints = '';
     child.stderr.on('data', (text: Buffer) => (complaints += text.toString()));
-    const ended = once(child, 'exit').then(([code]) =>
-      Promise.reject(new Error(`Keystone ended with ${code}: ${complaints}`)),
-    );
-    ended.catch(() => undefined);
-    const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
+    const keystone = { name: 'Keystone', child, output: () => complaints };
+    await whenReady(keystone, once(child.stdout, 'data'));
     server = child;
-    port = Number(line.toString());
     adminToken = undefined;
   };
+  const start = (seconds?: number) => startAgainIfFailed('Keystone', () => startOnce(seconds));
   const stop = async () => {
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, 'exit');
@@ -167,7 +166,10 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     await stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  await start(tokenSeconds);
+  await startAgainIfFailed('Keystone', async () => {
+    port = await freePort();
+    await startOnce(tokenSeconds);
+  });
   return {
     url: url(),
     start,

@@ -4,15 +4,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { exportKey } from '../../src/domain/export-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
-import { queryOverUdp, type NameServer as Address } from '../../src/net/dns.ts';
+import { queryOverUdp } from '../../src/net/dns.ts';
 import { NetError } from '../../src/net/faults.ts';
 import { bind } from './brands/bind.ts';
 import type { Brand } from './brands/brand.ts';
 import { knot } from './brands/knot.ts';
 import { nsd } from './brands/nsd.ts';
 import { call, powerdns } from './brands/powerdns.ts';
-import { startDrivenServer } from './driven-server.ts';
+import { startDrivenServer, type DrivenServer } from './driven-server.ts';
 import { recordSecret } from './evidence.ts';
+import { START_MS } from './starts.ts';
 
 /** The zone on every server. */
 export const ZONE = 'a.test.';
@@ -114,16 +115,17 @@ async function start(
       recipe.configure(folder, ...places);
     },
   });
-  await serves(server.address);
+  await serves(server);
   const { folder, controlPort, address, remove } = server;
   return { folder, controlPort, port: address.port, stop: remove };
 }
 
 /** Waits until a server has loaded its zone. */
-async function serves(address: Address): Promise<void> {
+async function serves({ address, output }: DrivenServer): Promise<void> {
   const question = checkRequest('query', ZONE, 1, '');
   const timeouts = { tries: 1, seconds: 0.2 };
-  for (;;) {
+  for (const deadline = Date.now() + START_MS; ;) {
+    if (Date.now() > deadline) throw new Error(`The server has not loaded ${ZONE}: ${output()}`);
     try {
       const response = await queryOverUdp(address, { octets: question }, () => true, timeouts);
       if (response.readUInt16BE(6) === 1) return;

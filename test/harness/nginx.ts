@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { accepts, freePort } from './connections.ts';
 import { endWithTests } from './leftovers.ts';
+import { startAgainIfFailed, untilTrue, whenReady } from './starts.ts';
 
 /** A reverse proxy for one or more services. */
 export interface Nginx {
@@ -19,27 +20,29 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-/** Starts nginx in the foreground on `port` with its files in `folder`. */
-export async function startNginx(
-  folder: string,
-  port: number,
-  upstreams: readonly number[],
-): Promise<Nginx> {
+/** Starts nginx in the foreground on a free port with its files in `folder`. */
+export function startNginx(folder: string, upstreams: readonly number[]): Promise<Nginx> {
+  return startAgainIfFailed('nginx', async () => startOn(await freePort(), folder, upstreams));
+}
+
+async function startOn(port: number, folder: string, upstreams: readonly number[]): Promise<Nginx> {
   mkdirSync(folder, { recursive: true });
   const configure = (out: number | undefined) =>
     writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port, upstreams, out));
   configure(undefined);
   const child = endWithTests(
     spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
       env: { PATH: `${process.env.PATH}:/usr/sbin` },
     }),
   );
+  let output = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const nginx = { name: 'nginx', child, output: () => output };
   // nginx listens before its worker runs, and takeOut compares workers.
-  while (!(await listens(port)) || workersOf(child).length === 0) {
-    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
-    await pause(20); // nginx does not announce that it is ready
-  }
+  const isUp = async () =>
+    (await accepts({ host: '127.0.0.1', port })) && workersOf(child).length > 0;
+  await whenReady(nginx, untilTrue(nginx, isUp));
   return {
     url: `http://127.0.0.1:${port}`,
     async takeOut(index) {
@@ -95,12 +98,4 @@ http {
 
 function workersOf({ pid }: ChildProcess): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
 }

@@ -19,6 +19,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort } from './connections.ts';
 import { afterTests, endWithTests } from './leftovers.ts';
+import { START_MS, startAgainIfFailed, untilTrue, whenReady } from './starts.ts';
 
 /** A real PostgreSQL server on a free port, with its data in a temporary folder. */
 export interface PostgresServer {
@@ -69,10 +70,7 @@ export async function startPostgres(
     },
   );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message}`);
-  const port = await freePort();
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const settings = {
-    port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     fsync: 'off',
@@ -81,20 +79,35 @@ export async function startPostgres(
     ...overrides,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let url = '';
   let server: ChildProcess | undefined;
-  const start = async () => {
-    for (const deadline = Date.now() + 30_000; ;) {
-      const postgres = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
-        ...options,
-        stdio: 'ignore',
-      });
-      server = endWithTests(postgres);
-      if (await answers(url, server)) return;
-      // After SIGKILL, processes of the former server may still use its memory.
-      if (Date.now() > deadline) throw new Error(`postgres ended with ${server.exitCode}`);
-      await pause(100);
-    }
+  const startOnce = async () => {
+    const { port } = new URL(url);
+    const postgres = spawn(join(bin, 'postgres'), ['-D', data, '-p', port, ...flags], {
+      ...options,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    server = endWithTests(postgres);
+    let output = '';
+    postgres.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const program = { name: 'PostgreSQL', child: postgres, output: () => output };
+    await whenReady(
+      program,
+      untilTrue(program, () => answers(url)),
+    );
   };
+  const start = () =>
+    startAgainIfFailed('PostgreSQL', async () => {
+      for (const deadline = Date.now() + START_MS; ;)
+        try {
+          await startOnce();
+          return;
+        } catch (error) {
+          // After SIGKILL, processes of the former server may still use its memory.
+          if (!/still in use/.test(String(error)) || Date.now() > deadline) throw error;
+          await pause(100);
+        }
+    });
   const stop = async (signal: NodeJS.Signals) => {
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, 'exit');
@@ -106,7 +119,10 @@ export async function startPostgres(
     rmSync(folder, { recursive: true, force: true });
   };
   afterTests(remove);
-  await start();
+  await startAgainIfFailed('PostgreSQL', async () => {
+    url = `postgres://postgres@127.0.0.1:${await freePort()}/postgres`;
+    await startOnce();
+  });
   return { url, start, stop, remove };
 }
 
@@ -179,19 +195,16 @@ function copyBinaries(folder: string): string {
   return native;
 }
 
-/** Waits until the server answers. Returns whether it did, or ended before. */
-async function answers(url: string, server: ChildProcess): Promise<boolean> {
-  for (;;) {
-    if (server.exitCode !== null) return false;
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      await client.end();
-      return true;
-    } catch {
-      await pause(50); // the server does not announce that it is ready
-    }
+/** Returns whether the server accepts a client. */
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -16,6 +16,7 @@ import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
 import { atEnd, endWithTests, removeWithTests } from './leftovers.ts';
+import { startAgainIfFailed, whenReady } from './starts.ts';
 
 /** A service with a separate database. As a client, it uses the administrator token. */
 export interface TestService extends Client {
@@ -114,14 +115,26 @@ export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS
 }
 
 /**
- * Starts the built program in `folder` and waits until it listens. Kills it after the
- * tests of the file. Rejects with the output if the program exits instead. `limits` are options of `ulimit`, such as `-n 64`.
+ * Starts the built program in `folder` and waits until it listens. Kills it after the tests of the
+ * file. Rejects with the output if the program exits instead, or hangs. `limits` are options of
+ * `ulimit`, such as `-n 64`.
  */
-export async function startServiceProcess(
+export function startServiceProcess(
   folder: string,
   variables: Record<string, string> = {},
   limits?: string,
   flags: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const start = () => startOnce(folder, variables, limits, flags);
+  // Only a given port can be taken.
+  return variables.TSIGIL_LISTEN === undefined ? start() : startAgainIfFailed('The service', start);
+}
+
+async function startOnce(
+  folder: string,
+  variables: Record<string, string>,
+  limits: string | undefined,
+  flags: readonly string[],
 ): Promise<ServiceProcess> {
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
   const environment = cleanEnvironment({
@@ -138,19 +151,20 @@ export async function startServiceProcess(
   );
   let output = '';
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
-  const url = await new Promise<string>((resolve, reject) => {
+  const listening = new Promise<string>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8');
       stream.on('data', (text: string) => {
         output += text;
         recordShown('output', text);
-        const listening = /"url":"([^"]+)".*"msg":"listening"/.exec(output);
+        const found = /"url":"([^"]+)".*"msg":"listening"/.exec(output);
         // Resolves later, so that earlier output on the other stream is read first.
-        if (listening?.[1] !== undefined) setImmediate(resolve, listening[1]);
+        if (found?.[1] !== undefined) setImmediate(resolve, found[1]);
       });
     }
-    void exited.then(([code]) => reject(new Error(`The service ended with ${code}: ${output}`)));
   });
+  const service = { name: 'The service', child, output: () => output };
+  const url = await whenReady(service, listening);
   return {
     ...createClient(url, adminToken),
     process: child,

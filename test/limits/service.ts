@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, type Client } from '../harness/client.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { cleanEnvironment, encryptionOf, PROGRAM, temporaryFolder } from '../harness/service.ts';
+import { untilTrue, whenReady } from '../harness/starts.ts';
 
 /**
  * The time in milliseconds that a service may take to stop: 10 s for requests in progress, and a
@@ -75,14 +75,12 @@ export async function startAttackedService(
   void exited.then(() => process.off('exit', kill));
   const isRunning = () => child.exitCode === null && child.signalCode === null;
   const readLog = () => readFileSync(logFile, 'utf8');
-  let url: string | undefined;
-  while (url === undefined) {
-    if (!isRunning()) throw new Error(`The service ended with ${child.exitCode}: ${readLog()}`);
-    await pause(10); // polls the log, because it is a file
-    url = /"url":"([^"]+)".*"msg":"listening"/.exec(readLog())?.[1];
-  }
+  const service = { name: 'The service', child, output: readLog };
+  const findUrl = () => /"url":"([^"]+)".*"msg":"listening"/.exec(readLog())?.[1];
+  const isListening = () => findUrl() !== undefined;
+  await whenReady(service, untilTrue(service, isListening));
   return {
-    ...createClient(url, adminToken),
+    ...createClient(findUrl() ?? '', adminToken),
     pid: child.pid ?? 0,
     folder,
     isRunning,

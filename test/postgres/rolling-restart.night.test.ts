@@ -24,7 +24,7 @@ describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
         TSIGIL_LISTEN: `127.0.0.1:${port}`,
       });
     const services = await Promise.all(ports.map(start));
-    const nginx = await startNginx(join(folder, 'nginx'), await freePort(), ports);
+    const nginx = await startNginx(join(folder, 'nginx'), ports);
     const client = createClient(nginx.url, TOKEN);
     let restarting = true;
     const callers = Array.from({ length: CALLERS }, async (_, caller) => {
