@@ -152,7 +152,7 @@ describe('the proxies of docs/replicas.md', () => {
       .replace('bind :443', `bind 127.0.0.1:${port}`)
       .replace('/run/haproxy-admin.sock', join(folder, 'haproxy.sock'));
     writeFileSync(file, text);
-    const settings = `daemon off; error_log stderr; pid ${join(folder, 'nginx.pid')};`;
+    const settings = `daemon off; master_process off; error_log stderr; pid ${join(folder, 'nginx.pid')};`;
     const args = name === 'nginx' ? ['-c', file, '-g', settings] : ['-db', '-f', file];
     const child = endWithTests(
       spawn(name, args, { stdio: ['ignore', 'ignore', 'pipe'], env: TOOL_ENVIRONMENT }),
