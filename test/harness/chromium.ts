@@ -80,6 +80,7 @@ export async function openConsole(
   const context = await browser.newContext(
     Object.assign({ viewport: { width: 1280, height: 800 } }, options),
   );
+  context.setDefaultTimeout(START_MS); // of each wait for an element or a page
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
 /** The time in milliseconds that a connection may be idle. */
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 60_000;
 
 /** A received response. Header names are in lower case. */
 export interface WireResponse {
@@ -12,7 +12,7 @@ export interface WireResponse {
 
 /**
  * Sends raw bytes, for requests that no HTTP client would send. Reads until the service closes the
- * connection. Rejects if the connection is idle for 10 s, so include `Connection: close` in valid
+ * connection. Rejects if the connection is idle for 60 s, so include `Connection: close` in valid
  * requests.
  */
 export function sendBytes(
