@@ -15,17 +15,18 @@ const MAX_DELAY_MS = 1000;
  * time for one new key as for 1000. The delay therefore saves CPU time for requests. `countChanges`
  * returns the number of changes that wait. Resolves after 10 ms if no burst has begun. Otherwise
  * resolves when fewer than 200 changes per second arrive or `isStopping` returns true. Waits at
- * most 1 s. Throws what `countChanges` throws.
+ * most 1 s. Throws what `countChanges` throws. `milliseconds` is a monotonic clock.
  */
 export async function untilCalm(
   countChanges: () => Promise<number>,
   isStopping: () => boolean,
+  milliseconds = () => performance.now(),
 ): Promise<void> {
-  const end = performance.now() + MAX_DELAY_MS;
+  const end = milliseconds() + MAX_DELAY_MS;
   let step = FIRST;
   for (let before = await countChanges(); ; step = NEXT) {
     await pause(step.ms);
-    if (isStopping() || performance.now() >= end) return;
+    if (isStopping() || milliseconds() >= end) return;
     const count = await countChanges();
     if (count - before < step.changes) return;
     before = count;

@@ -10,7 +10,7 @@ import {
   updateResource,
 } from '../../src/domain/operations/collection.ts';
 import { typeOfCollection } from '../../src/domain/resources/resources.ts';
-import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { newSlicer } from '../../src/nameservers/slices.ts';
 import { parseDatabase } from '../../src/store/databases.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database, Sql, TransactionSql } from '../../src/store/sql/sql.ts';
@@ -88,13 +88,7 @@ export async function openDeliveryDatabase(url?: string): Promise<DeliveryDataba
     },
     async import(collection, items) {
       const type = typeOfCollection(collection);
-      await importResources(
-        dependencies,
-        type,
-        CONTEXT,
-        items,
-        createSlicer(() => performance.now()),
-      );
+      await importResources(dependencies, type, CONTEXT, items, newSlicer());
     },
     async version(id) {
       const row = await database.reads.one('SELECT version FROM tsigkeys WHERE id = ?', [id]);

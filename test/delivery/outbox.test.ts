@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
-import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { newSlicer } from '../../src/nameservers/slices.ts';
 import { candidatesOf } from '../../src/store/delivery/candidates.ts';
 import { reduceOutboxes } from '../../src/store/delivery/claims.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
@@ -73,8 +73,7 @@ test('a key that moves while its pool is read is read with its new zone', async 
       return opened.store.find(type, field, values);
     },
   };
-  const slicer = createSlicer(() => performance.now());
-  const candidates = await candidatesOf(opened.database, moving, POOL, slicer);
+  const candidates = await candidatesOf(opened.database, moving, POOL, newSlicer());
   expect(candidates).toMatchObject([{ key: { version: 2 }, zones: ['b.test.'] }]);
 });
 

@@ -19,7 +19,7 @@ import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
-import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { newSlicer } from '../../src/nameservers/slices.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import { createStore } from '../../src/store/store.ts';
@@ -51,7 +51,6 @@ const LIMITS = {
 };
 
 const clock = createClock();
-const slicer = () => createSlicer(() => performance.now());
 const ids = new Map<string, string>();
 let url: string;
 let observer: pg.Client;
@@ -133,11 +132,11 @@ function serviceOn(dependencies: Dependencies) {
       deleteResource(dependencies, any(type), as('red'), idOf(name)),
     bulk: async (tlds: object[], replace = false) => {
       const request = { tlds, replace, dry_run: false } as const;
-      const { outcomes, removed } = await changeTlds(dependencies, as('red'), request, slicer());
+      const { outcomes, removed } = await changeTlds(dependencies, as('red'), request, newSlicer());
       return { outcomes, removed: removed.map(({ resource }) => resource.name) };
     },
     import: (type: unknown, items: object[]) =>
-      importResources(dependencies, any(type), as('red'), items, slicer()),
+      importResources(dependencies, any(type), as('red'), items, newSlicer()),
     get: (type: unknown, name: string): Promise<Resource | undefined> =>
       dependencies.store.get(any(type), idOf(name)),
   };
