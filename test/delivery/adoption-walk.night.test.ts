@@ -120,7 +120,6 @@ describe.each([...HAND_MADE, handMadePowerdns].filter((brand: HandMade) => brand
       };
 
       const clients = transferring(...servers);
-      const begin = performance.now();
       const outputs = new Map<string, string>();
       let count = 0;
       for (const command of commandsOf('The whole way')) {
@@ -128,11 +127,8 @@ describe.each([...HAND_MADE, handMadePowerdns].filter((brand: HandMade) => brand
         // One for each server.
         count += ['install', 'rm'].includes(command.split(' ')[0] ?? '') ? servers.length : 1;
       }
-      const seconds = Math.round((performance.now() - begin) / 1000);
       const transfers = await clients.end();
-      process.stdout.write(
-        `${brand.name}: ${count} commands, ${seconds} s, ${transfers} transfers, none failed\n`,
-      );
+      expect(transfers).toBeGreaterThan(0);
       expect(count).toBeGreaterThan(10);
       expect(count).toBeLessThanOrEqual(15);
       expect(outputs.get('tsigil tsigkey verify --all')).toBe('30 keys on 2 servers: 60 good\n');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { BRANDS } from '../harness/brands/brands.ts';
 import { knotDatabase } from '../harness/brands/knot.ts';
 import {
@@ -13,14 +13,13 @@ import {
   type CreatedKey,
 } from '../harness/delivery.ts';
 import { recordSecret } from '../harness/evidence.ts';
-import { IS_TIMED } from '../harness/sizes.ts';
 import { startTestService } from '../harness/service.ts';
 
 const brands = [...BRANDS, knotDatabase].filter((brand) => brand.isInstalled());
 
 describe.runIf(brands.length > 0)('while a change of the pool is blocked', () => {
   test.each(brands)(
-    '$name refuses deleted keys and former secrets within a second, and accepts the other keys',
+    '$name refuses deleted keys and former secrets, and accepts the other keys',
     async (brand) => {
       const server = await startDeliveryServer(brand);
       const service = await startTestService(delivering(server));
@@ -37,18 +36,11 @@ describe.runIf(brands.length > 0)('while a change of the pool is blocked', () =>
       const { id } = await shownServer(service);
       await service.patch(`/v2/nameservers/${id}`, { pool_id: pool.id });
       const state = async () => (await shownServer(service)).state;
-      await expect.poll(state, { timeout: 120_000 }).toBe('blocked');
+      await expect.poll(state).toBe('blocked');
       const works = async (key: CreatedKey) => (await verdictOf(server, key)) === 'good';
       for (const key of keys) expect(await works(key)).toBe(true);
 
-      const refuses = async (key: CreatedKey) => {
-        const began = performance.now();
-        await vi.waitFor(async () => expect(await works(key)).toBe(false), {
-          timeout: 120_000,
-          interval: 5,
-        });
-        if (IS_TIMED) expect(performance.now() - began).toBeLessThan(1000);
-      };
+      const refuses = (key: CreatedKey) => expect.poll(() => works(key)).toBe(false);
       expect((await service.delete(`/v2/tsigkeys/${deleted.id}`)).status).toBe(204);
       await refuses(deleted);
       const secret = randomBytes(32).toString('base64');

@@ -1,6 +1,5 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findOpenRights } from '../../src/net/probe.ts';
 import { bind } from '../harness/brands/bind.ts';
@@ -22,7 +21,7 @@ import {
 import type { SmallFileSystem } from '../harness/file-systems.ts';
 import { nightly } from '../harness/nightly.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { IS_LONG, IS_TIMED, sized } from '../harness/sizes.ts';
+import { IS_LONG, sized } from '../harness/sizes.ts';
 import { fillDisk, fitsOnSmallDisk, onSmallDisk } from '../harness/small-disk.ts';
 
 /** A fault that the test causes in a name server. */
@@ -95,14 +94,6 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** The time limit in milliseconds for a key on the working server, on an idle machine. */
-const AT_ONCE_MS = 1000;
-
-/** Returns the median, or infinity for an empty list. */
-function median(times: readonly number[]): number {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? Infinity;
-}
-
 // A short run tests one brand, because the reconciler is the same for all.
 const TESTED = (IS_LONG ? BRANDS : [bind]).filter((brand) =>
   [brand, otherThan(brand)].every((each) => each.isInstalled()),
@@ -137,12 +128,11 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
   const stateOn = async ({ name }: DeliveryServer, { id }: CreatedKey) =>
     (await deliveries(service, id, 0)).servers.find((each) => each.name_server === name)?.state;
 
-  /** Creates a key and waits until the working server has the key. Returns the key and the time. */
-  const createdWithin = async (name: string) => {
-    const began = performance.now();
+  /** Creates a key and waits until the working server has the key. */
+  const deliveredKey = async (name: string) => {
     const key = await createKey(service, name);
     await expect.poll(() => stateOn(other, key), { interval: 10 }).toBe('delivered');
-    return { key, ms: performance.now() - began };
+    return key;
   };
 
   const faults = FAULTS.filter(({ brands }) => brands?.(brand) ?? true).slice(
@@ -150,21 +140,16 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
     sized(1, FAULTS.length),
   );
   test.each(faults)(
-    'that $name: the status shows the fault, the working server gets keys, recovery takes at most 5 s',
+    'that $name: the status shows the fault, the working server gets keys, and the other one after its recovery',
     async (fault) => {
       const slug = fault.name.replaceAll(' ', '-');
-      const before = (await createdWithin(`${slug}-before`)).key;
+      const before = await deliveredKey(`${slug}-before`);
       await expect.poll(() => stateOn(server, before), { interval: 20 }).toBe('delivered');
       await fault.begin(server);
       const keys: CreatedKey[] = [];
-      const times: number[] = [];
       try {
-        for (let index = 0; index < 3; index += 1) {
-          const { key, ms } = await createdWithin(`${slug}-${index}`);
-          keys.push(key);
-          times.push(ms);
-        }
-        if (IS_TIMED) expect(median(times)).toBeLessThan(AT_ONCE_MS);
+        for (let index = 0; index < 3; index += 1)
+          keys.push(await deliveredKey(`${slug}-${index}`));
         const { state = 'failed' } = fault;
         await expect.poll(() => shownServer(service)).toMatchObject({ state });
         const { error_code: code } = await shownServer(service);
@@ -172,9 +157,7 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
       } finally {
         await fault.end(server);
       }
-      const ended = performance.now();
       for (const key of keys) await expect.poll(() => stateOn(server, key)).toBe('delivered');
-      if (IS_TIMED) expect(performance.now() - ended).toBeLessThan(5000);
       const verdicts = await Promise.all([before, ...keys].map((key) => verdictOf(server, key)));
       expect(new Set(verdicts)).toEqual(new Set(['good']));
       expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
@@ -182,59 +165,57 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
   );
 
   nightly('delivers all keys to a server that restarts during changes or is slow', async () => {
+    let resuming: NodeJS.Timeout | undefined;
     const slow = setInterval(() => {
       server.signal('SIGSTOP');
-      setTimeout(() => server.signal('SIGCONT'), 80);
+      resuming = setTimeout(() => server.signal('SIGCONT'), 80);
     }, 100);
-    const keys = [];
-    const times: number[] = [];
-    for (let index = 0; index < 5; index += 1) {
-      const { key, ms } = await createdWithin(`slow-${index}`);
-      keys.push(key);
-      times.push(ms);
-    }
-    if (IS_TIMED) expect(median(times)).toBeLessThan(AT_ONCE_MS);
+    const keys: CreatedKey[] = [];
+    for (let index = 0; index < 5; index += 1) keys.push(await deliveredKey(`slow-${index}`));
     clearInterval(slow);
-    await pause(100);
+    clearTimeout(resuming);
+    server.signal('SIGCONT');
     const restarted = server.stop().then(() => server.start());
-    for (let index = 0; index < 5; index += 1)
-      keys.push((await createdWithin(`restart-${index}`)).key);
+    for (let index = 0; index < 5; index += 1) keys.push(await deliveredKey(`restart-${index}`));
     await restarted;
     for (const key of keys) await expect.poll(() => stateOn(server, key)).toBe('delivered');
     for (const key of keys) expect(await verdictOf(server, key)).toBe('good');
   });
 
-  nightly(
-    'repairs keys that an operator edits or deletes on the server, and counts each drift once',
-    async () => {
-      const [removed, changed] = [
-        (await createdWithin('edit-removed')).key,
-        (await createdWithin('edit-changed')).key,
-      ];
-      for (const key of [removed, changed])
-        await expect.poll(() => stateOn(server, key), { interval: 20 }).toBe('delivered');
-      const driftsOf = async () =>
-        Number(
-          /^tsigil_delivery_drift_total\{name_server="ns1"\} (\d+)/m.exec(
-            (await service.get('/metrics')).text,
-          )?.[1] ?? 0,
-        );
-      const before = await driftsOf();
-      const expectRepair = async (drifts: number) => {
-        await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
-        await expect.poll(driftsOf, { interval: 100 }).toBe(before + drifts);
-        await expect
-          .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)])
-          .toEqual(['good', 'good']);
-        await pause(1500);
-        expect(await driftsOf()).toBe(before + drifts);
-      };
-      await server.brand.edit(server, removed.name, changed.name);
-      await expectRepair(1);
-      if (!hasFile(brand)) return;
-      rmSync(pathOf(server, 'file'));
-      await expectRepair(2);
-      expect(existsSync(pathOf(server, 'file'))).toBe(true);
-    },
-  );
+  nightly('repairs keys that an operator edits or deletes on the server, and counts each drift once', async () => {
+    const [removed, changed] = [
+      await deliveredKey('edit-removed'),
+      await deliveredKey('edit-changed'),
+    ];
+    for (const key of [removed, changed])
+      await expect.poll(() => stateOn(server, key), { interval: 20 }).toBe('delivered');
+    const sumOf = async (counter: string) => {
+      const { text } = await service.get('/metrics');
+      const counts = text.matchAll(
+        new RegExp(`^tsigil_delivery_${counter}_total\\{name_server="ns1".*\\} (\\d+)`, 'gm'),
+      );
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const driftsOf = () => sumOf('drift');
+    const reconcile = async () =>
+      service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
+    const before = await driftsOf();
+    const expectRepair = async (drifts: number) => {
+      await reconcile();
+      await expect.poll(driftsOf, { interval: 100 }).toBe(before + drifts);
+      await expect
+        .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)])
+        .toEqual(['good', 'good']);
+      const made = await sumOf('passes');
+      await reconcile();
+      await expect.poll(() => sumOf('passes')).toBeGreaterThan(made);
+      expect(await driftsOf()).toBe(before + drifts);
+    };
+    await server.brand.edit(server, removed.name, changed.name);
+    await expectRepair(1);
+    if (!hasFile(brand)) return;
+    rmSync(pathOf(server, 'file'));
+    await expectRepair(2);
+    expect(existsSync(pathOf(server, 'file'))).toBe(true);
+  });
 });

@@ -17,7 +17,7 @@ import {
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
 import { logging } from '../harness/logging.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { IS_TIMED, sized } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 
 const areInstalled = BRANDS.every((brand) => brand.isInstalled()) && hasDnsTools();
 
@@ -55,7 +55,7 @@ describe.runIf(areInstalled)('a fleet of keys on one name server of each brand',
 
   test('moves off hmac-md5; a forgotten client is named with its address, and restored', async () => {
     const keys: CreatedKey[] = [];
-    for (let index = 0; index < (IS_TIMED ? 50 : sized(8, 16)); index += 1)
+    for (let index = 0; index < sized(8, 16); index += 1)
       keys.push(await createKey(service, `old-${index}.example`, { algorithm: 'hmac-md5' }));
     for (const { id } of keys) expect((await deliveries(service, id)).state).toBe('delivered');
     const flags = ['--weak', '--yes', '--retire', 'automatic', '--overlap', '0m'];
@@ -95,7 +95,6 @@ describe.runIf(areInstalled)('a fleet of keys on one name server of each brand',
         },
         { timeout: 120_000, interval: 300 },
       );
-      const began = performance.now();
       expect((await service.post(`/v2/tsigkeys/${id}/restore`, {})).status).toBe(200);
       for (const server of servers)
         await vi.waitFor(
@@ -105,11 +104,6 @@ describe.runIf(areInstalled)('a fleet of keys on one name server of each brand',
             interval: 20,
           },
         );
-      const ms = Math.round(performance.now() - began);
-      if (IS_TIMED) {
-        process.stderr.write(`restored on all servers after ${ms} ms\n`);
-        expect(ms).toBeLessThan(1000);
-      }
     }
   }, 600_000);
 

@@ -14,7 +14,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { IS_LONG, IS_TIMED } from '../harness/sizes.ts';
+import { IS_LONG } from '../harness/sizes.ts';
 
 const INSTALLED = BRANDS.filter((brand) => brand.include !== undefined && brand.isInstalled());
 
@@ -74,7 +74,7 @@ describe.each(INSTALLED)('a $name server with a faulty configuration', (brand) =
           : { state: 'failed', code: 'not_included' }),
       },
     ])(
-      'gets its keys soon after a repair, and is not asked again meanwhile: $fault',
+      'gets its keys after a repair, and is not asked again meanwhile: $fault',
       async ({ edit, state, code }) => {
         const repair = change(edit);
         const key = await createKey(service, `key-${(count += 1)}`);
@@ -86,14 +86,12 @@ describe.each(INSTALLED)('a $name server with a faulty configuration', (brand) =
         const lines = () => server.output().split('\n').length;
         const before = lines();
         const made = await passes();
-        await expect.poll(passes, { timeout: 120_000 }).toBeGreaterThan(made + 3);
+        await expect.poll(passes).toBeGreaterThan(made + 3);
         expect(lines() - before).toBeLessThan(3);
         repair();
-        const began = performance.now();
         await expect
-          .poll(async () => (await deliveries(service, key.id, 1)).state, { timeout: 60_000 })
+          .poll(async () => (await deliveries(service, key.id, 1)).state)
           .toBe('delivered');
-        if (IS_TIMED && isReadable) expect(performance.now() - began).toBeLessThan(5000);
       },
     );
   });

@@ -16,7 +16,6 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { recordSecret } from '../harness/evidence.ts';
-import { IS_TIMED } from '../harness/sizes.ts';
 import {
   startTestService,
   temporaryFolder,
@@ -111,13 +110,8 @@ describe.runIf(brands.length > 0)('after the restore of an older backup', () => 
       expect(metrics).toContain('tsigil_delivery_held_keys{name_server="ns1",change="changed"} 2');
 
       // Every later change is delivered.
-      const began = performance.now();
       await service.delete(`/v2/tsigkeys/${stays.id}`);
-      await vi.waitFor(async () => expect(await works(server, stays)).toBe(false), {
-        ...WAIT,
-        interval: 5,
-      });
-      if (IS_TIMED) expect(performance.now() - began).toBeLessThan(1000);
+      await vi.waitFor(async () => expect(await works(server, stays)).toBe(false), WAIT);
       const since = await createKey(service, 'since');
       await expectDelivered(service, since.id);
       expect(await works(server, since)).toBe(true);

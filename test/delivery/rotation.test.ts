@@ -31,7 +31,6 @@ import {
   type ServiceProcess,
   type TestService,
 } from '../harness/service.ts';
-import { IS_TIMED } from '../harness/sizes.ts';
 import { startAgentRequests } from './agent-requests.ts';
 
 async function lifecycleOf(client: Client, id: string): Promise<ShownLifecycle['keys']> {
@@ -79,7 +78,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
   });
   afterAll(() => service.close());
 
-  test('no transfer fails, a forgotten client is named, and restored at once', async () => {
+  test('no transfer fails, a forgotten client is named, and restored', async () => {
     let signing = await createKey(service, 'used');
     const [first, idle] = [signing, await createKey(service, 'idle')];
     for (const { id } of [first, idle]) await deliveries(service, id);
@@ -130,10 +129,8 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     expect([refused.status, refused.body.type]).toEqual([409, 'rotation_state']);
     moved.abort();
     await forgotten;
-    const began = performance.now();
     await take(service, first.id, 'retire', undefined, true);
     await expect.poll(() => verdictOf(server, first)).not.toBe('good');
-    if (IS_TIMED) expect(performance.now() - began).toBeLessThan(1000);
     // A use just before the retirement can be in the log of the same minute.
     await isGranted(server.address, 'a.test', 'transfer', first);
     await untilPass(service, async () => {
@@ -172,7 +169,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
     await server.stop();
     await take(service, key.id, 'rotate', { overlap_seconds: 0, retire: 'automatic' });
     await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
-    await pause(1000);
+    await expect.poll(async () => (await shownServer(service)).state).toBe('failed');
     expect((await lifecycleOf(service, key.id))[0]).toMatchObject({
       state: 'spreading',
       verified_at: null,

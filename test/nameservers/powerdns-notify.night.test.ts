@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DesiredKey, KeyRemoval } from '../../src/domain/delivery/desired-state.ts';
@@ -8,7 +10,7 @@ import { call, powerdns } from '../harness/brands/powerdns.ts';
 import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { notifying } from '../harness/notifying.ts';
 import { startSecondary } from '../harness/secondary.ts';
-import { IS_TIMED, sized } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 import { newKey } from './driver-contract.ts';
 
 /** Starts a PowerDNS server that notifies a secondary server at `port` of changes. */
@@ -18,7 +20,7 @@ async function startPrimary(zones: readonly string[], port: number): Promise<Dri
   return server;
 }
 
-function driverOf(server: DrivenServer): Driver {
+function driverOf(server: Pick<DrivenServer, 'folder' | 'controlPort'>): Driver {
   const driver = DRIVERS.powerdns?.create(powerdns.options(server), 'any');
   if (driver === undefined) throw new Error('There is no driver');
   return driver;
@@ -42,8 +44,26 @@ function notifyAlways({ folder, controlPort }: DrivenServer, zones: readonly str
 
 const PAUSE_MS = 5;
 
-/** How long a removed key may sign NOTIFY, less the time for requests in progress. */
-const SIGNING_MS = 4500;
+/**
+ * Forwards requests to the API of PowerDNS, and records which keys get another secret. Within 5 s, a
+ * removed key that signs NOTIFY gets a random one.
+ */
+async function startKeyRecorder(target: number) {
+  const changed = new Set<string>();
+  const proxy = createServer((near) => {
+    const far = connect(target, '127.0.0.1');
+    near.on('data', (octets) => {
+      const name = /^PUT \S+\/tsigkeys\/(\S+)\. /.exec(octets.toString('latin1'))?.[1];
+      if (name !== undefined) changed.add(name);
+    });
+    near.pipe(far).pipe(near);
+    near.on('error', () => far.destroy());
+    far.on('error', () => near.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  return { port: (proxy.address() as AddressInfo).port, changed };
+}
 
 describe.runIf(powerdns.isInstalled())('NOTIFY of PowerDNS', () => {
   test('while one of two keys is removed from all zones, or both are replaced, every NOTIFY has a valid signature', async () => {
@@ -54,14 +74,11 @@ describe.runIf(powerdns.isInstalled())('NOTIFY of PowerDNS', () => {
     const [first, second, third] = [keyNamed('z.test'), keyNamed('y.test'), keyNamed('a.test')];
     const secondary = await startSecondary([first, second, third]);
     const server = await startPrimary(zones, secondary.port);
-    const driver = driverOf(server);
+    const recorder = await startKeyRecorder(server.controlPort);
+    const driver = driverOf({ folder: server.folder, controlPort: recorder.port });
     const names = [third, second, first].map(({ name }) => name);
-    let slowest = 0;
-    const apply = async (...keys: readonly DesiredKey[]) => {
-      const began = performance.now();
-      await driver.apply({ zones, keys }, new Set(names), AbortSignal.timeout(120_000));
-      slowest = Math.max(slowest, performance.now() - began);
-    };
+    const apply = (...keys: readonly DesiredKey[]) =>
+      driver.apply({ zones, keys }, new Set(names), AbortSignal.timeout(120_000));
     const verdictOn = async (key: DesiredKey, zone: string) =>
       (await probeKey(key, 'transfer', { server: server.address, zone }, Date.now)).verdict;
     /** Waits until the last NOTIFY of each zone is signed with a key. */
@@ -75,8 +92,8 @@ describe.runIf(powerdns.isInstalled())('NOTIFY of PowerDNS', () => {
     const end = notifyAlways(server, zones);
     try {
       await expectSigner(first);
-      slowest = 0;
       secondary.counts.clear(); // PowerDNS also sent NOTIFY messages before there were keys
+      recorder.changed.clear();
       // A new key whose name sorts earlier signs nothing, and its removal changes no signature.
       await apply(first, second, third);
       await apply(first, second);
@@ -90,14 +107,12 @@ describe.runIf(powerdns.isInstalled())('NOTIFY of PowerDNS', () => {
     } finally {
       await end();
     }
-    if (IS_TIMED)
-      process.stderr.write(
-        `NOTIFY: ${JSON.stringify([...secondary.counts])}, slowest pass ${Math.round(slowest)} ms\n`,
-      );
     const bad = secondary.counts.get('bad') ?? 0;
     secondary.counts.delete('bad');
     expect([...secondary.counts.keys()].toSorted()).toEqual(names);
-    if (IS_TIMED || slowest < SIGNING_MS) expect(bad).toBe(0);
+    // A removed key gets a random secret if a slow machine needs more than 5 s for the zones.
+    if (!recorder.changed.has(first.name) && !recorder.changed.has(second.name))
+      expect(bad).toBe(0);
   }, 300_000);
 
   test('a successor signs instead of its predecessor, also of a compromised one', async () => {

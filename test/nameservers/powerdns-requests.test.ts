@@ -71,7 +71,7 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
           const text = await answer.text();
           recorder.requests.push(request);
           response.writeHead(answer.status).end(text);
-        })();
+        })().catch(() => response.destroy()); // PowerDNS has closed the connection
       });
     }).listen(0, '127.0.0.1');
     await once(proxy, 'listening');
@@ -229,18 +229,20 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
       DesiredKey,
     ];
     await pass(slow, failing, other);
-    const began = performance.now();
-    let seconds = 0;
+    const begun: string[] = [];
     recorder.before = async (request) => {
+      begun.push(request);
       const zone = /^PUT \/zones\/(.+)\.$/.exec(request)?.[1];
-      if (seconds > 0 || zone === undefined) return;
-      await expect
-        .poll(() => verdictOn(slow, zone), { timeout: 60_000, interval: 100 })
-        .toBe('rejected');
-      seconds = (performance.now() - began) / 1000;
+      if (zone === undefined) return;
+      await expect.poll(() => verdictOn(slow, zone), { interval: 100 }).toBe('rejected');
     };
-    await pass(failing, other);
-    expect(seconds).toBeGreaterThan(4.5);
+    const done = await pass(failing, other);
+    // The grants are removed while the key is accepted. It is disabled because that takes too long.
+    const disables = `PUT /tsigkeys/${slow.name}.`;
+    const isOfZone = (request: string) => request.startsWith('PUT /zones/');
+    expect(begun.findIndex(isOfZone)).toBeLessThan(begun.indexOf(disables));
+    expect(done.indexOf(disables)).toBeGreaterThan(-1);
+    expect(done.indexOf(disables)).toBeLessThan(done.findIndex(isOfZone));
     recorder.before = (request) => Promise.resolve(request.startsWith('PUT /zones/') && 'refuse');
     await expect(pass(other)).rejects.toThrow('PowerDNS refused PUT /zones/');
     for (const zone of ZONES) expect(await verdictOn(failing, zone)).not.toBe('good');
@@ -248,7 +250,7 @@ describe.runIf(powerdns.isInstalled())('the requests to PowerDNS', () => {
     await pass(other);
     for (const zone of ZONES) expect(await verdictOn(other, zone)).toBe('good');
     await pass();
-  }, 120_000);
+  });
 
   test('a compromised key that signs NOTIFY is refused before the first zone changes', async () => {
     const { recorder, pass, driver } = await startDriver();

@@ -93,7 +93,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
   test('leaves most of the ten transfers that BIND sends at a time to others', async () => {
     const keys = Array.from({ length: 40 }, () => newKey({ rights: ['transfer'] }));
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(60_000);
     await driver?.apply({ zones: ZONES, keys }, new Set(), signal);
     const counter = await startCounter(server.address.port);
     const address = { host: '127.0.0.1', port: counter.port };
@@ -112,7 +112,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
   test('sends one request for each right, and at most eight queries for the serial number', async () => {
     const keys = Array.from({ length: 40 }, () => newKey({ rights: RIGHTS }));
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
-    await driver?.apply({ zones: ZONES, keys }, new Set(), AbortSignal.timeout(30_000));
+    await driver?.apply({ zones: ZONES, keys }, new Set(), AbortSignal.timeout(60_000));
     const counter = await startCounter(server.address.port);
     const expectations = keys.flatMap((key) =>
       RIGHTS.map((check): Expectation => ({ key, check, zone: ZONE, accepted: true })),
@@ -134,14 +134,14 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
     const target = { name: 'ns1', driver: 'bind', address: `127.0.0.1:${port}`, probe_zone: null };
     const restricted = [{ key: narrow, right, former: key.access[right] }];
     const plan = { accepted: [], refused: [], restricted };
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(60_000);
     return verifyByQueries(target, ZONES, plan, signal, () => Promise.resolve(false));
   };
 
   test('a scheduled verification tests one right of each key, and queries the serial number and the unsigned rights once', async () => {
     const accepted = Array.from({ length: 12 }, () => newKey({ rights: RIGHTS }));
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(60_000);
     await driver?.apply({ zones: ZONES, keys: accepted }, new Set(), signal);
     const { port, count, close } = await startCounter(server.address.port);
     const target = { name: 'ns1', driver: 'bind', address: `127.0.0.1:${port}`, probe_zone: null };
@@ -158,7 +158,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
   test('names the zone or the right that the server gives to a key against its grants', async () => {
     const keys = [newKey({ rights: RIGHTS }), newKey({ rights: ['transfer'] })] as const;
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(60_000);
     await driver?.apply({ zones: ZONES, keys }, new Set(), signal);
     const verify = (key: DesiredKey, right: Right, access: Access) =>
       verifyNarrow(server.address.port, key, right, access);
@@ -176,7 +176,7 @@ describe.runIf(bind.isInstalled())('the verification of many keys on BIND', () =
   test('does not blame a key for a zone that is open to unsigned requests, or for altered responses', async () => {
     const key = newKey({ rights: ['transfer'], zones: ['a.test'] });
     const driver = DRIVERS[bind.driver]?.create(bind.options(server), DRIVER_ID);
-    await driver?.apply({ zones: ZONES, keys: [key] }, new Set(), AbortSignal.timeout(30_000));
+    await driver?.apply({ zones: ZONES, keys: [key] }, new Set(), AbortSignal.timeout(60_000));
     const counter = await startCounter(server.address.port, (response) => {
       const last = response.length - 7; // of the signature, if there is one
       response.writeUInt8(response.readUInt8(last) ^ 1, last);

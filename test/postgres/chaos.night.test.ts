@@ -32,9 +32,10 @@ test(
       const alive = services.filter((service) => service !== undefined);
       return alive[randomInt(Math.max(1, alive.length))];
     };
-    const callers = Array.from({ length: CALLERS }, (_, caller) => call(caller));
     const disturbances = { service: 0, database: 0 };
-    while (Date.now() < end) {
+    const isOver = () => Date.now() >= end && disturbances.service > 0 && disturbances.database > 0;
+    const callers = Array.from({ length: CALLERS }, (_, caller) => call(caller));
+    while (!isOver()) {
       await pause(randomInt(200, 1500));
       // Starts with one disturbance of each kind, so that even a short run has both kinds.
       const { service, database } = disturbances;
@@ -57,9 +58,9 @@ test(
      */
     async function call(caller: number): Promise<number> {
       let acknowledgedHere = 0;
-      for (let turn = 0; Date.now() < end; turn += 1) {
+      for (let turn = 0; !isOver(); turn += 1) {
         const untilFailure = (answered: boolean) =>
-          answered && Date.now() < end ? anyService() : undefined;
+          answered && !isOver() ? anyService() : undefined;
         acknowledgedHere += await storm(untilFailure, `c${caller}-t${turn}`, ledger);
         await pause(20);
       }

@@ -20,11 +20,11 @@ test(
   `201 for every creation while ${CALLERS} callers create distinct TLD entries and zones for ${SECONDS} s`,
   async () => {
     await service.post('/v2/tlds', { name: 'com' });
-    const until = performance.now() + SECONDS * 1000;
+    const until = Date.now() + SECONDS * 1000;
     const statuses = new Map<number, number>();
     await Promise.all(
       Array.from({ length: CALLERS }, async (_, caller) => {
-        for (let turn = 0; performance.now() < until; turn += 1) {
+        for (let turn = 0; Date.now() < until; turn += 1) {
           const label = `caller${caller}-turn${turn}`;
           const creations = [
             ['/v2/tlds', { name: label }],

@@ -46,34 +46,23 @@ async function withService<T>(
   }
 }
 
-/** Returns the duration of a request in milliseconds. */
-async function timed(
-  request: Promise<{ status: number }>,
-): Promise<[status: number, milliseconds: number]> {
-  const began = performance.now();
-  return [(await request).status, performance.now() - began];
-}
-
 describe.each([10, 2])(
   'with %d connections, while one caller requests forty slow lists',
   (connections) => {
-    test('200 for another caller with a median below 1 s, and 503 with a remedy for lists above the time limit', async () => {
+    test('200 for another caller before the end of these lists, and 503 with a remedy for lists above the time limit', async () => {
       await withService(connections, async (service, many, other) => {
         const zone = await createZone(other, primary(`mine-${connections}.example.`));
+        let done = 0;
         const slow = Array.from({ length: 40 }, () =>
-          many.get(SLOW, { 'x-auth-all-projects': 'false' }),
+          many.get(SLOW, { 'x-auth-all-projects': 'false' }).finally(() => (done += 1)),
         );
-        const others: [number, number][] = [];
         for (let round = 0; round < 10; round += 1) {
-          others.push(await timed(other.get(`/v2/zones/${zone.id}`)));
-          others.push(await timed(other.get('/v2/zones?limit=5')));
-          others.push(await timed(other.patch(`/v2/zones/${zone.id}`, { ttl: 300 + round })));
+          expect((await other.get(`/v2/zones/${zone.id}`)).status).toBe(200);
+          expect((await other.get('/v2/zones?limit=5')).status).toBe(200);
+          const changed = await other.patch(`/v2/zones/${zone.id}`, { ttl: 300 + round });
+          expect(changed.status).toBe(200);
+          if (round === 0) expect(done).toBeLessThan(slow.length);
         }
-        for (const [status] of others) expect([200, 202]).toContain(status);
-        const sorted = others
-          .map(([, milliseconds]) => milliseconds)
-          .toSorted((one, next) => one - next);
-        expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(1000);
 
         const responses = await Promise.all(slow);
         const refused = responses.filter(({ status }) => status !== 200);
@@ -96,7 +85,7 @@ test('200 for a scan of another caller before the queued scans of the first call
   await withService(4, async (_service, many, other) => {
     let done = 0;
     const slow = Array.from({ length: 12 }, () => many.get(SLOW).then(() => (done += 1)));
-    const [status] = await timed(other.get('/v2/zones?email=*nobody*'));
+    const { status } = await other.get('/v2/zones?email=*nobody*');
     expect(status).toBe(200);
     expect(done).toBeLessThan(12);
     await Promise.all(slow);

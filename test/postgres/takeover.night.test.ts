@@ -12,7 +12,7 @@ import {
 } from '../harness/delivery.ts';
 import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { IS_LONG, IS_TIMED } from '../harness/sizes.ts';
+import { IS_LONG } from '../harness/sizes.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 
 const TOKEN = 'takeover-token-0123456789-0123456789abcdef';
@@ -76,10 +76,10 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
     expect(await verdictOf(server, key)).toBe('good');
     expect(reloads() - before).toBe(1);
     one = await start();
-  }, 60_000);
+  });
 
   test.runIf(IS_LONG)(
-    'without notifications, the changes of a process that delivers nothing reach the name server within 2 s',
+    'without notifications, the changes of a process that delivers nothing reach the name server',
     async () => {
       await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
       const proxied = new URL(url);
@@ -90,25 +90,16 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
         TSIGIL_ADMIN_TOKEN: TOKEN,
       });
       await untilLive(one);
-      const timeOf = async (name: string) => {
-        const began = performance.now();
-        const key = await createKey(one, name);
-        expect((await deliveries(one, key.id)).state).toBe('delivered');
-        return performance.now() - began;
+      const expectDelivery = async (name: string) => {
+        const { id } = await createKey(one, name);
+        await expect.poll(async () => (await deliveries(one, id)).state).toBe('delivered');
       };
-      const notified = await timeOf('notified');
-      if (IS_TIMED) expect(notified).toBeLessThan(1000);
+      await expectDelivery('notified');
       proxy.behave('stall-marked');
-      const polled = [];
-      for (let round = 0; round < 3; round += 1) polled.push(await timeOf(`polled-${round}`));
-      if (IS_TIMED) expect(Math.max(...polled)).toBeLessThan(2000);
+      for (let round = 0; round < 3; round += 1) await expectDelivery(`polled-${round}`);
       proxy.behave('cut-marked');
       proxy.behave('pass');
-      if (IS_TIMED)
-        await expect
-          .poll(async () => timeOf(`again-${Math.random()}`), { interval: 500 })
-          .toBeLessThan(400);
+      await expectDelivery('again');
     },
-    60_000,
   );
 });
