@@ -56,7 +56,7 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
     for (let round = 0; round < 10; round += 1) {
       const client = round % 2 === 0 ? one : other;
       const key = await createKey(client, `once-${round}`);
-      expect((await deliveries(client, key.id)).state).toBe('delivered');
+      await expect.poll(async () => (await deliveries(client, key.id)).state).toBe('delivered');
       expect(await verdictOf(server, key)).toBe('good');
     }
     expect(reloads() - before).toBe(10);
