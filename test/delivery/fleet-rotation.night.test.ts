@@ -57,7 +57,8 @@ describe.runIf(areInstalled)('a fleet of keys on one name server of each brand',
     const keys: CreatedKey[] = [];
     for (let index = 0; index < sized(8, 16); index += 1)
       keys.push(await createKey(service, `old-${index}.example`, { algorithm: 'hmac-md5' }));
-    for (const { id } of keys) expect((await deliveries(service, id)).state).toBe('delivered');
+    for (const { id } of keys)
+      await expect.poll(async () => (await deliveries(service, id)).state).toBe('delivered');
     const flags = ['--weak', '--yes', '--retire', 'automatic', '--overlap', '0m'];
     const rotated = await runInside(service, 'tsigkey', 'rotate', ...flags);
     expect(rotated).toMatchObject({ status: 0 });
@@ -109,7 +110,7 @@ describe.runIf(areInstalled)('a fleet of keys on one name server of each brand',
 
   test('a rotation has no time of retirement while one name server is down, and names it', async () => {
     const key = await createKey(service, 'spread.example');
-    expect((await deliveries(service, key.id)).state).toBe('delivered');
+    await expect.poll(async () => (await deliveries(service, key.id)).state).toBe('delivered');
     const down = serverOf('nsd');
     await down.stop();
     const request = { overlap_seconds: 0, retire: 'automatic' };

@@ -101,7 +101,7 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('a rotation on BIND', () => 
       expect(body.servers).toMatchObject([{ state: 'seen', since: expect.any(String) }]);
     });
     const next = (await take(service, first.id, 'rotate', { overlap_seconds: 1 })) as CreatedKey;
-    expect((await deliveries(service, next.id)).state).toBe('delivered');
+    await expect.poll(async () => (await deliveries(service, next.id)).state).toBe('delivered');
     await untilPass(service, async () => {
       expect((await lifecycleOf(service, first.id))[0]).toMatchObject({
         state: 'switching',
