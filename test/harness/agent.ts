@@ -95,7 +95,7 @@ export function agentProcess({
     async stop(signal) {
       if (child === undefined) return null;
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-      const ended = once(child, 'exit');
+      const ended = once(child, 'close'); // not at the exit, because output may still be in the pipes then
       child.kill(signal);
       await ended;
       return child.exitCode;

@@ -150,7 +150,8 @@ async function startOnce(
     spawn(file, words, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] }),
   );
   let output = '';
-  const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
+  // Not at the exit, because output may still be in the pipes then.
+  const exited = once(child, 'close') as Promise<[number | null, string | null]>;
   const listening = new Promise<string>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8');

@@ -76,7 +76,7 @@ async function isRefused(url: string): Promise<boolean> {
 }
 
 const exitOf = async () =>
-  ((await once(service.process, 'exit')) as [number | null, string | null])[0];
+  ((await once(service.process, 'close')) as [number | null, string | null])[0];
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   test('lets the service complete the request in progress, refuse new connections, store everything and exit with 0', async () => {
