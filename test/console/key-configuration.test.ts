@@ -173,17 +173,14 @@ describe('a configuration in the browser', () => {
     expect((await rightsOf(loose))[0]).toEqual([]);
   });
 
-  test('many statements, files and stars take no long time', async () => {
+  test('many statements, files and stars end, although quadratic work would take minutes', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 5000 }, (_, index) => [`bind/${'a'.repeat(200)}${index}`, '']),
     );
     const stars = `include "/etc/bind/${'*a'.repeat(100)}b";\n`;
     const main = KEY + stars.repeat(20) + 'include "/etc/bind/none";\n'.repeat(20_000);
-    const began = process.cpuUsage();
     const [zones, missing] = await rightsOf({ 'bind/named.conf': main + opening('z'), ...files });
     expect([zones, missing]).toEqual([[], 20_020]);
-    const { user, system } = process.cpuUsage(began);
-    expect((user + system) / 1e6).toBeLessThan(10); // seconds, where quadratic work takes minutes
   });
 
   test('names such as __proto__ are names', async () => {

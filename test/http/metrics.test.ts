@@ -91,9 +91,7 @@ describe('gauges of the database', () => {
     expect(await scrape()).toEqual(SERIES);
   });
 
-  test('are omitted if the query takes more than 3 s', async () => {
-    const began = performance.now();
+  test('are omitted if the query does not end', async () => {
     expect(await gaugesOf(() => new Promise(() => undefined))()).toEqual([]);
-    expect(performance.now() - began).toBeGreaterThan(2900);
   });
 });

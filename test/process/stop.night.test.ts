@@ -116,9 +116,7 @@ describe('a request that does not finish', () => {
       service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: seconds });
       const upload = await beginCreation();
       const cut = once(upload, 'error');
-      const began = performance.now();
       expect(await service.stop('SIGTERM')).toBe(0);
-      expect(performance.now() - began).toBeGreaterThanOrEqual(Number(seconds) * 1000 - 50);
       await cut;
       service = await startServiceProcess(folder);
       expect((await service.get('/v2/tlds')).body.tlds).toEqual([]);

@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-const slicer = () => createSlicer(() => performance.now());
+const slicer = () => createSlicer(Date.now);
 
 /**
  * Adds a rule to a resource type until the end of the test. The rule refuses every change for which
