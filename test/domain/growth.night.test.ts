@@ -16,13 +16,13 @@ import { parseAndCheck } from '../../src/http/request/json-body.ts';
 import { checkShape, LONG_BODY } from '../../src/http/request/json-shape.ts';
 import { pathAndQuery, readParameters, withParameters } from '../../src/http/request/urls.ts';
 import { SETTINGS } from '../harness/dependencies.ts';
-import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
+import { runOnLarge, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
 
-/** The maximum size of an ordinary body, in bytes. */
-const BODY = 114_688;
+/** Four times the maximum size of an ordinary body, in bytes. Quadratic work takes minutes. */
+const BODY = 4 * 114_688;
 
 /** A size above the default maximum of a head, in bytes. */
-const HEAD = 256 * 1024;
+const HEAD = 512 * 1024;
 
 /** The maximum size of a list in bytes, or a part of this size in a short run. */
 const LIST_BYTES = MAX_LIST_BYTES;
@@ -35,25 +35,20 @@ const RESTRICTED = {
   otherAdministrators: false,
 } as const;
 
-async function eachText(
-  label: string,
-  size: number,
-  work: (text: string) => unknown,
-): Promise<void> {
-  for (const [kind, make] of Object.entries(HARD_TEXTS))
-    await expectLinear(`${label}, ${kind}`, make, size, work);
+async function eachText(size: number, work: (text: string) => unknown): Promise<void> {
+  for (const make of Object.values(HARD_TEXTS)) await runOnLarge(make, size, work);
 }
 
 /** Reads a body as the service does: `checkShape` refuses shapes that would take long to parse. */
 const readAll = (bytes: Buffer) => [...checkShape(bytes, LONG_BODY), ...parseAndCheck(bytes)];
 
-describe('the time to parse a text grows no faster than its length', () => {
+describe('a large text is parsed before quadratic work would end', () => {
   test.each(
     Object.entries(names).flatMap(([name, work]) =>
       typeof work === 'function' ? [{ name, work }] : [],
     ),
-  )('in $name', async ({ name, work }) => {
-    await eachText(name, BODY, work);
+  )('in $name', async ({ work }) => {
+    await eachText(BODY, work);
   });
 
   test.each<[string, (text: string) => unknown]>([
@@ -71,7 +66,7 @@ describe('the time to parse a text grows no faster than its length', () => {
       (text) => readTldList(text, format, { delimiter: ',', section: 'all', wildcards: 'parent' }),
     ]),
   ])('in %s', async (label, work) => {
-    await eachText(label, BODY, work);
+    await eachText(BODY, work);
   });
 
   test('in a body that is parsed as JSON', async () => {
@@ -80,13 +75,13 @@ describe('the time to parse a text grows no faster than its length', () => {
       (text: string) => `{"a":${JSON.stringify(text)},"b:":${JSON.stringify(text)}}`,
       (text: string) => text,
     ]) {
-      await eachText('a body', LIST_BYTES / 2, (text) => readAll(Buffer.from(wrap(text))));
+      await eachText(LIST_BYTES / 2, (text) => readAll(Buffer.from(wrap(text))));
     }
-    for (const [kind, make] of Object.entries(HARD_VALUES).filter(
+    for (const [, make] of Object.entries(HARD_VALUES).filter(
       ([kind]) => !kind.endsWith('in objects') && !kind.endsWith('in arrays'),
     )) {
       const text = (size: number) => Buffer.from(JSON.stringify({ 'a:': make(size) }));
-      await expectLinear(`a body of ${kind}`, text, LIST_BYTES, readAll);
+      await runOnLarge(text, LIST_BYTES, readAll);
     }
     for (const [open, close] of [
       ['[', ']'],
@@ -94,36 +89,31 @@ describe('the time to parse a text grows no faster than its length', () => {
     ] as const) {
       const text = (size: number) =>
         Buffer.from(`${open.repeat(size / 8)}0${close.repeat(size / 8)}`);
-      await expectLinear(`a body of ${open}`, text, LIST_BYTES, readAll);
+      await runOnLarge(text, LIST_BYTES, readAll);
     }
     const blanks = (size: number) => Buffer.from(`["a"${' '.repeat(size)},":"${' '.repeat(size)}]`);
-    await expectLinear('a body of blanks', blanks, LIST_BYTES / 2, readAll);
+    await runOnLarge(blanks, LIST_BYTES / 2, readAll);
     const doubled = (size: number) => Buffer.from(`{${'"a:":0,'.repeat(size / 7)}"b":0}`);
-    await expectLinear('a body of one member', doubled, LIST_BYTES, readAll);
+    await runOnLarge(doubled, LIST_BYTES, readAll);
   });
 });
 
 describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(
-  'the time for $collection grows no faster than the input',
+  'a large input for $collection is read before quadratic work would end',
   ({ type }) => {
     test.each(givenFields(type))('in the member %s', async (name) => {
       const body = (value: unknown) => readCreation(type, { [name]: value }, RESTRICTED);
-      await eachText(name, BODY, body);
-      for (const [kind, make] of Object.entries(HARD_VALUES))
-        await expectLinear(`${name}, ${kind}`, make, BODY, body);
+      await eachText(BODY, body);
+      for (const make of Object.values(HARD_VALUES)) await runOnLarge(make, BODY, body);
       const list = (text: string) => body([text, text]);
-      await eachText(`an item of ${name}`, BODY, list);
-      await eachText(`a value in ${name}`, BODY, (text) =>
-        body({ [text]: text, priority: 1, hostname: text }),
-      );
-      await eachText(`a hostname in ${name}`, BODY, (text) =>
-        body([{ priority: 1, hostname: text }]),
-      );
+      await eachText(BODY, list);
+      await eachText(BODY, (text) => body({ [text]: text, priority: 1, hostname: text }));
+      await eachText(BODY, (text) => body([{ priority: 1, hostname: text }]));
     });
 
     test('in a body of unknown members', async () => {
-      for (const [kind, make] of Object.entries(HARD_VALUES))
-        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, RESTRICTED));
+      for (const make of Object.values(HARD_VALUES))
+        await runOnLarge(make, BODY, (value) => readCreation(type, value, RESTRICTED));
     });
 
     test('in the parameters of a list', async () => {
@@ -136,7 +126,7 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
         'sort_dir',
       ];
       for (const name of known)
-        await eachText(name, HEAD, (text) => readListRequest(type, [[name, text]], 1000));
+        await eachText(HEAD, (text) => readListRequest(type, [[name, text]], 1000));
       const [first = '', second = ''] = known;
       const many: Readonly<Record<string, (size: number) => Parameter[]>> = {
         'one filter': (size) => Array.from({ length: size / 5 }, () => [first, '*']),
@@ -146,28 +136,26 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
           Array.from({ length: size / 8 }, (_, index) => [`f${index}`, '']),
         limits: (size) => Array.from({ length: size / 8 }, () => ['limit', '1']),
       };
-      for (const [kind, make] of Object.entries(many))
-        await expectLinear(kind, make, HEAD, (parameters) =>
-          readListRequest(type, parameters, 1000),
-        );
+      for (const make of Object.values(many))
+        await runOnLarge(make, HEAD, (parameters) => readListRequest(type, parameters, 1000));
     });
   },
 );
 
-describe('the time for a request with many items is at most linear in the size of the body', () => {
+describe('a request with many items is read before quadratic work would end', () => {
   test('in the names that a caller checks', async () => {
-    await eachText('a name', BODY, (text) =>
+    await eachText(BODY, (text) =>
       readActionBody(NAMES_BODY, { names: [text] }).names.map(zoneNameProblem),
     );
-    for (const [kind, make] of Object.entries(HARD_VALUES))
-      await expectLinear(kind, make, BODY, (names) => readActionBody(NAMES_BODY, { names }));
+    for (const make of Object.values(HARD_VALUES))
+      await runOnLarge(make, BODY, (names) => readActionBody(NAMES_BODY, { names }));
   });
 
   test('in the options of a bulk request', async () => {
-    for (const [kind, make] of Object.entries(HARD_VALUES)) {
-      await expectLinear(kind, make, MAX_LIST_BYTES, (value) => readActionBody(BULK_BODY, value));
+    for (const make of Object.values(HARD_VALUES)) {
+      await runOnLarge(make, MAX_LIST_BYTES, (value) => readActionBody(BULK_BODY, value));
       for (const name of ['replace', 'dry_run', 'tlds']) {
-        await expectLinear(`${name}, ${kind}`, make, MAX_LIST_BYTES, (value) =>
+        await runOnLarge(make, MAX_LIST_BYTES, (value) =>
           readActionBody(BULK_BODY, { [name]: value }),
         );
       }

@@ -1,60 +1,18 @@
-import { expect } from 'vitest';
-
-/** The maximum number of measurements. The fastest measurement counts. */
-const TRIES = 6;
-
-/** The CPU time in milliseconds below which a large input passes without a comparison. */
-const HARMLESS_MS = 40;
-
-/** The CPU time in milliseconds above which measurements are not repeated. */
-const HOPELESS_MS = 2000;
-
 /**
- * The limit for the ratio of CPU times when the input is four times as large. The ratio is 4 for
- * linear growth and 16 for quadratic growth.
+ * Passes an input of `size` to `work`, which may throw. Quadratic work on an input that is large
+ * enough takes longer than a test may take; linear work takes milliseconds.
  */
-const MAX_RATIO = 10;
-
-/**
- * Expects the CPU time of `work` to grow about linearly with the input that `make` creates. `work`
- * may throw.
- */
-export async function expectLinear<T>(
-  label: string,
+export async function runOnLarge<T>(
   make: (size: number) => T,
   size: number,
   work: (input: T) => unknown,
 ): Promise<void> {
-  const large = make(size);
-  const first = await milliseconds(work, large);
-  if (first < HARMLESS_MS) return;
-  const small = make(Math.floor(size / 4));
-  let [smallMs, largeMs] = [await milliseconds(work, small), first];
-  for (
-    let tries = 1;
-    tries < TRIES && largeMs / smallMs >= MAX_RATIO && first < HOPELESS_MS;
-    tries += 1
-  ) {
-    smallMs = Math.min(smallMs, await milliseconds(work, small));
-    largeMs = Math.min(largeMs, await milliseconds(work, large));
-    if (largeMs < HARMLESS_MS) return;
-  }
-  expect(
-    largeMs / smallMs,
-    `${label}: ${smallMs.toFixed(1)} ms, and ${largeMs.toFixed(1)} ms for four times as much`,
-  ).toBeLessThan(MAX_RATIO);
-}
-
-/** Returns the CPU time of `work` in milliseconds. Other programs hardly affect CPU time. */
-async function milliseconds<T>(work: (input: T) => unknown, input: T): Promise<number> {
-  const began = process.cpuUsage();
+  const input = make(size);
   try {
     await work(input);
   } catch {
-    // The CPU time counts even if `work` throws.
+    // A refused input has ended too.
   }
-  const { user, system } = process.cpuUsage(began);
-  return (user + system) / 1000;
 }
 
 /** Returns text of `size` characters outside ASCII, with at most 20,000 different characters. */
