@@ -31,7 +31,6 @@ export const ANONYMOUS: readonly Scenario[] = [
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
     variables: { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '3' },
-    servedAgainWithinSeconds: 4,
     attack: () => ({
       ...IN_TURN,
       seconds: 7,
@@ -49,7 +48,6 @@ export const ANONYMOUS: readonly Scenario[] = [
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
     needs: ['openssl', 'openssl'],
-    servedAgainWithinSeconds: 4,
     prepare(folder) {
       vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // for the self-signed certificate
       onTestFinished(() => void vi.unstubAllEnvs());

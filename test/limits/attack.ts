@@ -16,6 +16,7 @@ export interface Block {
 
 /** The behaviour of one attacker. */
 export interface Attack {
+  /** How long the attack lasts at least. */
   readonly seconds: number;
   readonly connections: number;
   /** All connections send these blocks in rotation. */
@@ -35,7 +36,7 @@ export interface Attack {
   readonly begin?: number;
 }
 
-/** The duration of most attacks. */
+/** The shortest duration of most attacks. */
 export const SECONDS = 5;
 
 /** The behaviour of most attacks: the attacker sends, waits for the responses, and sends again. */
@@ -64,12 +65,35 @@ export interface AttackReport {
 /** The source address of attackers. Other callers use 127.0.0.1. */
 const ATTACKER_ADDRESS = '127.0.0.2';
 
-/** Attacks the service at `url` from a separate process. Resolves at the end of the attack. */
-export async function runAttack(url: string, attack: Attack): Promise<AttackReport> {
+/** An attack in progress. */
+export interface RunningAttack {
+  /** Returns what the attacker has sent and received so far. */
+  report(): AttackReport;
+  /** Ends the attack. */
+  stop(): Promise<void>;
+}
+
+/** Attacks the service at `url` from a separate process, until `stop` is called. */
+export function startAttack(url: string, attack: Attack): RunningAttack {
   const child = fork(join(import.meta.dirname, 'attacker.mjs'), { execArgv: [] });
+  const ended = once(child, 'exit');
+  let report: AttackReport = {
+    opened: 0,
+    closed: 0,
+    failed: 0,
+    sentBytes: 0,
+    receivedBytes: 0,
+    answers: {},
+  };
+  child.on('message', (latest) => (report = latest as AttackReport));
   child.send({ ...attack, url, from: ATTACKER_ADDRESS });
-  const [report] = (await once(child, 'message')) as [AttackReport];
-  return report;
+  return {
+    report: () => report,
+    async stop() {
+      if (child.connected) child.send('stop');
+      await ended;
+    },
+  };
 }
 
 /** Returns the text of a request. Converts `body` to JSON unless it is text. */

@@ -16,25 +16,28 @@ const done = {
   firstFault: undefined,
 };
 
+/** How often the attacker reports what it has done, in milliseconds. */
+const REPORT_MS = 100;
+
+let stopped = false;
+
 process.once('message', (job) => {
   const { hostname, port } = new URL(job.url);
-  run({
-    ...job,
-    port: Number(port),
-    host: hostname,
-    endAt: performance.now() + job.seconds * 1000,
-  });
+  run({ ...job, port: Number(port), host: hostname });
 });
 process.on('disconnect', () => process.exit());
 
-/** Attacks for `job.seconds`. Then closes every connection and sends the report. */
+/** Attacks until the next message. Then closes every connection and sends the last report. */
 function run(job) {
   const sockets = new Set();
   for (let count = 0; count < job.connections; count += 1) open(job, sockets);
-  setTimeout(() => {
+  const reports = setInterval(() => process.send(done), REPORT_MS);
+  process.once('message', () => {
+    stopped = true;
+    clearInterval(reports);
     for (const socket of sockets) socket.destroy();
     process.send(done, () => process.disconnect());
-  }, job.seconds * 1000);
+  });
 }
 
 /**
@@ -67,12 +70,12 @@ function open(job, sockets) {
     return send(text);
   };
   const sendAlways = () => {
-    while (!socket.destroyed && performance.now() < job.endAt) if (!sendBlock()) return;
+    while (!socket.destroyed && !stopped) if (!sendBlock()) return;
   };
   const receive = (size, buffer) => {
     done.receivedBytes += size;
     answered += countResponses(buffer.latin1Slice(0, size));
-    if (job.sending === 'in turn' && answered >= sent && performance.now() < job.endAt) {
+    if (job.sending === 'in turn' && answered >= sent && !stopped) {
       if (job.closing === 'after the answer') socket.resetAndDestroy();
       else sendBlock();
     }
@@ -101,7 +104,7 @@ function open(job, sockets) {
     clearInterval(timer);
     sockets.delete(socket);
     done[connected ? 'closed' : 'failed'] += 1;
-    if (job.reopening === true && performance.now() < job.endAt)
+    if (job.reopening === true && !stopped)
       setTimeout(() => open(job, sockets), connected ? 0 : 20);
   });
 }

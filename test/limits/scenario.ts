@@ -22,8 +22,7 @@ export interface Scenario extends Start {
   /** Returns the attack on this service. */
   attack(target: Target): Promise<Attack> | Attack;
   /**
-   * The minimum that the attacker must have sent and received. Otherwise the measurement is
-   * invalid.
+   * What the attacker sends and receives before the attack ends.
    */
   readonly atLeast: Partial<
     Record<'opened' | 'closed' | 'sentBytes' | 'receivedBytes' | 'answers' | 'succeeded', number>
@@ -35,11 +34,6 @@ export interface Scenario extends Start {
   readonly pooledConnections?: number;
   /** Whether another caller creates TLD entries during the attack. */
   readonly writes?: boolean;
-  /**
-   * The time in seconds during which new connections of other callers may get no response. Only for
-   * attacks on connections.
-   */
-  readonly servedAgainWithinSeconds?: number;
   /** Returns violations of further bounds. Called once, at the end of the attack. */
   problems?(report: AttackReport, service: AttackedService): Promise<string[]> | string[];
 }

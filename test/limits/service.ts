@@ -1,18 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, type Client } from '../harness/client.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { cleanEnvironment, encryptionOf, PROGRAM, temporaryFolder } from '../harness/service.ts';
 import { untilTrue, whenReady } from '../harness/starts.ts';
-
-/**
- * The time in milliseconds that a service may take to stop: 10 s for requests in progress, and a
- * margin of 5 s.
- */
-const STOP_MS = 15_000;
 
 /** The options for starting a service under attack. */
 export interface Start {
@@ -86,9 +80,7 @@ export async function startAttackedService(
     isRunning,
     async stop() {
       child.kill('SIGTERM');
-      const deadline = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
       const [code] = await exited;
-      clearTimeout(deadline);
       const others = readLog()
         .split('\n')
         .filter((line) => line !== '' && !line.includes('"msg":"request"'));
@@ -125,28 +117,4 @@ export function peakMemoryMb(pid: number): number {
 /** Returns the number of descriptors that a process and its children have open. */
 export function countDescriptors(pid: number): number {
   return sumOver(pid, (each) => readdirSync(`/proc/${each}/fd`).length);
-}
-
-/** Returns the CPU time of a process and its children since their start, in milliseconds. */
-export function cpuMilliseconds(pid: number): number {
-  return sumOver(pid, (each) => {
-    const text = readFileSync(`/proc/${each}/stat`, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')')).split(' ');
-    return (Number(fields[12]) + Number(fields[13])) * MILLISECONDS_PER_TICK;
-  });
-}
-
-/** USER_HZ is 100 on every Linux. */
-const MILLISECONDS_PER_TICK = 10;
-
-/**
- * Returns how long the main thread of a process has run and has waited for a CPU, in nanoseconds.
- * Returns zeros if the system reports neither.
- */
-export function processorTimes(pid: number): { readonly ran: number; readonly waited: number } {
-  const path = `/proc/${pid}/schedstat`;
-  const [ran = 0, waited = 0] = existsSync(path)
-    ? readFileSync(path, 'utf8').split(' ').map(Number)
-    : [];
-  return { ran, waited };
 }

@@ -1,148 +1,170 @@
 import { expect } from 'vitest';
-import type { Sample } from './bystander.ts';
-import { measure, type Measurement } from './measure.ts';
-import type { Scenario } from './scenario.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from '../harness/client.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { startAttack, type AttackReport } from './attack.ts';
+import type { Scenario, Target } from './scenario.ts';
+import {
+  countDescriptors,
+  peakMemoryMb,
+  startAttackedService,
+  type AttackedService,
+} from './service.ts';
+
+/** The maximum memory of a service under attack. */
+const MAX_MEMORY_MB = 512;
+
+/** How many requests of each kind other callers get answered during an attack. */
+const ANSWERED = { get: 100, healthcheck: 100, write: 20 } as const;
+
+type Kind = keyof typeof ANSWERED;
 
 /**
- * The maximum delay of other callers' requests in milliseconds, without the delay of the machine.
- * `memoryMb` is the maximum memory in MB.
+ * The number of requests for each path before the attack. After these requests, Node.js has
+ * compiled the code, and the service has rendered documents and opened database connections.
  */
-export const BOUNDS = { get: 250, healthcheck: 250, write: 1000, memoryMb: 512 } as const;
+const WARM_UP_ROUNDS = 10;
 
-const MAX_ATTEMPTS = 3;
+const WARM_UP_PATHS = [
+  '/docs',
+  '/openapi.json',
+  '/metrics',
+  '/unknown',
+  '/v2/tlds',
+  '/v2/tlds?description=*warm*',
+  '/v2/zones?name=*warm*',
+];
 
-/** The expected status of each probe. */
-const EXPECTED = { get: 200, healthcheck: 200, write: 201 } as const;
-
-type ProbeName = keyof typeof EXPECTED;
+const NEW_CONNECTION = { connection: 'close' };
 
 /**
- * Attacks a service as `scenario` describes, and expects no violated bound. If a bound is violated,
- * attacks another service, because other programs may have loaded the machine. `note` receives a
- * text about each attack.
+ * Starts a service and attacks it as `scenario` describes, until other callers have got their
+ * answers and the attacker has done enough. Expects that the service answers every request of the
+ * other callers as it should, stays within its memory, and frees everything after the attack.
+ * `note` receives a text about the attack.
  */
 export async function expectBounded(
   scenario: Scenario,
   note: (line: string) => unknown,
 ): Promise<void> {
-  const attempt = async () => {
-    const measurement = await measure(scenario);
-    const problems = problemsOf(scenario, measurement);
-    await note([describe(measurement), ...problems].join('\n'));
-    return problems;
-  };
-  for (let attempts = 1; attempts < MAX_ATTEMPTS; attempts += 1)
-    if ((await attempt()).length === 0) return;
-  expect(await attempt()).toEqual([]);
+  const folder = temporaryFolder();
+  const variables = { ...scenario.variables, ...(await scenario.prepare?.(folder)) };
+  const service = await startAttackedService({ ...scenario, variables }, folder);
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1)
+    await Promise.all(WARM_UP_PATHS.map((path) => service.get(path, NEW_CONNECTION)));
+  const before = countDescriptors(service.pid) + (scenario.pooledConnections ?? 0);
+
+  const described = await scenario.attack(targetOf(service));
+  const others = await prepareOthers(scenario, service);
+  const attack = startAttack(service.url, described);
+  const shortest = pause(described.seconds * 1000);
+  others.start();
+  await expect
+    .poll(() => [...others.lacking(), ...lacking(scenario, attack.report())], { interval: 100 })
+    .toEqual([]);
+  await shortest;
+  await attack.stop();
+  const problems = [...(await others.stop()), ...faultsOf(attack.report())];
+  problems.push(...((await scenario.problems?.(attack.report(), service)) ?? []));
+
+  await expect.poll(() => countDescriptors(service.pid)).toBeLessThanOrEqual(before);
+  expect((await service.get('/healthcheck', NEW_CONNECTION)).status).toBe(200);
+  const memoryMb = Math.round(peakMemoryMb(service.pid));
+  await note(`memory ${memoryMb} MB; ${JSON.stringify(attack.report())}`);
+  expect(memoryMb).toBeLessThanOrEqual(MAX_MEMORY_MB);
+  expect(await service.stop()).toEqual({ code: 0, faults: [] });
+  expect(problems).toEqual([]);
 }
 
-/** Returns the violated bounds of a measurement. */
-function problemsOf(scenario: Scenario, measurement: Measurement): string[] {
-  const { report, peakMemoryMb, remains, problems } = measurement;
+function targetOf(service: AttackedService): Target {
+  let count = 0;
+  return {
+    service,
+    token: (role, projectId) =>
+      createToken(service, `attacker-${(count += 1)}`, role, projectId ?? null),
+  };
+}
+
+async function createToken(
+  service: Client,
+  name: string,
+  role: string,
+  projectId: string | null = null,
+): Promise<string> {
+  const members = { name, roles: [role], project_id: projectId };
+  const { status, text, body } = await service.post('/v2/tokens', members, NEW_CONNECTION);
+  if (status !== 201) throw new Error(`No token for ${name}: ${text}`);
+  return String(body.token);
+}
+
+/** Callers that send one request after the other, each on a new connection, during an attack. */
+interface Others {
+  start(): void;
+  /** Describes the answers that they have not got yet. */
+  lacking(): string[];
+  /** Stops them. Returns descriptions of the requests that failed. */
+  stop(): Promise<string[]>;
+}
+
+/** Returns other callers: one reads, one checks the health, and one may write. */
+async function prepareOthers(scenario: Scenario, service: AttackedService): Promise<Others> {
+  const client = service.with(await createToken(service, 'bystander', 'admin'));
+  const { body: tld } = await client.post('/v2/tlds', { name: 'bystander' }, NEW_CONNECTION);
+  const answered = { get: 0, healthcheck: 0, write: 0 };
+  const failures: string[] = [];
+  let isStopped = false;
+
+  const repeat = async (kind: Kind, expected: number, send: () => Promise<{ status: number }>) => {
+    while (!isStopped) {
+      const outcome = await send().then(
+        ({ status }) => status,
+        (error: unknown) => `${String(error)}: ${String((error as Error).cause)}`,
+      );
+      answered[kind] += 1;
+      if (outcome !== expected) failures.push(`${kind} number ${answered[kind]} got ${outcome}`);
+    }
+  };
+  const start = () => [
+    repeat('get', 200, () => client.get(`/v2/tlds/${tld.id}`, NEW_CONNECTION)),
+    repeat('healthcheck', 200, () => client.with('').get('/healthcheck', NEW_CONNECTION)),
+    ...(scenario.writes === true
+      ? [
+          repeat('write', 201, () =>
+            client.post('/v2/tlds', { name: `bystander-${answered.write}` }, NEW_CONNECTION),
+          ),
+        ]
+      : []),
+  ];
+  let running: Promise<void>[] = [];
+  const kinds: Kind[] =
+    scenario.writes === true ? ['get', 'healthcheck', 'write'] : ['get', 'healthcheck'];
+  return {
+    start: () => void (running = start()),
+    lacking: () =>
+      kinds
+        .filter((kind) => answered[kind] < ANSWERED[kind])
+        .map((kind) => `${kind}: ${answered[kind]} of ${ANSWERED[kind]} answered`),
+    async stop() {
+      isStopped = true;
+      await Promise.all(running);
+      return failures;
+    },
+  };
+}
+
+/** Describes what the attacker has not done yet. */
+function lacking({ atLeast }: Scenario, report: AttackReport): string[] {
   const count = (statuses: RegExp) =>
     Object.entries(report.answers).reduce(
       (sum, [status, each]) => (statuses.test(status) ? sum + each : sum),
       0,
     );
   const done = { ...report, answers: count(/./), succeeded: count(/^2/) };
-  const short = Object.entries(scenario.atLeast).filter(
-    ([name, least]) => done[name as keyof typeof scenario.atLeast] < least,
-  );
-  return [
-    ...short.map(
-      ([name, least]) =>
-        `the attacker is too weak: ${name} ${done[name as keyof typeof scenario.atLeast]}, at least ${least} expected`,
-    ),
-    ...(report.firstFault === undefined
-      ? []
-      : [`the attacker was answered with 500: ${report.firstFault}`]),
-    ...(scenario.servedAgainWithinSeconds === undefined
-      ? delays(scenario, measurement)
-      : gaps(scenario.servedAgainWithinSeconds, measurement)),
-    ...(peakMemoryMb <= BOUNDS.memoryMb ? [] : [`${Math.round(peakMemoryMb)} MB of memory`]),
-    ...remains.map((each) => `10 s after the attack: ${each}`),
-    ...problems,
-  ];
+  return Object.entries(atLeast)
+    .filter(([name, least]) => done[name as keyof typeof atLeast] < least)
+    .map(([name, least]) => `attacker: ${name} ${done[name as keyof typeof atLeast]} of ${least}`);
 }
 
-/**
- * Returns the delays of the other caller's requests that exceed the bounds. Subtracts the delay of
- * a minimal server, and counts only the time in which the service had a CPU.
- */
-function delays({ writes }: Scenario, { samples, processorShare }: Measurement): string[] {
-  const floor = samples.floor ?? [];
-  const names: ProbeName[] =
-    writes === true ? ['get', 'healthcheck', 'write'] : ['get', 'healthcheck'];
-  return names.flatMap((name) => {
-    const own = samples[name] ?? [];
-    const part = name === 'get' ? 0.99 : 1;
-    const delay = (percentile(own, part) - percentile(floor, part)) * processorShare;
-    return [
-      ...wrongResponses(name, own),
-      ...(delay <= BOUNDS[name]
-        ? []
-        : [`${name} took ${Math.round(delay)} ms more than the machine`]),
-    ];
-  });
-}
-
-/**
- * Returns problems with requests on new connections that began `withinSeconds` after the start of
- * the attack or later.
- */
-function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measurement): string[] {
-  const slowest = percentile(samples.floor ?? [], 1);
-  return (['get', 'healthcheck'] as const).flatMap((name) => {
-    const later = (samples[name] ?? []).filter(({ at }) => at >= beganAt + withinSeconds * 1000);
-    const slow = later.filter(
-      ({ milliseconds }) => (milliseconds - slowest) * processorShare > BOUNDS[name],
-    ).length;
-    return [
-      ...(later.length < 5
-        ? [`${name} was asked for ${later.length} times only after ${withinSeconds} s`]
-        : []),
-      ...wrongResponses(name, later),
-      ...(slow > 0
-        ? [
-            `${slow} of ${later.length} ${name} took more than ${BOUNDS[name]} ms after ${withinSeconds} s`,
-          ]
-        : []),
-    ];
-  });
-}
-
-function wrongResponses(name: ProbeName, samples: readonly Sample[]): string[] {
-  const wrong = samples.filter(({ status }) => status !== EXPECTED[name]);
-  const [first] = wrong;
-  const shown = first === undefined ? '' : `${first.status} ${first.fault ?? ''}`;
-  return wrong.length === 0
-    ? []
-    : [`${wrong.length} of ${samples.length} ${name} failed, the first with ${shown}`];
-}
-
-/** Returns the percentile `part` of the samples in milliseconds, or NaN without samples. */
-function percentile(samples: readonly Sample[], part: number): number {
-  const times = samples.map(({ milliseconds }) => milliseconds).sort((one, other) => one - other);
-  return times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;
-}
-
-function describe({
-  report,
-  samples,
-  peakMemoryMb,
-  recoverySeconds,
-  processorShare,
-}: Measurement): string {
-  const { opened, closed, failed, sentBytes, receivedBytes, answers } = report;
-  const times = Object.entries(samples).map(([name, own]) => {
-    return `${name} p50 ${percentile(own, 0.5).toFixed(1)} p99 ${percentile(own, 0.99).toFixed(1)} max ${percentile(own, 1).toFixed(1)} ms`;
-  });
-  const traffic = `opened ${opened}, closed ${closed}, failed ${failed}, sent ${sentBytes}, received ${receivedBytes}, answers ${JSON.stringify(answers)}`;
-  return [
-    ...times,
-    `processor ${processorShare.toFixed(2)}`,
-    `memory ${Math.round(peakMemoryMb)} MB`,
-    `idle after ${recoverySeconds.toFixed(1)} s`,
-    traffic,
-  ].join('; ');
+function faultsOf({ firstFault }: AttackReport): string[] {
+  return firstFault === undefined ? [] : [`the attacker was answered with 500: ${firstFault}`];
 }
