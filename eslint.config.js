@@ -1,5 +1,14 @@
 import tseslint from 'typescript-eslint';
 
+const RESTRICTED_PROPERTIES = [
+  {
+    object: 'AbortSignal',
+    property: 'any',
+    message:
+      'Node.js may garbage-collect timeout signals in the result. Use signalWithin in net/deadline.ts.',
+  },
+];
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', 'var/', 'coverage/'] },
   ...tseslint.configs.strictTypeChecked,
@@ -29,15 +38,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-enum-assignment': 'off',
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       'no-console': 'error',
-      'no-restricted-properties': [
-        'error',
-        {
-          object: 'AbortSignal',
-          property: 'any',
-          message:
-            'Node.js may garbage-collect timeout signals in the result. Use signalWithin in net/deadline.ts.',
-        },
-      ],
+      'no-restricted-properties': ['error', ...RESTRICTED_PROPERTIES],
     },
   },
   {
@@ -50,6 +51,26 @@ export default tseslint.config(
           'off',
         ]),
       ),
+    },
+  },
+  {
+    files: ['test/**'],
+    ignores: ['test/harness/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        ...RESTRICTED_PROPERTIES,
+        ...[
+          ['performance', 'now'],
+          ['process', 'cpuUsage'],
+          ['process', 'hrtime'],
+        ].map(([object, property]) => ({
+          object,
+          property,
+          message:
+            'No test depends on the speed of the machine: a wait ends with its event, and figures belong to bench/.',
+        })),
+      ],
     },
   },
   { files: ['**/*.js', '**/*.mjs'], ...tseslint.configs.disableTypeChecked },
