@@ -65,7 +65,7 @@ describe('a large text is parsed before quadratic work would end', () => {
       `a list in the form ${format}`,
       (text) => readTldList(text, format, { delimiter: ',', section: 'all', wildcards: 'parent' }),
     ]),
-  ])('in %s', async (label, work) => {
+  ])('in %s', async (_label, work) => {
     await eachText(BODY, work);
   });
 
