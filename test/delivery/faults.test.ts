@@ -182,40 +182,43 @@ describe.each(TESTED)('a service with a failing $name server and a working serve
     for (const key of keys) expect(await verdictOf(server, key)).toBe('good');
   });
 
-  nightly('repairs keys that an operator edits or deletes on the server, and counts each drift once', async () => {
-    const [removed, changed] = [
-      await deliveredKey('edit-removed'),
-      await deliveredKey('edit-changed'),
-    ];
-    for (const key of [removed, changed])
-      await expect.poll(() => stateOn(server, key), { interval: 20 }).toBe('delivered');
-    const sumOf = async (counter: string) => {
-      const { text } = await service.get('/metrics');
-      const counts = text.matchAll(
-        new RegExp(`^tsigil_delivery_${counter}_total\\{name_server="ns1".*\\} (\\d+)`, 'gm'),
-      );
-      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-    };
-    const driftsOf = () => sumOf('drift');
-    const reconcile = async () =>
-      service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
-    const before = await driftsOf();
-    const expectRepair = async (drifts: number) => {
-      await reconcile();
-      await expect.poll(driftsOf, { interval: 100 }).toBe(before + drifts);
-      await expect
-        .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)])
-        .toEqual(['good', 'good']);
-      const made = await sumOf('passes');
-      await reconcile();
-      await expect.poll(() => sumOf('passes')).toBeGreaterThan(made);
-      expect(await driftsOf()).toBe(before + drifts);
-    };
-    await server.brand.edit(server, removed.name, changed.name);
-    await expectRepair(1);
-    if (!hasFile(brand)) return;
-    rmSync(pathOf(server, 'file'));
-    await expectRepair(2);
-    expect(existsSync(pathOf(server, 'file'))).toBe(true);
-  });
+  nightly(
+    'repairs keys that an operator edits or deletes on the server, and counts each drift once',
+    async () => {
+      const [removed, changed] = [
+        await deliveredKey('edit-removed'),
+        await deliveredKey('edit-changed'),
+      ];
+      for (const key of [removed, changed])
+        await expect.poll(() => stateOn(server, key), { interval: 20 }).toBe('delivered');
+      const sumOf = async (counter: string) => {
+        const { text } = await service.get('/metrics');
+        const counts = text.matchAll(
+          new RegExp(`^tsigil_delivery_${counter}_total\\{name_server="ns1".*\\} (\\d+)`, 'gm'),
+        );
+        return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+      };
+      const driftsOf = () => sumOf('drift');
+      const reconcile = async () =>
+        service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
+      const before = await driftsOf();
+      const expectRepair = async (drifts: number) => {
+        await reconcile();
+        await expect.poll(driftsOf, { interval: 100 }).toBe(before + drifts);
+        await expect
+          .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)])
+          .toEqual(['good', 'good']);
+        const made = await sumOf('passes');
+        await reconcile();
+        await expect.poll(() => sumOf('passes')).toBeGreaterThan(made);
+        expect(await driftsOf()).toBe(before + drifts);
+      };
+      await server.brand.edit(server, removed.name, changed.name);
+      await expectRepair(1);
+      if (!hasFile(brand)) return;
+      rmSync(pathOf(server, 'file'));
+      await expectRepair(2);
+      expect(existsSync(pathOf(server, 'file'))).toBe(true);
+    },
+  );
 });
