@@ -12,6 +12,7 @@ import { hasChromium, openConsole, signInOn, startChromium } from './harness/chr
 import { accepts, freePort } from './harness/connections.ts';
 import { endWithTests } from './harness/leftovers.ts';
 import { startTestService, temporaryFolder } from './harness/service.ts';
+import { IS_LONG } from './harness/sizes.ts';
 import { startAgainIfFailed, untilTrue, whenReady } from './harness/starts.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
@@ -110,7 +111,7 @@ describe('deploy/debian/postinst', () => {
 });
 
 describe('the proxies of docs/replicas.md', () => {
-  test.runIf(openssl && hasProgram('nginx', 'nginx'))(
+  test.runIf(IS_LONG && openssl && hasProgram('nginx', 'nginx'))(
     'nginx accepts the configuration in docs/replicas.md without a warning',
     () => {
       const { status, output } = run('nginx', [
@@ -126,7 +127,7 @@ describe('the proxies of docs/replicas.md', () => {
     },
   );
 
-  test.runIf(openssl && hasProgram('haproxy', 'haproxy'))(
+  test.runIf(IS_LONG && openssl && hasProgram('haproxy', 'haproxy'))(
     'HAProxy accepts the configuration in docs/replicas.md without a warning',
     () => {
       expect(run('haproxy', ['-c', '-dW', '-f', configurationFor('haproxy')])).toMatchObject({
@@ -167,7 +168,7 @@ describe('the proxies of docs/replicas.md', () => {
     return `https://127.0.0.1:${port}`;
   }
 
-  const canSignIn = openssl && hasChromium();
+  const canSignIn = IS_LONG && openssl && hasChromium();
   for (const name of ['nginx', 'haproxy'] as const)
     test.runIf(canSignIn && hasProgram(name, name))(
       `the console works behind ${name} with TLS, with a cookie for this host only`,
@@ -197,11 +198,11 @@ describe('the proxies of docs/replicas.md', () => {
 });
 
 describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
-  test.runIf(hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
+  test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
     expectValid(unit, read(`deploy/${unit}`));
   });
 
-  test.runIf(hasProgram('systemd-analyze', 'systemd'))(
+  test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))(
     'is valid with all credentials enabled, and each variable names a credential',
     () => {
       const text = read(`deploy/${unit}`).replaceAll(/^#(?=LoadCredential=|Environment=)/gm, '');
@@ -238,7 +239,7 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
 describe.each(['tsigil.service', 'tsigil@.service', 'tsigil-agent.service'])(
   'the sandbox of deploy/%s',
   (unit) => {
-    test.runIf(hasProgram('systemd-analyze', 'systemd'))(
+    test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))(
       'hides /proc, leaves no IPC objects and may not change resources, at an exposure below 2',
       () => {
         writeFileSync(join(folder, unit), read(`deploy/${unit}`));
@@ -263,7 +264,7 @@ describe.each(['tsigil.service', 'tsigil@.service', 'tsigil-agent.service'])(
 describe('deploy/tsigil-agent.service', () => {
   const unit = 'tsigil-agent.service';
 
-  test.runIf(hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
+  test.runIf(IS_LONG && hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
     expectValid(unit, read(`deploy/${unit}`));
   });
 
@@ -276,7 +277,7 @@ describe('deploy/tsigil-agent.service', () => {
 });
 
 describe('deploy/prometheus-alerts.yml', () => {
-  test.runIf(hasProgram('promtool', 'prometheus'))(
+  test.runIf(IS_LONG && hasProgram('promtool', 'prometheus'))(
     'fires for each fault, and not for a healthy service',
     () => {
       const deploy = (name: string) => join(ROOT, 'deploy', name);
@@ -331,7 +332,7 @@ describe('deploy/grafana-dashboard.json', () => {
     expect(own.filter((name) => !queried.has(name))).toEqual([]);
   });
 
-  test.runIf(hasProgram('promtool', 'prometheus'))('has valid queries', () => {
+  test.runIf(IS_LONG && hasProgram('promtool', 'prometheus'))('has valid queries', () => {
     const rules = expressions.map((expr, index) => ({
       record: `panel:${index}`,
       expr: expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$\w+/g, '.*'),
