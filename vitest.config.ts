@@ -67,7 +67,6 @@ const ON_BOTH_DATABASES = {
     'http/import',
     'http/json-lines',
     'http/key-export',
-    'http/key-share',
     'http/last-administrator',
     'http/long-work',
     'http/metrics',
@@ -90,7 +89,6 @@ const ON_BOTH_DATABASES = {
   ],
 };
 const pathsOf = (names: readonly string[]) => names.map((name) => `test/${name}.test.ts`);
-
 const onBoth = pathsOf(ON_BOTH_DATABASES.gate);
 
 const LEAKS = 'test/leaks.test.ts';
@@ -110,7 +108,7 @@ function hasLongSize(file: string): boolean {
   const beside = [...text.matchAll(/from '(\.\/[^']+)'/g)].map(([, path]) =>
     join(dirname(file), path ?? ''),
   );
-  return text.includes("harness/sizes.ts'") || beside.some(hasLongSize);
+  return /harness\/(sizes|nightly)\.ts'/.test(text) || beside.some(hasLongSize);
 }
 
 /**
