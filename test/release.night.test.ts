@@ -14,7 +14,6 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ROOT } from './docs/documents.ts';
 import { cleanEnvironment, temporaryFolder } from './harness/service.ts';
-import { IS_LONG } from './harness/sizes.ts';
 import { hasProgram, isMet, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
 const folder = temporaryFolder();
@@ -52,7 +51,7 @@ test('the release has an npm package, two Debian packages, the build context, th
   expect(run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], release)).toContain('deb: OK');
 });
 
-test.runIf(IS_LONG)(
+test(
   'a release from another checkout of the same files, with a tsigil.yaml, has the same checksums',
   { timeout: 300_000 },
   () => {
@@ -138,7 +137,7 @@ describe('the npm package', () => {
     expect(service).toContain('Token: ');
   });
 
-  test.runIf(IS_LONG)(
+  test(
     'is installed by npm without a warning about versions, with the manual page and the command',
     { timeout: 300_000 },
     async () => {
@@ -415,7 +414,7 @@ describe('the build context of the container image', () => {
     expect([...top].sort()).toEqual(['.dockerignore', 'Containerfile', ...sources].sort());
   });
 
-  test.runIf(IS_LONG)(
+  test(
     'contains what the commands of the Containerfile need to build a program that starts a service',
     { timeout: 300_000 },
     async () => {

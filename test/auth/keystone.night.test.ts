@@ -6,7 +6,6 @@ import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Keystone } from '../harness/keystone.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { IS_LONG } from '../harness/sizes.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { authenticationContract } from './contract.ts';
 import {
@@ -38,7 +37,7 @@ describe.runIf(installed)('keystone', () => {
 
   for (const [name, credentials] of Object.entries({
     'Keystone tokens, validated by the service user': () => cloud.withPassword,
-    ...(IS_LONG && { 'Keystone tokens, validated with themselves as authority': () => ({}) }),
+    'Keystone tokens, validated with themselves as authority': () => ({}),
   })) {
     authenticationContract(name, async () => ({
       variables: variables({}, credentials()),
@@ -320,7 +319,7 @@ describe.runIf(installed)('keystone', () => {
     }, 180_000);
   });
 
-  describe.runIf(IS_LONG && hasProgram('openssl', 'openssl'))('over TLS', () => {
+  describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     const folder = temporaryFolder();
 
     test('200 if caFile contains the CA of Keystone, otherwise 503', async () => {
@@ -338,7 +337,7 @@ describe.runIf(installed)('keystone', () => {
     });
   });
 
-  describe.runIf(IS_LONG)('tokens that expire within seconds', () => {
+  describe('tokens that expire within seconds', () => {
     beforeAll(async () => {
       await keystone.stop();
       await keystone.start(20);

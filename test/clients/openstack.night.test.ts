@@ -8,7 +8,6 @@ import { recordShown } from '../harness/evidence.ts';
 import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { KEY_MEMBERS, POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { IS_LONG } from '../harness/sizes.ts';
 import { hasProgram, isMet } from '../harness/tools.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/openstack-clients.md');
@@ -326,7 +325,7 @@ describe.runIf(installed)(
   },
 );
 
-describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone'))(
+describe.runIf(installed && hasProgram('keystone-manage', 'keystone'))(
   'the unmodified OpenStack client with a password',
   { timeout: TIMEOUT_MS },
   () => {
@@ -373,7 +372,7 @@ describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone')
   },
 );
 
-describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))(
+describe.runIf(installed && hasProgram('openssl', 'openssl'))(
   'docs/openstack-clients.md',
   { timeout: TIMEOUT_MS },
   () => {

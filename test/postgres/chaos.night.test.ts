@@ -3,10 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { sized } from '../harness/sizes.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 
-const SECONDS = sized(8, 30);
+const SECONDS = 30;
 const PROCESSES = 2;
 const CALLERS = 8;
 

@@ -1,10 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { sized } from '../harness/sizes.ts';
 import { primary } from '../harness/zones.ts';
 
-const SECONDS = sized(4, 10);
+const SECONDS = 10;
 const CALLERS = 64;
 
 let service: TestService;

@@ -7,7 +7,6 @@ import { addMasterKey, createMasterKeyFile } from '../../src/store/secrets/maste
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { sized } from '../harness/sizes.ts';
 import { isMet } from '../harness/tools.ts';
 
 /**
@@ -50,7 +49,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
       secrets.push(secret);
       return secret;
     };
-    const count = sized(200, 400);
+    const count = 400;
     const ids: string[] = [];
     for (let index = 0; index < count; index += 1) {
       const body = { ...KEY_MEMBERS, name: `k${index}`, secret: newSecret() };

@@ -16,7 +16,6 @@ import {
   type TestService,
   runTsigil,
 } from '../harness/service.ts';
-import { sized } from '../harness/sizes.ts';
 
 let folder: string;
 let url: string;
@@ -72,7 +71,7 @@ test(
   'no secret is lost if an acceptance of clear secrets is killed, and the next one completes it',
   { timeout: 480_000 },
   async () => {
-    const count = sized(300, 500);
+    const count = 500;
     const clear = { TSIGIL_ENCRYPTION_REQUIRED: 'false' };
     const wanted = await withService(clear, async (service) => {
       await create(service, count);
@@ -88,7 +87,7 @@ test(
       });
     const accepted = async () => (await once(accept(), 'exit'))[0] as unknown;
     expect(await accepted()).toBe(0);
-    const rounds = sized(4, 10);
+    const rounds = 10;
     let partial = 0;
     for (let round = 0; round < rounds; round += 1) {
       await client.query(

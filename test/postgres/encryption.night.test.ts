@@ -14,7 +14,6 @@ import {
   temporaryFolder,
   type TestService,
 } from '../harness/service.ts';
-import { IS_LONG, sized } from '../harness/sizes.ts';
 
 const ADMIN = 'an-administrator-token-for-all-processes';
 
@@ -145,7 +144,7 @@ test('no request fails while four processes write and the data and master keys r
       }
     }
   });
-  const rotations = sized(3, 10);
+  const rotations = 10;
   for (let round = 0; round < rotations; round += 1) {
     await rotate(first);
     addMasterKey(file);
@@ -211,7 +210,7 @@ test('without a master key, the service and check-config exit with 1 and change 
   expect([status, stderr]).toEqual([1, expect.stringContaining('in clear text')]);
 });
 
-test.runIf(IS_LONG)(
+test(
   'no secret is in any row, and after a scrub no secret is in the files of PostgreSQL',
   { timeout: 240_000 },
   async () => {

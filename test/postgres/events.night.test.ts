@@ -3,10 +3,9 @@ import type { ChangeEvent } from '../../src/domain/operations/events.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { auditRecords } from '../harness/audit.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { sized } from '../harness/sizes.ts';
 
 const folder = temporaryFolder();
-const COUNT = sized(100, 500);
+const COUNT = 500;
 let url: string;
 let one: ServiceProcess;
 let other: ServiceProcess;

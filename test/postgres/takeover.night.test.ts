@@ -12,7 +12,6 @@ import {
 } from '../harness/delivery.ts';
 import { createDatabase, queryPostgres } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { IS_LONG } from '../harness/sizes.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 
 const TOKEN = 'takeover-token-0123456789-0123456789abcdef';
@@ -78,28 +77,25 @@ describe.runIf(bind.isInstalled())('two services that deliver to the same name s
     one = await start();
   });
 
-  test.runIf(IS_LONG)(
-    'without notifications, the changes of a process that delivers nothing reach the name server',
-    async () => {
-      await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
-      const proxied = new URL(url);
-      proxied.port = String(proxy.port);
-      other = await start(proxied.href);
-      one = await startServiceProcess(folder, {
-        TSIGIL_DATABASE_URL: url,
-        TSIGIL_ADMIN_TOKEN: TOKEN,
-      });
-      await untilLive(one);
-      const expectDelivery = async (name: string) => {
-        const { id } = await createKey(one, name);
-        await expect.poll(async () => (await deliveries(one, id)).state).toBe('delivered');
-      };
-      await expectDelivery('notified');
-      proxy.behave('stall-marked');
-      for (let round = 0; round < 3; round += 1) await expectDelivery(`polled-${round}`);
-      proxy.behave('cut-marked');
-      proxy.behave('pass');
-      await expectDelivery('again');
-    },
-  );
+  test('without notifications, the changes of a process that delivers nothing reach the name server', async () => {
+    await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
+    const proxied = new URL(url);
+    proxied.port = String(proxy.port);
+    other = await start(proxied.href);
+    one = await startServiceProcess(folder, {
+      TSIGIL_DATABASE_URL: url,
+      TSIGIL_ADMIN_TOKEN: TOKEN,
+    });
+    await untilLive(one);
+    const expectDelivery = async (name: string) => {
+      const { id } = await createKey(one, name);
+      await expect.poll(async () => (await deliveries(one, id)).state).toBe('delivered');
+    };
+    await expectDelivery('notified');
+    proxy.behave('stall-marked');
+    for (let round = 0; round < 3; round += 1) await expectDelivery(`polled-${round}`);
+    proxy.behave('cut-marked');
+    proxy.behave('pass');
+    await expectDelivery('again');
+  });
 });

@@ -17,7 +17,6 @@ import {
   masterKeyOf,
   parseMasterKeys,
 } from '../../src/domain/encryption/master-key.ts';
-import { sized } from '../harness/sizes.ts';
 import {
   startServiceProcess,
   temporaryFolder,
@@ -109,7 +108,7 @@ describe('the first start with SQLite', () => {
 
 test('no secret is in any file after keys are created and half of them are changed and deleted', async () => {
   const service = await startServiceProcess(folder);
-  const count = sized(200, 400);
+  const count = 400;
   const secrets: string[] = [];
   const newSecret = () => {
     const secret = randomBytes(32).toString('base64');

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { sized } from '../harness/sizes.ts';
 import { allEntries, numbered } from '../harness/tlds.ts';
 
 const ENTRIES = 4000;
 
 /** How many times as many other requests the next round answers before the kill. */
-const GROWTH = sized(3, 2);
+const GROWTH = 2;
 
 const folder = temporaryFolder();
 

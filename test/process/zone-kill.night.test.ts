@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
-import { sized } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harness/zones.ts';
 
-const ROUNDS = sized(3, 6);
+const ROUNDS = 6;
 const WORKERS = 16;
 
 /**
