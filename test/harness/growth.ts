@@ -1,13 +1,8 @@
 /**
- * Passes an input of `size` to `work`, which may throw. Quadratic work on an input that is large
- * enough takes longer than a test may take; linear work takes milliseconds.
+ * Passes a large input to `work`, which may throw. Quadratic work on an input that is large enough
+ * takes longer than a test may take; linear work takes milliseconds.
  */
-export async function runOnLarge<T>(
-  make: (size: number) => T,
-  size: number,
-  work: (input: T) => unknown,
-): Promise<void> {
-  const input = make(size);
+export async function runOnLarge<T>(input: T, work: (input: T) => unknown): Promise<void> {
   try {
     await work(input);
   } catch {
