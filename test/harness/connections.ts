@@ -21,7 +21,7 @@ import {
 import { text } from 'node:stream/consumers';
 import { atEnd } from './leftovers.ts';
 
-/** A loopback address that only attackers use. */
+/** The source address of attackers. Other callers use 127.0.0.1. */
 export const ATTACKER = '127.0.0.2';
 
 /** The behaviour of a group of connections. */

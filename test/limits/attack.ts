@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { ATTACKER } from '../harness/connections.ts';
 
 /**
  * A placeholder for 12 new hexadecimal digits. The placeholder also has 12 characters, so that
@@ -62,11 +63,8 @@ export interface AttackReport {
   readonly firstFault?: string;
 }
 
-/** The source address of attackers. Other callers use 127.0.0.1. */
-const ATTACKER_ADDRESS = '127.0.0.2';
-
 /** An attack in progress. */
-export interface RunningAttack {
+interface RunningAttack {
   /** Returns what the attacker has sent and received so far. */
   report(): AttackReport;
   /** Ends the attack. */
@@ -86,7 +84,7 @@ export function startAttack(url: string, attack: Attack): RunningAttack {
     answers: {},
   };
   child.on('message', (latest) => (report = latest as AttackReport));
-  child.send({ ...attack, url, from: ATTACKER_ADDRESS });
+  child.send({ ...attack, url, from: ATTACKER });
   return {
     report: () => report,
     async stop() {

@@ -21,9 +21,7 @@ export interface Scenario extends Start {
   ): Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
   /** Returns the attack on this service. */
   attack(target: Target): Promise<Attack> | Attack;
-  /**
-   * What the attacker sends and receives before the attack ends.
-   */
+  /** What the attacker sends and receives before the attack ends. */
   readonly atLeast: Partial<
     Record<'opened' | 'closed' | 'sentBytes' | 'receivedBytes' | 'answers' | 'succeeded', number>
   >;

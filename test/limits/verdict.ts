@@ -114,32 +114,27 @@ async function prepareOthers(scenario: Scenario, service: AttackedService): Prom
   const failures: string[] = [];
   let isStopped = false;
 
-  const repeat = async (kind: Kind, expected: number, send: () => Promise<{ status: number }>) => {
+  const requests = {
+    get: () => client.get(`/v2/tlds/${tld.id}`, NEW_CONNECTION),
+    healthcheck: () => client.with('').get('/healthcheck', NEW_CONNECTION),
+    write: () => client.post('/v2/tlds', { name: `bystander-${answered.write}` }, NEW_CONNECTION),
+  };
+  const kinds: Kind[] =
+    scenario.writes === true ? ['get', 'healthcheck', 'write'] : ['get', 'healthcheck'];
+  const repeat = async (kind: Kind) => {
     while (!isStopped) {
-      const outcome = await send().then(
+      const outcome = await requests[kind]().then(
         ({ status }) => status,
         (error: unknown) => `${String(error)}: ${String((error as Error).cause)}`,
       );
       answered[kind] += 1;
-      if (outcome !== expected) failures.push(`${kind} number ${answered[kind]} got ${outcome}`);
+      if (outcome !== (kind === 'write' ? 201 : 200))
+        failures.push(`${kind} number ${answered[kind]} got ${outcome}`);
     }
   };
-  const start = () => [
-    repeat('get', 200, () => client.get(`/v2/tlds/${tld.id}`, NEW_CONNECTION)),
-    repeat('healthcheck', 200, () => client.with('').get('/healthcheck', NEW_CONNECTION)),
-    ...(scenario.writes === true
-      ? [
-          repeat('write', 201, () =>
-            client.post('/v2/tlds', { name: `bystander-${answered.write}` }, NEW_CONNECTION),
-          ),
-        ]
-      : []),
-  ];
   let running: Promise<void>[] = [];
-  const kinds: Kind[] =
-    scenario.writes === true ? ['get', 'healthcheck', 'write'] : ['get', 'healthcheck'];
   return {
-    start: () => void (running = start()),
+    start: () => void (running = kinds.map(repeat)),
     lacking: () =>
       kinds
         .filter((kind) => answered[kind] < ANSWERED[kind])
