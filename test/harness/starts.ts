@@ -9,7 +9,7 @@ const ATTEMPTS = 3;
 export const START_MS = 60_000;
 
 /** A program that is starting. */
-export interface Starting {
+interface Starting {
   readonly name: string;
   readonly child: ChildProcess;
   /** Returns everything that the program has printed. */

@@ -1,23 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { once } from 'node:events';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
+import { accepts } from '../harness/connections.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { listen, listenAddresses } from '../../src/http/connection/listen.ts';
-
-async function accepts(port: number, host: string): Promise<boolean> {
-  const socket = connect(port, host);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
 
 test('resolves localhost to its addresses, and does not resolve any other host', async () => {
   expect(await listenAddresses('localhost')).toContain('127.0.0.1');
@@ -34,10 +21,7 @@ test('listens with one app on all available addresses, skips missing addresses, 
   for (const host of ['127.0.0.1', '127.0.0.3'])
     expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe(host);
   await app.close();
-  expect([await accepts(port, '127.0.0.1'), await accepts(port, '127.0.0.3')]).toEqual([
-    false,
-    false,
-  ]);
+  for (const host of ['127.0.0.1', '127.0.0.3']) expect(await accepts({ host, port })).toBe(false);
 });
 
 test.runIf(hasProgram('ss', 'iproute2'))(
