@@ -94,7 +94,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-// A short run tests one brand, because the reconciler is the same for all.
+// The gate tests one brand, because the reconciler is the same for all.
 const TESTED = (IS_LONG ? BRANDS : [bind]).filter((brand) =>
   [brand, otherThan(brand)].every((each) => each.isInstalled()),
 );

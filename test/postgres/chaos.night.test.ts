@@ -36,7 +36,7 @@ test(
     const callers = Array.from({ length: CALLERS }, (_, caller) => call(caller));
     while (!isOver()) {
       await pause(randomInt(200, 1500));
-      // Starts with one disturbance of each kind, so that even a short run has both kinds.
+      // Starts with one disturbance of each kind, so that a run on a slow machine has both kinds.
       const { service, database } = disturbances;
       if (database === 0 || (service > 0 && randomInt(3) === 0)) await disturbDatabase();
       else await disturbService(randomInt(PROCESSES));
@@ -48,8 +48,6 @@ test(
     for (const service of [...services, witness]) expect(await service?.stop('SIGTERM')).toBe(0);
     expect(acknowledged).toBeGreaterThan(0);
     expect(inDoubt).toBeGreaterThan(0);
-    expect(disturbances.database).toBeGreaterThan(0);
-    expect(disturbances.service).toBeGreaterThan(0);
 
     /**
      * Uses one service until a request gets no response, and then another service, until the end.

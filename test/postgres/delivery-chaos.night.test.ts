@@ -246,7 +246,7 @@ describe.runIf(INSTALLED.length > 0)('services that deliver keys during faults',
         counts.databases += 1;
       };
       const disturb = async (): Promise<void> => {
-        // Starts with one fault of each kind, so that even a short run has all kinds.
+        // Starts with one fault of each kind, so that a run on a slow machine has all kinds.
         const faults = [suspend, kill, restartServer, restartDatabase];
         for (let index = 0; index < faults.length || !isOver(); index += 1) {
           await (faults[index] ?? anyOf(faults))?.();
