@@ -30,6 +30,15 @@ function runScript(name: string, ...parameters: string[]): { status: number | nu
   return { status, out: stdout.replaceAll(`${folder}/`, '') };
 }
 
+function runVitest(...parameters: string[]): { status: number | null; out: string } {
+  const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs');
+  const { status, stdout } = spawnSync(process.execPath, [vitest, ...parameters], {
+    encoding: 'utf8',
+    env: { ...process.env, TEST_LONG: '1' },
+  });
+  return { status, out: stdout };
+}
+
 const SUCCESS = reportOf('http/fast.test.ts', passed, passed);
 const FAILURE = reportOf('delivery/a.test.ts', failed('one'), failed('two'), passed);
 const REPEATED =
@@ -113,6 +122,13 @@ test.each([
   writeFileSync(two, JSON.stringify({ testResults: [...testResults, ...SUCCESS.testResults] }));
   const { out } = runScript('repeated.mjs', two);
   expect(out).toBe(files.map((name) => `test/${name}.test.ts\n`).join(''));
+});
+
+test('the night runs suites that ask for its size through another module', () => {
+  const { out } = runVitest('list', '--filesOnly');
+  expect(out).toContain('[suites] test/delivery/grants.test.ts\n'); // in harness/nightly.ts
+  expect(out).toContain('[suites] test/nameservers/bind-driver.test.ts\n'); // beside the suite
+  expect(out).not.toContain('test/ci.test.ts');
 });
 
 test('.ci/run starts each suite of the gate that uses programs without any program', () => {
