@@ -70,6 +70,14 @@ export default tseslint.config(
           message:
             'No test depends on the speed of the machine: a wait ends with its event, and figures belong to bench/.',
         })),
+        ...['describe', 'test'].flatMap((object) =>
+          ['fails', 'skip', 'todo'].map((property) => ({
+            object,
+            property,
+            message:
+              'No test is left out silently: correct or remove it, or use `isMet` in tools.ts.',
+          })),
+        ),
       ],
     },
   },

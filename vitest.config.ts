@@ -161,6 +161,7 @@ export default defineConfig({
     testTimeout: 200_000,
     hookTimeout: 200_000,
     expect: { poll: { timeout: 60_000 } },
+    allowOnly: false, // `-t` runs a single test, and cannot be left behind
     pool: 'forks',
     isolate: false, // files share no state, and importing the service takes a second for each file
     // Most files wait for services, disks and name servers rather than for the processor.
