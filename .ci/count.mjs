@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
  * "N passed, N failed" for runs of vitest, and fails if a test failed. The arguments are pairs of a
  * report and an exit code, and at last the report of the repetition, if there was one, whose
  * files count instead of those of the last run. A file without a result counts as a failed test. So
- * does a run that failed without a failed test: it did not end, or had errors outside of tests.
+ * does a run that failed without a failed test: it did not end.
  */
 const SHOWN = 10;
 const [pairs, again] = [process.argv.slice(2, -1), process.argv.at(-1)];
@@ -13,7 +13,7 @@ const runs = pairs.flatMap((file, index) =>
   index % 2 === 0 ? [{ files: read(file), exitCode: Number(pairs[index + 1]) }] : [],
 );
 const repeated = existsSync(again) ? read(again) : [];
-for (const { name } of repeated) {
+for (const name of new Set(repeated.map((file) => file.name))) {
   print(`repeated: ${name}`);
   for (const failure of runs
     .at(-1)

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from './harness/service.ts';
 
@@ -32,10 +32,11 @@ function runScript(name: string, ...parameters: string[]): { status: number | nu
 
 function runVitest(...parameters: string[]): { status: number | null; out: string } {
   const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs');
-  const { status, stdout } = spawnSync(process.execPath, [vitest, ...parameters], {
-    encoding: 'utf8',
-    env: { ...process.env, TEST_LONG: '1' },
-  });
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [vitest, ...parameters, `--outputFile.json=${two}`],
+    { encoding: 'utf8', env: { ...process.env, TEST_LONG: '1' } },
+  );
   return { status, out: stdout };
 }
 
@@ -62,6 +63,21 @@ test.each([
     reportOf('delivery/a.test.ts', passed, passed, passed),
     REPEATED,
     '5 passed, 0 failed',
+  ],
+  [
+    'counts a file that is repeated on both databases',
+    {
+      testResults: [...FAILURE.testResults, ...reportOf('delivery/a.test.ts', passed).testResults],
+    },
+    1,
+    {
+      testResults: [
+        ...reportOf('delivery/a.test.ts', passed).testResults,
+        ...reportOf('delivery/a.test.ts', failed('one')).testResults,
+      ],
+    },
+    REPEATED,
+    'FAILED: delivery/a.test.ts: one\nwhy\n3 passed, 1 failed',
   ],
   [
     'counts a file that fails again',
@@ -122,6 +138,23 @@ test.each([
   writeFileSync(two, JSON.stringify({ testResults: [...testResults, ...SUCCESS.testResults] }));
   const { out } = runScript('repeated.mjs', two);
   expect(out).toBe(files.map((name) => `test/${name}.test.ts\n`).join(''));
+});
+
+test('.ci/run counts errors outside of tests, also beside a test that it would repeat', () => {
+  const suite = join(folder, 'test/delivery/a.test.ts');
+  mkdirSync(dirname(suite), { recursive: true });
+  writeFileSync(
+    suite,
+    `void Promise.reject(new Error('outside')); test('one', () => { throw new Error('why'); });`,
+  );
+  const reporter = join(import.meta.dirname, '../.ci/report.mjs');
+  const { status } = runVitest('run', '--globals', '--root', folder, `--reporter=${reporter}`);
+  expect(status).toBe(1);
+  expect(runScript('repeated.mjs', two).out).toBe('');
+  rmSync(again, { force: true });
+  const { out } = runScript('count.mjs', two, '1', again);
+  expect(out).toMatch(/^FAILED: delivery\/a\.test\.ts: one$/m);
+  expect(out).toMatch(/^FAILED: outside of tests: outside$/m);
 });
 
 test('the night runs suites that ask for its size through another module', () => {
