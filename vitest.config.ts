@@ -1,4 +1,15 @@
-import { existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'vitest/config';
@@ -136,13 +147,30 @@ const MEMORY = '/dev/shm';
 const MEMORY_BYTES = 1024 ** 3;
 
 // In the gate, only the suites about durability wait for the disk.
-process.env.TEST_DISK ??= tmpdir(); // before a second project reads this file
-if (!IS_LONG && hasRoom(MEMORY)) process.env.TMPDIR = MEMORY;
+if (process.env.TEST_DISK === undefined) {
+  process.env.TEST_DISK = tmpdir(); // before a second project reads this file
+  if (!IS_LONG && hasRoom(MEMORY)) useFolderIn(MEMORY);
+}
 
 function hasRoom(folder: string): boolean {
   if (!existsSync(folder)) return false;
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize >= MEMORY_BYTES;
+}
+
+/** Keeps the files of this run in `parent`, unless no program can be written and started there. */
+function useFolderIn(parent: string): void {
+  try {
+    const folder = mkdtempSync(join(parent, 'tsigil-'));
+    // An interrupted run removes nothing else.
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+    chmodSync(folder, 0o755); // PostgreSQL runs as another user
+    writeFileSync(join(folder, 'program'), '', { mode: 0o755 });
+    accessSync(join(folder, 'program'), constants.X_OK);
+    process.env.TMPDIR = folder;
+  } catch {
+    return;
+  }
 }
 
 /** Without PostgreSQL, one skipped test stands for the suites that need it. */
