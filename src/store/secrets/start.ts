@@ -105,16 +105,11 @@ export async function startEncryption(
   if (keys.length === 0) {
     if (keyring.masterKeys.length === 0 && createMasterKey === undefined)
       return { clear: 0, unsigned: 0 };
-    if (!accept && (await hasContent(database.reads)))
-      throw new ServiceError(
-        'unavailable',
-        'The database has tokens or TSIG keys, but no key that protects them. If it was used without a master key until now, check and accept what it contains: tsigil encryption accept. Otherwise, another program deleted the keys: restore a backup',
-      );
     await database.migrate(async (sql) => {
-      created = await createFirstKey(sql, keyring, createMasterKey, now);
+      created = await createFirstKey(sql, keyring, { accept, createMasterKey, now });
     });
-    await assertMasterKey(database, keyring, source);
   }
+  await assertMasterKey(database, keyring, source); // loads keys that another process has just created
   if (keyring.masterKeys.length > 0 && !keys.some(isMacKey)) {
     await database.migrate((sql) => ensureMacKey(sql, keyring, now, false));
   }
@@ -126,15 +121,19 @@ export async function startEncryption(
 
 /**
  * Creates the first data key, unless another process has created it. Returns the master key that
- * the function created for the data key.
+ * the function created for the data key. Throws `unavailable` for content that no key protects.
  */
 async function createFirstKey(
   sql: Sql,
   keyring: Keyring,
-  createMasterKey: (() => MasterKey) | undefined,
-  now: string,
+  { accept, createMasterKey, now }: Pick<EncryptionStart, 'accept' | 'createMasterKey' | 'now'>,
 ): Promise<MasterKey | undefined> {
   if ((await readDataKeys(sql)).length > 0) return undefined;
+  if (accept !== true && (await hasContent(sql)))
+    throw new ServiceError(
+      'unavailable',
+      'The database has tokens or TSIG keys, but no key that protects them. If it was used without a master key until now, check and accept what it contains: tsigil encryption accept. Otherwise, another program deleted the keys: restore a backup',
+    );
   const created = await createSecretsKey(sql, keyring, createMasterKey, now);
   await ensureMacKey(sql, keyring, now, true);
   return created;
