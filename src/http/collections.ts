@@ -81,18 +81,18 @@ export function addCollection(
     async create(request, reply) {
       const { dependencies } = request.settings;
       const body = readJsonBody(request);
-      // The callback builds the response before the commit. If the response cannot be built or
-      // sent, no resource is stored.
+      // If the response cannot be built or sent, no resource is stored.
       let location = '';
       let text = '';
       const writer = creationWriter(request);
       const context = contextOf(request);
-      await createResource(dependencies, type, context, body, (resource) => {
+      const respond = (resource: Resource) => {
         location = `${urlOf(request)}/${resource.id}`;
         validateHeaderValue('location', location);
         const shown = createdMembers === undefined ? resource : { ...resource, ...createdMembers };
         text = writer.writeWith(shown, urlOf(request), shownOnce);
-      });
+      };
+      await createResource(dependencies, type, context, body, { respond });
       reply.code(statusOf('create', 201)).type(JSON_TYPE).header('location', location);
       addWarnings(reply, context);
       return text;

@@ -219,6 +219,7 @@ function writerOn(
     reservation: reader.reservation,
     grantedZones: reader.grantedZones,
     lock: sql.lock,
+    settle: sql.settle,
     announce,
     async getToChange(type, id) {
       const table = tableFor(type);

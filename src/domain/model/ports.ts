@@ -113,6 +113,11 @@ export interface Writer extends Reader {
    * if there is no name server.
    */
   announce(affected: Affected): Promise<void> | undefined;
+  /**
+   * Resolves once all changes so far have succeeded, so that only the commit can still fail. Throws
+   * what a change throws late. Absent if no change throws late.
+   */
+  readonly settle?: (() => Promise<void>) | undefined;
 }
 
 export interface Turn {

@@ -161,13 +161,16 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
  * Runs `work` in a transaction. Every change of a resource uses this function. Applies the rules of
  * the type, and writes one record of the audit trail in the same transaction. Warns the operator
  * and the caller after the commit. Resolves once the changes are on disk. `work` may run several
- * times, and may await only methods of `changes`. Rethrows any error of `work` after the rollback.
- * Throws `unavailable`.
+ * times, and may await only methods of `changes`. It has no effect outside the transaction, because
+ * a change may fail only after `work`, such as an insert with `duplicate`; `publish` has such effects,
+ * and receives the result when only the commit can still fail. Rethrows any error of `work` and
+ * `publish` after the rollback. Throws `unavailable`.
  */
 export async function change<T>(
   dependencies: Dependencies,
   context: ChangeContext,
   work: (changes: Changes) => Promise<T>,
+  publish?: (result: T) => void,
 ): Promise<T> {
   let warnings: Warning[] = [];
   let entries: AuditEntry[] = [];
@@ -191,6 +194,10 @@ export async function change<T>(
     ];
     for (const each of entries) await writer.record(each);
     if (!isEmpty(affected)) await writer.announce(affected);
+    if (publish !== undefined) {
+      await writer.settle?.();
+      publish(value);
+    }
     return value;
   });
   for (const entry of entries) recording?.recorded(entry);

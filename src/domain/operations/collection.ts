@@ -24,18 +24,24 @@ import {
 import { existing, isVisible, listConditions } from './visibility.ts';
 import { looksLikeToken } from '../text/token-form.ts';
 
+/** What happens with a new resource before the commit. If a function throws, nothing is stored. */
+export interface BeforeCommit {
+  /** Builds the response. Has no other effect, because the creation may still fail. */
+  respond?(created: Resource): void;
+  /** Has effects outside the database. Called when only the commit can still fail. */
+  publish?(created: Resource): void;
+}
+
 /**
  * Creates a resource from a request body and returns it, with the members that appear only in this
- * response. `beforeCommit` receives the resource before the commit. If `beforeCommit` throws, the
- * change is rolled back. Throws `invalid_object`, the errors of the type's rules, `duplicate` and
- * `unavailable`.
+ * response. Throws `invalid_object`, the errors of the type's rules, `duplicate` and `unavailable`.
  */
 export async function createResource(
   dependencies: Dependencies,
   type: ResourceType,
   context: ChangeContext,
   body: unknown,
-  beforeCommit: (created: Resource) => void = () => undefined,
+  { respond, publish }: BeforeCommit = {},
 ): Promise<Resource> {
   const references = await findReferences(
     referenceDependencies(dependencies, context.caller, dependencies.store),
@@ -45,13 +51,18 @@ export async function createResource(
   const given = readCreation(type, body, dependencies.settings, references);
   const id = dependencies.newId();
   try {
-    return await change(dependencies, context, async (changes) => {
-      const draft = { ...given, ...newMembers(type, id, changes.now()) };
-      const { resource, shownOnce } = await changes.create(type, keyed(type, draft));
-      const created = shownOnce === undefined ? resource : { ...resource, ...shownOnce };
-      beforeCommit(created);
-      return created;
-    });
+    return await change(
+      dependencies,
+      context,
+      async (changes) => {
+        const draft = { ...given, ...newMembers(type, id, changes.now()) };
+        const { resource, shownOnce } = await changes.create(type, keyed(type, draft));
+        const created = shownOnce === undefined ? resource : { ...resource, ...shownOnce };
+        respond?.(created);
+        return created;
+      },
+      publish,
+    );
   } catch (error) {
     throw await namingDuplicate(dependencies, type, context.caller, given, error);
   }

@@ -138,6 +138,9 @@ function pipelinedSql(plain: Sql): {
       lock(wanted) {
         begin(locks.acquire(wanted));
       },
+      async settle() {
+        await earlier;
+      },
     },
   };
 }

@@ -47,6 +47,11 @@ export interface TransactionSql extends Sql {
         failed?: (cause: unknown) => Promise<never>,
       ) => Promise<void>)
     | undefined;
+  /**
+   * Resolves once every lock and every statement so far has succeeded, and otherwise throws the first
+   * error. Absent if `lock` and `runLater` are.
+   */
+  readonly settle?: (() => Promise<void>) | undefined;
 }
 
 /** A condition as SQL, and its parameters. */
