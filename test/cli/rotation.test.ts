@@ -150,6 +150,26 @@ describe('one key', () => {
     ]);
   });
 
+  test('that is gone is not a name for the next ones if these would be cut off', async () => {
+    const id = await create('gone.example');
+    await rotate('gone.example');
+    expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
+    for (const flag of ['--compromised', '--in-place']) {
+      const refused = await run('rotate', 'gone.example', flag, '--yes');
+      expect(refused).toMatchObject({ status: 1, out: '' });
+      expect(refused.err).toContain("The key 'gone.example' is gone");
+      expect(refused.err).toContain("The key to use now is 'gone-r2.example'");
+    }
+    expect((await rotate('gone.example')).name).toBe('gone-r3.example');
+    const before = await states('lifecycle', 'gone.example');
+    for (const step of ['retire', 'abort']) {
+      const refused = await run(step, 'gone.example', '--force');
+      expect(refused).toMatchObject({ status: 1, out: '' });
+      expect(refused.err).toContain("'gone.example' is gone");
+    }
+    expect(await states('lifecycle', 'gone.example')).toEqual(before);
+  });
+
   test('a refused step says where to look', async () => {
     await create('refused.example');
     await rotate('refused.example');

@@ -290,6 +290,20 @@ describe('the way to retirement', () => {
     await done(act(id, 'retire', { force: true }));
     expect((await statesOf(id))[0]).toBe('retired');
   });
+
+  test('404 for a forced step of a retired key, whatever replaces its successor', async () => {
+    const id = await created();
+    const next = await rotated(id);
+    await done(act(id, 'retire', { force: true }));
+    await rotated(next);
+    for (const action of ['retire', 'abort'])
+      expectError(await act(id, action, { force: true }), 404, 'tsigkey_not_found');
+    expect((await lifecycleOf(next)).keys.map(({ state }) => state === 'retired')).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
 });
 
 describe('DELETE of a key in a lineage', () => {

@@ -176,13 +176,14 @@ async function rotateOne(
   const connection = withForce(await connect(flags, terminal), flags.force === true);
   if (flags.reveal === true) await assertMayReveal(connection, tsigkey);
   const lineage = await findLineage(connection, idOrName);
-  const isRetired = lineage.named?.state === 'retired';
-  const key = isRetired ? currentKey(lineage) : (lineage.named ?? currentKey(lineage));
+  const { named } = lineage;
+  const isLiving = named !== undefined && named.state !== 'retired';
+  const key = isLiving ? named : currentKey(lineage);
   const isCut = inPlace === true || compromised === true;
-  if (isCut && isRetired)
+  if (isCut && !isLiving)
     throw new CommandError(
       EXIT.refused,
-      `The key '${lineage.named.name}' is retired already, so every name server refuses it`,
+      `The key '${named?.name ?? lineage.handle}' is ${named === undefined ? 'gone' : 'retired already'}, so every name server refuses it`,
       `The key to use now is '${key.name}'. If you mean that one, name it.`,
     );
   if (isCut)
