@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { rightsOf } from '../../src/domain/brands/brand.ts';
 import { BRANDS } from '../../src/domain/brands/brands.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import type { Brand } from '../harness/brands/brand.ts';
 import { contentOf, ZONES } from '../harness/driven-server.ts';
 import { canMount, mountMemory } from '../harness/file-systems.ts';
+import { delayLoads } from '../harness/slow-loads.ts';
 import { newKey, type Session } from './driver-contract.ts';
 
 const OTHER_ID = 'f3d7a1f0-94b7-4c53-8f4a-8c2d5f6f7c2e';
@@ -111,6 +112,31 @@ export function describeIncludeFile(session: () => Session, recipe: Brand): void
     writeFileSync(path, text);
     await server.stop();
     await server.start();
+    await expectKey(key, true);
+  });
+
+  test('the driver waits for up to a minute until the server has loaded the file', async () => {
+    const { server, apply, expectKey } = session();
+    const former = newKey({ rights });
+    await apply(former);
+    const before = contentOf(pathOf());
+    const slow = await delayLoads(server, recipe);
+    slow.hold();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const driver = create(slow.options);
+    const late = codeOf(applyWith(driver, former, newKey({ rights })));
+    await slow.loading();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await late).toBe('timeout');
+    expect(contentOf(pathOf())).toBe(before);
+    const key = newKey({ rights });
+    const loaded = codeOf(applyWith(driver, former, key));
+    await slow.loading();
+    await vi.advanceTimersByTimeAsync(59_000);
+    slow.release();
+    expect(await loaded).toBe('success');
+    vi.useRealTimers();
     await expectKey(key, true);
   });
 
