@@ -55,8 +55,8 @@ export interface Service {
    */
   change(config: Config, certificate: Certificate | undefined): void;
   /**
-   * Stops accepting connections, waits up to `stopGraceSeconds` for requests to finish, and closes
-   * the database.
+   * Stops accepting connections, waits up to `stopGraceSeconds` for requests and passes to finish,
+   * and closes the database.
    */
   close(): Promise<void>;
 }
@@ -118,7 +118,11 @@ export async function startService(
     clock,
     { secrets, serving: { observer: { committed, failed }, scanTimeoutSeconds } },
   );
-  const closers: (() => unknown)[] = [() => store.close()];
+  let { stopGraceSeconds } = config;
+  /** Aborts requests and passes that are still in progress when the time for a stop is over. */
+  const overdue = new AbortController();
+  let deadline: NodeJS.Timeout | undefined;
+  const closers: (() => unknown)[] = [() => clearTimeout(deadline), () => store.close()];
   try {
     const processId = randomUUID();
     const encryption = runEncryption({
@@ -171,7 +175,7 @@ export async function startService(
       nameServers: config.nameServers ?? [],
     });
     const beginDeliveryCounters = addNameServerGauges(metrics, store, delivery.status);
-    closers.push(() => delivery.close(config.stopGraceSeconds * 1000));
+    closers.push(() => delivery.close(overdue.signal));
     const revokedTokens = new Set<string>();
     const lasting: LastingDependencies = {
       store,
@@ -276,12 +280,12 @@ export async function startService(
       },
       tls: config.tls,
     });
-    let { stopGraceSeconds } = config;
     closers.push(async () => {
+      overdue.signal.addEventListener('abort', () => app.server.closeAllConnections());
+      deadline = setTimeout(() => overdue.abort(), stopGraceSeconds * 1000);
       feed.endWaiting();
       await delivery.endWaiting();
-      const deadline = setTimeout(() => app.server.closeAllConnections(), stopGraceSeconds * 1000);
-      await app.close().finally(() => clearTimeout(deadline));
+      await app.close();
     });
     const { host, port } = splitAddress(config.listen);
     const url = await listen(app, await listenAddresses(host), port);

@@ -199,7 +199,8 @@ export const TABLE = {
   stopGraceSeconds: option(integer(0, 3600), {
     reload: 'yes',
     default: 10,
-    meaning: 'How long requests in progress may take to finish when the service stops, in seconds.',
+    meaning:
+      'How long requests and deliveries in progress may take to finish when the service stops, in seconds.',
   }),
 };
 

@@ -109,7 +109,7 @@ test('three reconcilers never change a name server at the same time, and lose no
     if (step % 5 === 0) await pause(randomInt(10));
   }
   await untilEqual();
-  for (const reconciler of reconcilers) await reconciler.close(2000);
+  for (const reconciler of reconcilers) await reconciler.close(AbortSignal.timeout(2000));
   expect(most).toBe(1);
   expect(fences).toEqual([...fences].sort((first, second) => first - second));
   expect((await opened.store.get(nameServer, server))?.error_code).toBeNull();

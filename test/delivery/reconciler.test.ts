@@ -609,7 +609,7 @@ describe('the reconciler', () => {
     const reconciler = startFolderReconciler(delivery);
     await opened.create('tsigkeys', opened.key('k'));
     await expect.poll(() => folder.keys(), { interval: 10 }).toEqual({ k: 1 });
-    await reconciler.close(1000);
+    await reconciler.close(AbortSignal.timeout(1000));
     const row = await opened.database.reads.one('SELECT holder FROM nameservers', []);
     expect(row?.holder).toBeNull();
   });

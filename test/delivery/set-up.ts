@@ -81,7 +81,7 @@ export function startFolderReconciler(
   const stop = opened.store.onAnnounced(() => reconciler.wake());
   onTestFinished(async () => {
     await stop();
-    await reconciler.close(1000);
+    await reconciler.close(AbortSignal.timeout(1000));
   });
   return reconciler;
 }

@@ -57,11 +57,15 @@ export interface RunningDelivery {
   readonly status: DeliveryStatus;
   /** The delivery by agents. */
   readonly agents: AgentDelivery;
-  /** Ends the waiting requests of agents and other callers, so that the service can stop. */
+  /**
+   * Starts no more passes, and ends the waiting requests of agents and other callers, so that the
+   * service can stop.
+   */
   endWaiting(): Promise<void>;
   /** Registers the name servers of the configuration, and starts to deliver. */
   start(dependencies: Dependencies): Promise<void>;
-  close(graceMs: number): Promise<void>;
+  /** Waits for the passes in progress, which `overdue` aborts. */
+  close(overdue: AbortSignal): Promise<void>;
 }
 
 /** How often a process reduces the outboxes of name servers that no one has claimed. */
@@ -173,6 +177,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
     agents,
     endWaiting() {
       isEnding = true;
+      reconciler?.stop();
       for (const done of waiters) done();
       return agents.close();
     },
@@ -203,11 +208,11 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       });
       listen();
     },
-    async close(graceMs) {
+    async close(overdue) {
       clearTimeout(waking);
       await reducing?.close();
       await stopListening?.();
-      await reconciler?.close(graceMs);
+      await reconciler?.close(overdue);
     },
   };
 }

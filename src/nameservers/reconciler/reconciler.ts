@@ -46,11 +46,13 @@ export interface ReconcilerDependencies {
 export interface Reconciler {
   /** Looks for work now. */
   wake(): void;
+  /** Starts no more passes. */
+  stop(): void;
   /**
-   * Starts no more passes. Waits up to `graceMs` for the passes in progress, and releases all
+   * Starts no more passes. Waits for the passes in progress, which `overdue` aborts, and releases all
    * claims.
    */
-  close(graceMs: number): Promise<void>;
+  close(overdue: AbortSignal): Promise<void>;
 }
 
 /** Returns what a process remembers of a name server before its first pass. */
@@ -162,12 +164,13 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
 
   return {
     wake,
-    async close(graceMs) {
+    stop: () => stopping.abort(),
+    async close(overdue) {
       stopping.abort();
-      const deadline = setTimeout(() => ending.abort(), graceMs);
+      if (overdue.aborted) ending.abort();
+      overdue.addEventListener('abort', () => ending.abort(), { once: true });
       await Promise.all([looking.close(), seen.close()]);
       await Promise.all(running.values());
-      clearTimeout(deadline);
       await Promise.all(servers.flatMap(({ logReader }) => logReader?.close() ?? []));
       await store.releaseAll(dependencies.holder).catch(() => undefined);
     },
