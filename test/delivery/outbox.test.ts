@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { LeaseLostError } from '../../src/domain/delivery/delivery-ports.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { newSlicer } from '../../src/nameservers/slices.ts';
 import { candidatesOf } from '../../src/store/delivery/candidates.ts';
@@ -176,4 +177,20 @@ test('the outbox of a name server that no process serves is reduced, and keeps i
   await missChanges(id, 5000);
   await reduceOutboxes(opened.database);
   expect(await rows(id)).toBe(101);
+});
+
+test('a process that claims a name server again does nothing more with its former claim', async () => {
+  const { database, store, clock } = opened;
+  const deliveries = createDeliveryStore(database, store, clock);
+  const id = await opened.create('nameservers', SERVER);
+  const former = await deliveries.claim(id, 'holder', 60_000);
+  await deliveries.releaseAll('holder');
+  const claim = await deliveries.claim(id, 'holder', 60_000);
+  if (former === undefined || claim === undefined) throw new Error('Nothing was due');
+  expect(await deliveries.renew(id, 'holder', former.fence, 60_000)).toBe(false);
+  await expect(deliveries.begin(id, 'holder', former.fence, [], [])).rejects.toThrow(
+    LeaseLostError,
+  );
+  expect(await deliveries.renew(id, 'holder', claim.fence, 60_000)).toBe(true);
+  await deliveries.begin(id, 'holder', claim.fence, [], []);
 });
