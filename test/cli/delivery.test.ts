@@ -196,6 +196,18 @@ describe.runIf(brand.isInstalled())('with a service that delivers keys to BIND',
     await run('nameserver', 'reconcile', 'ns1');
     expect((await run('tsigkey', 'status', 'late', '--wait')).status).toBe(0);
   });
+
+  test.each([
+    ['create', words`tsigkey create after-repair --wait`],
+    ['set', words`tsigkey set repaired --name renamed --wait`],
+    ['grants', words`tsigkey grants repaired --right transfer --wait`],
+  ])('tsigkey %s --wait does not report the failure from before a repair', async (_verb, argv) => {
+    await bind.stop();
+    expect((await run('tsigkey', 'create', 'repaired', '--wait')).status).toBe(1);
+    await bind.start();
+    expect(await run(...argv)).toMatchObject({ status: 0 });
+    for (const name of ['repaired', 'renamed']) await run('tsigkey', 'delete', name);
+  });
 });
 
 /** Starts a fake service. Each response contains the next of these states, without waiting. */

@@ -11,7 +11,6 @@ import {
   inZone,
   shownServer,
   startDeliveryServer,
-  untilLive,
   verdictOf,
   type CreatedKey,
   type DeliveryServer,
@@ -189,7 +188,6 @@ test.each(INSTALLED)(
       await service.close();
       await server.remove();
     });
-    await untilLive(service);
     const key = await createKey(service, 'by-agent');
     expect((await deliveries(service, key.id)).state).toBe('delivered');
     await untilKey(server, key, true);

@@ -2,6 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
+import { deliveriesOf } from '../../src/domain/delivery/status.ts';
+import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
 import type { DeliveryDatabase } from './database.ts';
 import type { FolderServer } from './folder-driver.ts';
@@ -86,4 +89,69 @@ test('a pass that only reports drift repairs what a process changed after it los
   expect(folder.keys()).toEqual({ k: 1 });
   expect(await pass({ onDrift, holder: 'two' })).toMatchObject({ foundDrift: false });
   expect(folder.keys()).toEqual({ k: 1, later: 1 });
+});
+
+const DOWN = new DriverError('unreachable', 'Nothing listens.');
+
+/** Returns the state of a key as callers see it. */
+async function stateOf(id: string): Promise<string> {
+  const key = await opened.store.get(tsigkey, id);
+  if (key === undefined) throw new Error(`There is no key ${id}`);
+  await passDependencies(delivery).store.seen([server]);
+  const status = createDeliveryStatus(opened.database, opened.store);
+  return deliveriesOf(key, await status.ofKey(key)).state;
+}
+
+test('a failure that is older than a change leaves the key pending until an attempt after the change ends', async () => {
+  folder.fail(DOWN);
+  await pass();
+  const key = await opened.create('tsigkeys', opened.key('k'));
+  expect(await stateOf(key)).toBe('pending');
+  await retry();
+  await pass();
+  expect(await stateOf(key)).toBe('failed');
+  await opened.update('tsigkeys', key, { name: 'renamed' });
+  expect(await stateOf(key)).toBe('pending');
+  folder.fail(undefined);
+  await retry();
+  await pass();
+  expect(await stateOf(key)).toBe('delivered');
+  // A verification that failed says as little about a later change as a failed apply.
+  const { verify } = folder;
+  const failures = new Map([[key, { code: 'not_verified', message: 'rejected' }]]);
+  await opened.update('tsigkeys', key, { name: 'k' });
+  await pass({ verify: () => Promise.resolve({ failures, open: undefined }) });
+  expect(await stateOf(key)).toBe('failed');
+  await opened.update('tsigkeys', key, { name: 'renamed' });
+  expect(await stateOf(key)).toBe('pending');
+  await pass({ verify });
+  expect(await stateOf(key)).toBe('delivered');
+});
+
+test('a change that a failing attempt did not read is pending, and so is a requested comparison', async () => {
+  let key = '';
+  const driver: Driver = {
+    ...folder.driver,
+    async apply() {
+      key = await opened.create('tsigkeys', opened.key('k'));
+      throw DOWN;
+    },
+  };
+  await pass({ driver });
+  expect(await stateOf(key)).toBe('pending');
+  folder.fail(DOWN);
+  await retry();
+  await pass();
+  expect(await stateOf(key)).toBe('failed');
+  await retry();
+  expect(await stateOf(key)).toBe('pending');
+});
+
+test('a key stays failed while other keys and zones change', async () => {
+  folder.fail(DOWN);
+  const key = await opened.create('tsigkeys', opened.key('k'));
+  await pass();
+  await opened.create('tsigkeys', opened.key('other'));
+  await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
+  expect(await stateOf(key)).toBe('failed');
 });

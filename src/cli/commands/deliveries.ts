@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import {
   DELIVERIES,
   isPending,
+  lacksAgent,
   REMOVING,
   type DeliveryState,
 } from '../../domain/delivery/responses.ts';
@@ -23,8 +24,8 @@ const WAIT_SECONDS = 10;
 
 const MAX_WAIT_MS = 60_000;
 
-/** How long an agent that was just started may take to report. */
-const AGENT_START_MS = 5000;
+/** How long an agent that was just started may take to report, in seconds. */
+const AGENT_START_SECONDS = 5;
 
 /**
  * The minimum time between two requests, in milliseconds. A service with too many waiting requests
@@ -54,7 +55,6 @@ export async function readDeliveries(
 ): Promise<Deliveries> {
   const target = `${path}/deliveries?wait=${waitSeconds}`;
   const { state, servers } = await callFor(DELIVERIES, connection, 'GET', target);
-  const isWithoutAgent = servers.some(({ error }) => error?.code === 'no_agent');
   const rows = servers.map(({ error, ...others }) => ({
     ...others,
     error: error === null ? null : `${error.code}: ${error.message}`,
@@ -64,7 +64,7 @@ export async function readDeliveries(
     rows,
     isDelivered: state === 'delivered' || state === 'none',
     isPending: isPending({ servers }),
-    isWithoutAgent,
+    isWithoutAgent: lacksAgent({ servers }),
     failure: new CommandError(
       EXIT.refused,
       `The key does not work on ${lacking.length} of ${rows.length} name servers`,
@@ -111,15 +111,16 @@ export async function waitForDelivery(
   until = now() + MAX_WAIT_MS,
 ): Promise<Deliveries> {
   let began = now();
-  const agentUntil = began + AGENT_START_MS;
-  const secondsLeft = () => Math.min(WAIT_SECONDS, Math.max(0, Math.ceil((until - began) / 1000)));
-  let shown = await readDeliveries(connection, path, secondsLeft());
+  const agentUntil = began + AGENT_START_SECONDS * 1000;
+  const secondsLeft = (most: number) =>
+    Math.min(most, Math.max(0, Math.ceil((until - began) / 1000)));
+  let shown = await readDeliveries(connection, path, secondsLeft(AGENT_START_SECONDS));
   const isUnfinished = () =>
     shown.isPending ? now() < until : shown.isWithoutAgent && now() < agentUntil;
   while (isUnfinished()) {
     await pause(Math.max(0, began + INTERVAL_MS - now()));
     began = now();
-    shown = await readDeliveries(connection, path, secondsLeft());
+    shown = await readDeliveries(connection, path, secondsLeft(WAIT_SECONDS));
   }
   if (shown.rows.length === 0)
     err.write(

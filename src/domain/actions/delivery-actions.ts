@@ -3,6 +3,7 @@ import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
   isPending,
+  lacksAgent,
   LISTED_STATES,
   NAME_SERVER_CHECK,
   REMOVING,
@@ -35,7 +36,7 @@ const RECHECK_MS = 500;
 const wait = {
   ...integer(0, MAX_WAIT_SECONDS),
   description:
-    'The maximum time to wait until no name server is pending, in seconds. Without it, the response comes at once.',
+    'The maximum time to wait until no name server is pending and every agent reports, in seconds. Without it, the response comes at once.',
   example: 5,
   isOptional: true,
 } as const;
@@ -49,7 +50,7 @@ export const DELIVERY_ACTIONS = [
     operationId: 'list_tsigkey_deliveries',
     summary: 'Show on which name servers a TSIG key works',
     description:
-      'Returns the state of the key on each name server of its pool. With `wait`, responds once no name server is pending, or after `wait` seconds. After the deletion of the key, returns the name servers that still have it, and 404 once every name server refuses it.',
+      'Returns the state of the key on each name server of its pool. With `wait`, responds once no name server is pending and every agent reports, or after `wait` seconds. A failure before the last change of the key is pending. After the deletion of the key, returns the name servers that still have it, and 404 once every name server refuses it.',
     type: tsigkey,
     parameters: { wait },
     response: {
@@ -68,7 +69,7 @@ export const DELIVERY_ACTIONS = [
       };
       const until = delivery.milliseconds() + (parameters.wait ?? 0) * 1000;
       let shown = await read();
-      while (isPending(shown) && delivery.milliseconds() < until) {
+      while ((isPending(shown) || lacksAgent(shown)) && delivery.milliseconds() < until) {
         const rest = Math.max(1, until - delivery.milliseconds());
         const mayHaveChanged = () => delivery.changed(Math.min(RECHECK_MS, rest));
         if (!(await waitFor(mayHaveChanged))) break;

@@ -10,6 +10,7 @@ export function noneAffected(): Affected {
     zones: new Set(),
     servers: new Set(),
     deletedServers: new Set(),
+    keys: new Set(),
     changedKeys: new Set(),
     removals: new Map(),
     deletedZones: new Set(),
@@ -27,8 +28,9 @@ const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange)
 >([
   [
     tsigkey,
-    ({ pools, zones, changedKeys }, { operation, current, resource }) => {
+    ({ pools, zones, keys, changedKeys }, { operation, current, resource }) => {
       if (current !== undefined && current.version === resource.version) return;
+      keys.add(resource.id);
       if (operation !== 'create') changedKeys.add(resource.id);
       for (const state of current === undefined ? [resource] : [current, resource])
         (state.scope === 'POOL' ? pools : zones).add(String(state.resource_id));

@@ -178,6 +178,8 @@ export interface PassFailure {
   readonly state: FoundState;
   /** The number of keys that the name server should have. Absent if not known. */
   readonly keysWanted?: number | undefined;
+  /** The outbox rows that the pass has read. Absent if not known. */
+  readonly outbox?: readonly string[] | undefined;
   readonly error: Fault;
   readonly refusals: number;
   /** Absent if nothing was reported. */
@@ -327,6 +329,8 @@ export interface ServerStatus {
   readonly isServed: boolean;
   /** The time of the oldest pending change, in the timestamp format of the API. */
   readonly pendingSince: string | null;
+  /** Whether a pass was requested since the last one ended. */
+  readonly isRequested: boolean;
 }
 
 /** One key on a name server that should have the key or still has it. */
@@ -335,6 +339,8 @@ export interface KeyOnServer {
   readonly status: ServerStatus;
   /** Whether the name server is in the key's pool. */
   readonly isWanted: boolean;
+  /** Whether the key was changed, or a pass was requested, since the last attempt began. */
+  readonly isUntried: boolean;
   readonly delivery: Delivery | undefined;
 }
 

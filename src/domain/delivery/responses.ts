@@ -70,6 +70,11 @@ export function isPending({ servers }: Pick<ShownDeliveries, 'servers'>): boolea
   );
 }
 
+/** Returns whether the agent of a name server is not reporting. It may have just been started. */
+export function lacksAgent({ servers }: Pick<ShownDeliveries, 'servers'>): boolean {
+  return servers.some(({ error }) => error?.code === 'no_agent');
+}
+
 /** The key states that can be listed for all name servers. */
 export const LISTED_STATES = enumeration(['removing']);
 

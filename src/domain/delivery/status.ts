@@ -113,7 +113,7 @@ function pausedOn({ name }: NameServer): Fault {
 
 function keyStateOf(
   { version }: Pick<Tsigkey, 'version'>,
-  { server, status, isWanted, delivery }: KeyOnServer,
+  { server, status, isWanted, isUntried, delivery }: KeyOnServer,
 ): [DeliveryState, Fault | null] {
   // A name server that only lacks other keys delivers this one.
   const isOfOthers = server.state === 'failed' && server.attempts === 0;
@@ -130,6 +130,7 @@ function keyStateOf(
     return ['held', ofServer];
   const isDelivered = delivery?.state === 'delivered' && delivery.deliveredVersion === version;
   if (server.paused && !isDelivered) return ['paused', pausedOn(server)];
+  if (isUntried && !isDelivered) return ['pending', null];
   if (server.state === 'open') return ['failed', ofServer];
   if (isDelivered && delivery.error === null) return ['delivered', null];
   if (isDelivered || delivery?.state === 'failed') return ['failed', delivery.error];

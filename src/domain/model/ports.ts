@@ -59,6 +59,8 @@ export interface Affected {
   readonly servers: Set<string>;
   /** The ids of name servers that were deleted. */
   readonly deletedServers: Set<string>;
+  /** The ids of all keys that were created, deleted or changed. */
+  readonly keys: Set<string>;
   /** The ids of keys that were deleted or changed. */
   readonly changedKeys: Set<string>;
   /** What is known of the removal of deleted keys, by their ids. */

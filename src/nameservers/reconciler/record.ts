@@ -141,7 +141,8 @@ export function recordError(
 async function recordFailure(
   { store, random }: Pick<RecordDependencies, 'store' | 'random'>,
   pass: Pick<EndedPass, 'server' | 'holder' | 'fence' | 'keepLeaseMs'> & {
-    readonly plan: Pick<PassPlan, 'refusals' | 'fresh'> & Partial<Pick<PassPlan, 'wanted'>>;
+    readonly plan: Pick<PassPlan, 'refusals' | 'fresh'> &
+      Partial<Pick<PassPlan, 'wanted' | 'outbox'>>;
   },
   error: Fault,
   reported?: LogRecord & Pick<Result, 'stamp'> & { readonly notBegun: readonly string[] },
@@ -152,6 +153,7 @@ async function recordFailure(
   await store.fail(server.id, holder, fence, {
     state: 'failed',
     keysWanted: plan.wanted,
+    outbox: plan.outbox,
     error,
     refusals,
     notBegun: (reported?.notBegun ?? []).filter((id) => isFresh.has(id)),

@@ -43,9 +43,8 @@ export async function reduceOutbox(
   for (let deleted = ROWS_PER_DELETE; deleted === ROWS_PER_DELETE;) {
     await nextTurn();
     deleted = await write(async (sql) => {
-      // Locks the row against claims. The next change must count as newer than a failed pass.
-      const reset = `UPDATE nameservers SET failed_rows = 0 WHERE id = ? AND ${guard}`;
-      if ((await sql.run(reset, [id, ...parameters])) === 0) return 0;
+      const lock = `UPDATE nameservers SET fence = fence WHERE id = ? AND ${guard}`; // against claims
+      if ((await sql.run(lock, [id, ...parameters])) === 0) return 0;
       const newest = await sql.one(`${OVERFLOW} ${KEPT_ROWS}`, [id]);
       const oldest = await sql.one(
         'SELECT id FROM outbox WHERE nameserver_id = ? ORDER BY at LIMIT 1',
@@ -71,7 +70,8 @@ export function isDue(now: string): string {
     OR (probe_at > 0 AND probe_at <= ${now} AND attempts = 0)
     OR (EXISTS (SELECT 1 FROM outbox WHERE outbox.nameserver_id = nameservers.id)
       AND (retry_at <= ${now}
-        OR (failed_at <= ${now} - ${RETRY_AFTER_CHANGE_MS} AND ${OUTBOX_ROWS} > failed_rows))))`;
+        OR (failed_at <= ${now} - ${RETRY_AFTER_CHANGE_MS} AND EXISTS
+          (SELECT 1 FROM outbox WHERE outbox.nameserver_id = nameservers.id AND tried = 0)))))`;
 }
 
 /** The columns of name servers, and the function that decodes their rows. */

@@ -53,7 +53,7 @@ export function createDeliveryStatus(
     const rows = await rowsOf(
       ids,
       (named) => `SELECT id, CASE WHEN seen_at > ${nowMs} - ${SEEN_MS}
-          OR (delivery = 'agent' AND lease_until > ${nowMs}) THEN 1 ELSE 0 END AS served,
+          OR (delivery = 'agent' AND lease_until > ${nowMs}) THEN 1 ELSE 0 END AS served, CASE WHEN check_at = 0 THEN 1 ELSE 0 END AS requested,
           (SELECT min(at) FROM outbox WHERE nameserver_id = nameservers.id) AS pending
           FROM nameservers WHERE id IN (${named})`,
     );
@@ -79,6 +79,22 @@ export function createDeliveryStatus(
     );
     return groupedBy(rows, 'key_id');
   });
+  const changesOf = readInBatches(async (keys) => {
+    const rows = await rowsOf(
+      keys,
+      (named) =>
+        `SELECT key_id, nameserver_id FROM outbox WHERE tried = 0 AND key_id IN (${named})`,
+    );
+    return groupedBy(rows, 'key_id');
+  });
+  const changesOfAny = readInBatches(async (servers) => {
+    const rows = await rowsOf(
+      servers,
+      (named) => `SELECT nameserver_id FROM outbox
+        WHERE tried = 0 AND key_id IS NULL AND nameserver_id IN (${named})`,
+    );
+    return groupedBy(rows, 'nameserver_id');
+  });
   const poolsOfZones = readInBatches(async (zones) => {
     const rows = await rowsOf(
       zones,
@@ -93,7 +109,11 @@ export function createDeliveryStatus(
     const poolOf = ({ scope, resource_id: id }: DeliveredKey) =>
       scope === 'POOL' ? id : (poolsOfThese.get(id) ?? '');
     const wanted = await serverIdsOf([...new Set(keys.map(poolOf))]);
-    const rows = await deliveriesOf(keys.map(({ id }) => id));
+    const ids = keys.map(({ id }) => id);
+    // Read before the result of the last attempt. A later attempt would not include the changes.
+    const changes = await changesOf(ids);
+    const ofAny = await changesOfAny([...wanted.values()].flat().map(({ id }) => String(id)));
+    const rows = await deliveriesOf(ids);
     const idsOf = (key: DeliveredKey) => [
       ...new Set([
         ...(wanted.get(poolOf(key)) ?? []).map(({ id }) => String(id)),
@@ -109,7 +129,11 @@ export function createDeliveryStatus(
           const row = rows.get(key.id)?.find((each) => each.nameserver_id === server.id);
           return {
             server,
-            status: live ?? { isServed: false, pendingSince: null },
+            status: live ?? { isServed: false, pendingSince: null, isRequested: false },
+            isUntried:
+              live?.isRequested === true ||
+              ofAny.has(server.id) ||
+              changes.get(key.id)?.some((each) => each.nameserver_id === server.id) === true,
             isWanted: server.pool_id === poolOf(key),
             delivery: row === undefined ? undefined : deliveryOf(row),
           };
@@ -235,8 +259,9 @@ function groupedBy(rows: readonly SqlRow[], column: string): Map<string, SqlRow[
   return groups;
 }
 
-function statusOf({ served, pending }: SqlRow): ServerStatus {
+function statusOf({ served, pending, requested }: SqlRow): ServerStatus {
   return {
+    isRequested: Number(requested) === 1,
     isServed: Number(served) === 1,
     pendingSince: pending === null ? null : timestampOf(Number(pending)),
   };

@@ -47,7 +47,9 @@ export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDepend
     await markRemoved(sql, affected);
     const { texts, parameters } = conditions(affected);
     const added =
-      texts.length === 0 ? 0 : await addRows(sql, dialect.nowMs, texts.join(' OR '), parameters);
+      texts.length === 0
+        ? 0
+        : await addRows(sql, dialect.nowMs, texts.join(' OR '), parameters, keyOf(affected));
     if (added > 0) {
       absentSince = undefined;
       return true;
@@ -65,16 +67,26 @@ export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDepend
   };
 }
 
-/** Adds a row for each name server that meets a condition. Returns the number of added rows. */
+/** Returns the key that a change concerns: its id, null if it may be any, and '' for none. */
+function keyOf({ keys, servers }: Affected): string | null {
+  const [key = '', ...others] = keys;
+  return others.length > 0 || servers.size > 0 ? null : key;
+}
+
+/**
+ * Adds a row for each name server that meets a condition. Returns the number of added rows. `key` is
+ * the id of the only key that the change concerns.
+ */
 export function addRows(
   sql: Sql,
   now: string,
   condition: string,
   parameters: readonly string[],
+  key: string | null = null,
 ): Promise<number> {
   return sql.run(
-    `INSERT INTO outbox (nameserver_id, id, at) SELECT id, ?, ${now} FROM nameservers WHERE ${condition}`,
-    [randomUUID(), ...parameters],
+    `INSERT INTO outbox (nameserver_id, id, at, key_id) SELECT id, ?, ${now}, ? FROM nameservers WHERE ${condition}`,
+    [randomUUID(), key, ...parameters],
   );
 }
 

@@ -10,7 +10,7 @@ import { nextIfOver, parts } from '../../domain/scheduling/slicer.ts';
 import { millisecondsOf, timestampOf } from '../../domain/text/timestamps.ts';
 import { newSlicer, pages } from '../sql/reader.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
-import { OUTBOX_ROWS, stampsIn } from './claims.ts';
+import { stampsIn } from './claims.ts';
 import { addRows, places } from './outbox.ts';
 
 /**
@@ -55,7 +55,7 @@ export async function recordServer(
       key_references = CASE WHEN ? = 1 THEN ? ELSE key_references END,
       verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
       next_attempt_at = NULL, refusals = ?,
-      retry_at = 0, failed_at = 0, failed_rows = 0,
+      retry_at = 0, failed_at = 0,
       confirmed = CASE WHEN ? = 'blocked' THEN confirmed ELSE 0 END,
       check_at = CASE WHEN ? = 'blocked' AND confirmed = 1 THEN 0 ELSE ${now} + ? END, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
       WHERE ${owned}${mayKeep(keepLeaseMs)}`,
@@ -151,6 +151,7 @@ export async function recordFailure(
     state,
     error,
     keysWanted,
+    outbox,
     refusals,
     notBegun = [],
     retryMs,
@@ -178,7 +179,7 @@ export async function recordFailure(
   await sql.run(
     `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
       keys_wanted = coalesce(?, keys_wanted), attempts = ?, next_attempt_at = ?, refusals = ?, retry_at = ${now} + ?, check_at = ${now} + ?,
-      failed_at = ${now}, failed_rows = ${OUTBOX_ROWS}
+      failed_at = ${now}
       WHERE id = ? AND holder = ? AND fence = ?`,
     [
       state,
@@ -193,9 +194,22 @@ export async function recordFailure(
       ...lease,
     ],
   );
+  await markTried(sql, lease, outbox);
   await keepStamp(sql, stamp, lease);
   await keepEvidence(sql, log, lease);
   return attempts;
+}
+
+/** Marks the changes that a failed pass has read, or all: the failure says nothing about others. */
+async function markTried(
+  sql: Sql,
+  [id = null]: readonly SqlValue[],
+  outbox: readonly string[] | undefined,
+): Promise<void> {
+  const mark = 'UPDATE outbox SET tried = 1 WHERE nameserver_id = ? AND tried = 0';
+  if (outbox === undefined) await sql.run(mark, [id]);
+  for (const ids of parts(outbox ?? [], ...ROWS))
+    await sql.run(`${mark} AND id IN (${places(ids.length)})`, [id, ...ids]);
 }
 
 /**

@@ -264,7 +264,6 @@ function delivery(text: string): string[] {
       probe_at BIGINT NOT NULL DEFAULT 0,
       retry_at BIGINT NOT NULL DEFAULT 0,
       failed_at BIGINT NOT NULL DEFAULT 0,
-      failed_rows BIGINT NOT NULL DEFAULT 0,
       refusals INTEGER NOT NULL DEFAULT 0,
       confirmed INTEGER NOT NULL DEFAULT 0,
       seen_at BIGINT NOT NULL DEFAULT 0
@@ -315,9 +314,12 @@ function delivery(text: string): string[] {
       nameserver_id ${text} NOT NULL,
       id ${text} NOT NULL,
       at BIGINT NOT NULL,
+      key_id ${text},
+      tried INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (nameserver_id, id)
     )`,
     `CREATE INDEX outbox_by_age ON outbox (nameserver_id, at)`,
+    `CREATE INDEX outbox_by_key ON outbox (key_id)`,
   ];
 }
 
