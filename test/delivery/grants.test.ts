@@ -5,6 +5,7 @@ import { RIGHTS, type Right } from '../../src/domain/delivery/desired-state.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { editFile } from '../harness/brands/brand.ts';
 import { BRANDS_OF_STORE } from '../harness/brands/brands.ts';
+import { knot } from '../harness/brands/knot.ts';
 import {
   createKey,
   createZones,
@@ -155,6 +156,55 @@ describe.runIf(bind.isInstalled())('a BIND server with keys for some zones', () 
     });
   });
 });
+
+const REMEDY =
+  /update the zone 'a\.test\.?'\. Write the list 'tsigil-update' .*: tsigil tsigkey grants first --right transfer$/;
+
+const UPDATING = [
+  {
+    brand: bind,
+    withoutList: (text: string) => text.replace(/^.*"tsigil-update-a\.test".*\n/m, ''),
+  },
+  {
+    brand: knot,
+    withoutList: (text: string) =>
+      text.replace(
+        /^.*tsigil-update-a\.test.*$/m,
+        '    acl: [tsigil-transfer, tsigil-transfer-a.test]',
+      ),
+  },
+].filter(({ brand }) => brand.isInstalled());
+
+test.each(UPDATING)(
+  'a $brand.name server is live if one of its zones names no list for a right of a key: the key says which, and how to limit it',
+  async ({ brand, withoutList }) => {
+    const server = await startDeliveryServer(brand);
+    onTestFinished(() => server.remove());
+    await editFile(join(server.folder, brand.include?.main ?? ''), withoutList);
+    await server.stop();
+    await server.start();
+    const service = await startTestService(delivering(server));
+    onTestFinished(() => service.close());
+    await createZones(service);
+    await untilLive(service);
+    const key = await createKey(service, 'first');
+    expect(await deliveries(service, key.id)).toMatchObject({
+      state: 'failed',
+      servers: [{ error: { code: 'not_admitted', message: expect.stringMatching(REMEDY) } }],
+    });
+    const live = { state: 'live', error: null, keys_wanted: 1 };
+    expect(await shownServer(service)).toMatchObject({ ...live, keys_live: 0 });
+    const { id } = await shownServer(service);
+    const { body } = await service.get(`/v2/nameservers/${id}/check`);
+    expect(body.requirements).toContainEqual(
+      expect.objectContaining({ ok: false, problem: expect.stringMatching(REMEDY) }),
+    );
+    const grants = [{ rights: ['transfer'], zones: 'all' }];
+    await service.call('PUT', `/v2/tsigkeys/${key.id}/grants`, { grants });
+    expect(await deliveries(service, key.id)).toMatchObject({ state: 'delivered' });
+    expect(await shownServer(service)).toMatchObject({ ...live, keys_live: 1 });
+  },
+);
 
 describe.runIf(bind.isInstalled())('a BIND server whose own list names a key', () => {
   nightly('shows only this key as failed while the list opens more than its grants', async () => {

@@ -120,8 +120,8 @@ describe('a pass', () => {
       'delivered',
     ]);
     expect(await shownServer()).toMatchObject({
-      state: 'failed',
-      error_code: 'undeliverable_key',
+      state: 'live',
+      error_code: null,
       keys_wanted: 2,
       keys_live: 1,
       attempts: 0,
@@ -169,8 +169,8 @@ describe('a pass', () => {
     );
     // The server has its copy of one key, and lacks the other one.
     expect(await shownServer()).toMatchObject({
-      state: 'failed',
-      error_code: 'unreadable_secret',
+      state: 'live',
+      error_code: null,
       keys_wanted: 2,
       keys_live: 1,
     });
@@ -284,6 +284,46 @@ describe('a pass', () => {
     const recorded = rows.map(({ key_name: name }) => name);
     expect([tested.length, recorded.toSorted()]).toEqual([4, tested.toSorted()]);
     expect(rows.find(({ key_name: name }) => name === tested[0])?.error_code).toBe('not_verified');
+  });
+
+  test('is live with a key that its zone does not admit, until the zone admits it', async () => {
+    await dependencies().store.seen([server]);
+    const refused = await opened.create('tsigkeys', opened.key('refused'));
+    const fault = { code: 'not_admitted', message: "Write the list 'tsigil-update'" };
+    let failures = new Map([[refused, fault]]);
+    const verify: Verify = () => Promise.resolve({ failures, open: undefined });
+    expect(await pass({ verify })).toMatchObject({ outcome: 'changed', events: [] });
+    const good = await opened.create('tsigkeys', opened.key('good'));
+    for (let count = 0; count < 3; count += 1) {
+      await dependencies().store.checkNow([server]);
+      await pass({ verify });
+      expect([await stateOf(refused), await stateOf(good)]).toEqual(['failed', 'delivered']);
+      expect(await shownServer()).toMatchObject({
+        state: 'live',
+        error_code: null,
+        keys_wanted: 2,
+        keys_live: 1,
+        attempts: 0,
+        verified_at: null,
+      });
+    }
+    // A slow verification would test only one right of the key.
+    await opened.database.write((sql) => sql.run('UPDATE nameservers SET probe_at = 1', []));
+    const slow: string[] = [];
+    await pass({
+      verify(_server, _zones, { accepted }) {
+        slow.push(...accepted.map(({ name }) => name));
+        return Promise.resolve({ failures: new Map(), open: undefined });
+      },
+    });
+    expect(slow).toEqual(['good']);
+    failures = new Map();
+    await dependencies().store.checkNow([server]);
+    expect((await pass({ verify }))?.events).toHaveLength(1);
+    expect([await stateOf(refused), await shownServer()]).toMatchObject([
+      'delivered',
+      { state: 'live', keys_live: 2 },
+    ]);
   });
 
   test('keeps a key too wide until the name server refuses each right that the key lacks', async () => {

@@ -20,6 +20,8 @@ export interface Brand {
    * whether the server has the key.
    */
   readonly hidesUnlistedKeys?: true;
+  /** Set if no zone names lists of Tsigil, because Tsigil itself writes who has rights in a zone. */
+  readonly writesZones?: true;
   /** The shortest time between two passes that change a server, in milliseconds. */
   readonly minimumIntervalMs: number;
   /**

@@ -47,6 +47,7 @@ const log: KeyLog = {
 export const powerdns = {
   title: 'PowerDNS',
   supports: { transfer: true, update: true, unknownKeys: true },
+  writesZones: true,
   minimumIntervalMs: 0,
   ownKeys: 'tsigil-stamp-', // the secret of this key is the stamp of the last delivery
   // JSON has no comments, so the commands are in a member that PowerDNS ignores.

@@ -46,6 +46,13 @@ export const FAULTS: Readonly<Record<string, Explanation>> = {
     remedy: "Remove the key from the access lists that are not Tsigil's, or widen its grants.",
     stage: 'key',
   },
+  not_admitted: {
+    reason:
+      'The configuration of a zone names no list of Tsigil for a right of the key. Only the key is failed; the name server and its other keys are not.',
+    remedy:
+      "Write the list that the error names into the configuration of the zone, or limit the key's rights.",
+    stage: 'key',
+  },
   refused_by_server: {
     reason:
       'Its configuration has an error. In a configuration database of Knot DNS, another section may refer to a key that Tsigil deletes.',

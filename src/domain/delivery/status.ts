@@ -115,10 +115,8 @@ function keyStateOf(
   { version }: Pick<Tsigkey, 'version'>,
   { server, status, isWanted, isUntried, delivery }: KeyOnServer,
 ): [DeliveryState, Fault | null] {
-  // A name server that only lacks other keys delivers this one.
-  const isOfOthers = server.state === 'failed' && server.attempts === 0;
   const ofServer: Fault | null =
-    server.error_code === null || isOfOthers
+    server.error_code === null
       ? null
       : { code: server.error_code, message: server.error ?? server.error_code };
   if (!status.isServed && !server.paused) return ['failed', absent(server)];

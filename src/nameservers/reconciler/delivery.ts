@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
 import type {
   AgentStore,
+  Delivery,
   DeliveryStatus,
   DeliveryStore,
 } from '../../domain/delivery/delivery-ports.ts';
@@ -11,6 +12,7 @@ import { runJob, type Job } from '../../domain/scheduling/job.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { firstOf } from '../../domain/text/first-of.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { Driver, Requirement } from '../driver.ts';
 import { goneOf, isOnServer } from './prepare.ts';
@@ -227,17 +229,31 @@ function shown({ requirement, ok, problem, hint }: Requirement): ShownRequiremen
   return { requirement, ok, problem: problem ?? null, hint: hint ?? null };
 }
 
-/** Lists the keys that the last pass could not deliver to a name server. */
+/** Lists the keys that the last pass could not deliver to a name server, or not as they should be. */
 async function checkLacking(
   deliveries: DeliveryStore,
   id: string,
 ): Promise<readonly ShownRequirement[]> {
-  const lacking = (await deliveries.deliveries(id)).filter((row) => !isOnServer(row));
-  const reasons = lacking.map(({ keyName, error }) => `'${keyName}': ${error?.message ?? ''}`);
-  const more = reasons.length > MAX_LACKING ? ` And ${reasons.length - MAX_LACKING} more.` : '';
-  const problem = `It lacks ${reasons.slice(0, MAX_LACKING).join(' ')}${more}`;
-  const hint = 'Rename, correct or delete these keys.';
-  return lacking.length === 0 ? [] : [{ requirement: HAS_KEYS, ok: false, problem, hint }];
+  const rows = await deliveries.deliveries(id);
+  const lacking = rows.filter((row) => !isOnServer(row));
+  const refused = rows.filter(({ state, error }) => state === 'delivered' && error !== null);
+  return [
+    ...unmetByKeys(HAS_KEYS, 'It lacks ', lacking, 'Rename, correct or delete these keys.'),
+    ...unmetByKeys(ADMITS_KEYS, '', refused, 'Change the lists of the zones, or limit these keys.'),
+  ];
+}
+
+function unmetByKeys(
+  requirement: string,
+  start: string,
+  rows: readonly Delivery[],
+  hint: string,
+): readonly ShownRequirement[] {
+  if (rows.length === 0) return [];
+  const reasons = firstOf(rows, MAX_LACKING, ({ keyName, error }) => {
+    return `'${keyName}': ${error?.message ?? ''}`;
+  });
+  return [{ requirement, ok: false, problem: start + reasons.join(' '), hint }];
 }
 
 /** Lists the keys that a name server would lose by the change that waits for a confirmation. */
@@ -259,6 +275,8 @@ async function checkBlocked(
 }
 
 const HAS_KEYS = 'The name server has all keys.';
+
+const ADMITS_KEYS = 'The zones on the name server admit each key, and only where it may.';
 
 /** Lists the keys on a name server that the database lacks. They may be the operator's own. */
 async function checkUnknown(

@@ -23,6 +23,9 @@ export const UNREADABLE = 'unreadable_secret';
 /** The code of a key that the name server also accepts where its grants do not permit it. */
 export const TOO_WIDE = 'too_wide';
 
+/** The code of a key that the configuration of its zone does not let do what it may. */
+export const NOT_ADMITTED = 'not_admitted';
+
 /** A pass that is ready to be made. */
 export interface PreparedPass {
   readonly job: Job & { readonly state: NonNullable<Job['state']> };
@@ -80,14 +83,17 @@ export async function preparePass(
   });
   const isWide = ({ row }: Verified) => row.error?.code === TOO_WIDE;
   const isSlow = probes === 'due' && fresh.length === 0 && gone.length === 0;
-  const wide = others.filter(isWide);
+  // A slow verification tests one right of a key, which may be one that the key has.
+  const isRefused = ({ row }: Verified) => row.error?.code === NOT_ADMITTED;
+  const unrefused = isSlow ? others.filter((each) => !isRefused(each)) : others;
+  const faulty = unrefused.filter((each) => isWide(each) || isRefused(each));
   const chosen =
     probes === 'all'
       ? others
       : isSlow
-        ? longestUnverified(others, dueProbes(others.length))
+        ? longestUnverified(unrefused, dueProbes(unrefused.length))
         : others.slice(Math.floor(random() * others.length)).slice(0, 1);
-  const suspected = longestUnverified(wide, dueProbes(wide.length));
+  const suspected = longestUnverified(faulty, dueProbes(faulty.length));
   const sample = [...new Set([...suspected, ...chosen])];
   const accepted = [...fresh, ...sample.map(({ key }) => key)];
   const isLacking = (id: string) => {

@@ -19,7 +19,14 @@ import { newSlicer } from '../slices.ts';
 import { failureOf } from './failures.ts';
 import { heldOf, holdReason, rowsToHold } from './hold.ts';
 import type { Result } from './perform.ts';
-import { isOnServer, rowsById, TOO_WIDE, undeliverableRow, UNREADABLE } from './prepare.ts';
+import {
+  isOnServer,
+  NOT_ADMITTED,
+  rowsById,
+  TOO_WIDE,
+  undeliverableRow,
+  UNREADABLE,
+} from './prepare.ts';
 import { CONFIGURATION_FAULTS } from './refusals.ts';
 import {
   checkInterval,
@@ -262,14 +269,15 @@ async function settle(
   const removed: Delivery[] = [];
   const changed: Delivery[] = [];
   const events: AuditEntry[] = [];
+  const newFaults: Fault[] = [];
   await eachInSlices(newSlicer(), verified, ({ id, name: keyName, version }) => {
     const row = rows.get(id);
     const verdict = verdicts.get(id) ?? null;
     const isSame = row?.state === 'delivered' && row.deliveredVersion === version;
-    // A line that an operator keeps may open more, after the pass has been repeated. The name server
-    // has the key then: only the key shows the error, which delays no other key.
-    const isKept = verdict?.code === TOO_WIDE && row?.error?.code === TOO_WIDE;
-    const error = isKept ? null : verdict;
+    // The name server has the key: only the key shows the error, which delays no other key.
+    const isOfKey = isFaultOfKey(verdict, row);
+    const error = isOfKey ? null : verdict;
+    if (isOfKey && verdict !== null && row?.error?.code !== verdict.code) newFaults.push(verdict);
     if (error !== null) {
       failures.push(error);
       changed.push({
@@ -292,7 +300,7 @@ async function settle(
         verifiedAt: now,
       });
     if (error === null && !isSame) added.push(keyName);
-    if (error === null && !hasVersion(row, version))
+    if (error === null && verdict?.code !== NOT_ADMITTED && !hasVersion(row, version))
       events.push(deliveryEvent(pass, now, 'deliver', { keyId: id, keyName, version }));
   });
   const keysFailed = failures.length;
@@ -331,6 +339,7 @@ async function settle(
   }
   const deliveries = withChanges(former, [...changed, ...plan.undeliverable]);
   const lacking = deliveries.filter((row) => !isOnServer(row) && !dropped.has(row.keyId));
+  const refused = deliveries.filter((row) => isRefused(row) && !dropped.has(row.keyId)).length;
   const [failure = null] = failures;
   const error = isPrepared ? null : (result.open ?? failure);
   const interval = isPrepared ? PREPARED_CHECK_MS : checkInterval(server, now, random);
@@ -354,11 +363,11 @@ async function settle(
                       message: `${result.prepared} ${preparedHint(server.name)}`,
                     },
                   ]
-                : (stateOfLacking(lacking) ?? ['live', null]);
+                : ['live', null];
   const isFailed = error !== null || state === 'blocked';
   const keysLive = isPrepared
     ? 0
-    : Math.max(0, plan.wanted - plan.withheld - lacking.length - keysFailed);
+    : Math.max(0, plan.wanted - plan.withheld - lacking.length - refused - keysFailed);
   const lagSeconds = await record(dependencies, pass, result, {
     state,
     error: shown,
@@ -371,14 +380,16 @@ async function settle(
     failed: isFailed, // keys that the name server lacks delay no other key
     appliedAt: result.changed && !isPrepared ? now : undefined,
     appliedRights: plan.hash === null ? undefined : plan.rights,
-    verifiedAt: isFailed || isPrepared || lacking.length > 0 ? undefined : now,
+    verifiedAt: isFailed || isPrepared || lacking.length + refused > 0 ? undefined : now,
     nextCheckMs: isFailed
       ? retryMs(server.attempts + 1, shown?.code, random)
-      : server.held !== null && held === null
-        ? 0
-        : plan.undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE)
-          ? UNREADABLE_RETRY_MS
-          : interval,
+      : newFaults.length > 0
+        ? retryMs(1, newFaults[0]?.code, random)
+        : server.held !== null && held === null
+          ? 0
+          : plan.undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE)
+            ? UNREADABLE_RETRY_MS
+            : interval,
     nextProbeMs:
       plan.probes === 'none' || isPrepared
         ? undefined
@@ -387,7 +398,9 @@ async function settle(
           : RESUME_MS,
   });
   const hasDelivered = added.length + removed.length > 0;
-  const isSettled = state === 'live' && !hasDelivered && !result.changed && dropped.size === 0;
+  const isWhole = lacking.length === 0 && newFaults.length === 0;
+  const isSettled =
+    state === 'live' && isWhole && !hasDelivered && !result.changed && dropped.size === 0;
   return {
     ...(isSettled ? { deliveries } : {}),
     server,
@@ -415,12 +428,27 @@ function unloadedRow(row: Delivery): Delivery {
   return { ...row, state: 'pending', deliveredVersion: 0, appliedAt: null, error: null };
 }
 
+/**
+ * Returns whether a fault is one of a key that the name server has: its zone does not admit it, or,
+ * after the pass has been repeated, a line that an operator keeps opens more to it.
+ */
+function isFaultOfKey(fault: Fault | null, row: Delivery | undefined): boolean {
+  return (
+    fault?.code === NOT_ADMITTED || (fault?.code === TOO_WIDE && row?.error?.code === TOO_WIDE)
+  );
+}
+
+function isRefused({ state, error }: Delivery): boolean {
+  return state === 'delivered' && error?.code === NOT_ADMITTED;
+}
+
 /** Returns whether a name server had verified this version of a key before the pass. */
 function hasVersion(row: Delivery | undefined, version: number): boolean {
   return (
     row !== undefined &&
     ['delivered', 'failed', 'removing'].includes(row.state) &&
     row.deliveredVersion === version &&
+    !isRefused(row) &&
     version > 0
   );
 }
@@ -444,13 +472,4 @@ function deliveryEvent(
       ...(keepLeaseMs === undefined ? {} : { agent: holder }),
     },
   });
-}
-
-/** Returns the state of a name server that lacks keys, or undefined if it lacks none. */
-function stateOfLacking([first, ...others]: readonly Delivery[]): [FoundState, Fault] | undefined {
-  if (first?.error == null) return undefined;
-  const { code, message } = first.error;
-  const text = `the name server lacks '${first.keyName}': ${message}`;
-  const more = `${others.length} more ${others.length === 1 ? 'key is' : 'keys are'} missing`;
-  return ['failed', { code, message: others.length === 0 ? text : `${text} (${more})` }];
 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import type { CheckResult } from '../../domain/dns/key-check.ts';
+import type { Check, CheckResult } from '../../domain/dns/key-check.ts';
 import { setTimeout as pause } from 'node:timers/promises';
+import { listName } from '../../domain/brands/brand.ts';
 import { findBrand } from '../../domain/brands/brands.ts';
 import {
   rightsIn,
@@ -266,6 +267,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
     isInterrupted,
     found,
   );
+  const refusal = refusalsOf(outcomes, plan.accepted, server);
   let open: Fault | undefined;
   const openRights = new Map<string, readonly Right[]>();
   const isUnmet = outcomes.some(({ expectation, met }) => expectation.accepted && !met);
@@ -290,14 +292,16 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal, isInt
       if (!failures.has(id)) failures.set(id, tooWide(expectation, result));
       continue;
     }
-    const fault = faultIn({ expectation, met, result });
+    const outcome = { expectation, met, result };
+    const fault = faultIn(outcome);
     const explained = isLost && expectation.accepted && expectation.zone === zone;
-    failures.set(
-      id,
-      explained && fault.code === 'not_verified'
-        ? { code: fault.code, message: notServed(server, zone) }
-        : fault,
-    );
+    if (explained && fault.code === 'not_verified') {
+      failures.set(id, { ...fault, message: notServed(server, zone) });
+      continue;
+    }
+    const ofKey = await refusal(outcome, address);
+    if (ofKey === undefined) failures.set(id, fault);
+    else if (!failures.has(id)) failures.set(id, ofKey);
   }
   if (zone === undefined || open !== undefined || found.isClosed === true)
     return { failures, open };
@@ -366,4 +370,57 @@ function faultIn({ expectation, result }: Outcome): Fault {
     code: 'not_verified',
     message: expectation.accepted ? result.reason : 'the name server still accepts the removed key',
   };
+}
+
+/** The verdicts on a key that the name server may know, but does not admit. */
+const NOT_ADMITTED_VERDICTS: readonly CheckResult['verdict'][] = [
+  'not authorised',
+  'unknown key',
+  'rejected',
+];
+
+/**
+ * Returns a function that returns the fault of a key if only it is refused: the name server says
+ * that it knows the key, or accepts keys of Tsigil for other requests, and serves the zone.
+ */
+function refusalsOf(
+  outcomes: readonly Outcome[],
+  keys: readonly DesiredKey[],
+  { driver }: NameServer,
+): (outcome: Outcome, address: NameServerAddress) => Promise<Fault | undefined> {
+  const isAccepted = ({ expectation: { accepted, check }, met }: Outcome) =>
+    accepted && met && check !== 'query';
+  const worksElsewhere = outcomes.some(isAccepted);
+  const refusedOf = (id: string) =>
+    outcomes.flatMap(({ expectation: { key, accepted, check }, met }) =>
+      key.id === id && accepted && !met ? [check] : [],
+    );
+  return async ({ expectation, result: { verdict } }, address) => {
+    const { check, zone, accepted } = expectation;
+    const key = keys.find(({ id }) => id === expectation.key.id);
+    if (
+      key === undefined ||
+      !accepted ||
+      check === 'query' ||
+      findBrand(driver)?.writesZones === true
+    )
+      return undefined;
+    if (!NOT_ADMITTED_VERDICTS.includes(verdict)) return undefined;
+    if (verdict !== 'not authorised' && !worksElsewhere) return undefined;
+    if (await isNotServed(address, zone)) return undefined;
+    return notAdmitted(key, check, zone, refusedOf(key.id));
+  };
+}
+
+function notAdmitted(
+  { name, access }: DesiredKey,
+  right: Right,
+  zone: string,
+  refused: readonly Check[],
+): Fault {
+  const list = access[right] === 'all' ? listName(right) : listName(right, comparisonForm(zone));
+  const rights = rightsIn(access).filter((each) => !refused.includes(each));
+  const flags = rights.length === 0 ? '--none' : rights.map((each) => `--right ${each}`).join(' ');
+  const message = `the name server does not let the key ${right} the zone '${zone}'. Write the list '${list}' into the configuration of the zone there, or limit the key: tsigil tsigkey grants ${name} ${flags}`;
+  return { code: 'not_admitted', message };
 }
