@@ -141,7 +141,7 @@ describe('names', () => {
       1,
       "tsigil: No tsigkey is named 'star-*'\nRun 'tsigil tsigkey list' to list all tsigkeys.\n",
     ]);
-    const star = await json('tsigkey', 'create', '--name', 'star-*', ...KEY);
+    const star = await json('tsigkey', 'create', '--name', 'star-*', '--force', ...KEY);
     expect((await json('tsigkey', 'show', 'star-*')).id).toBe(star.id);
   });
 

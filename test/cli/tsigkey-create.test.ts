@@ -43,6 +43,29 @@ describe('tsigkey create', () => {
     expect((await keyNamed('only-a-name')).secret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
   });
 
+  test('a name that no name server can have needs --force, also for a change', async () => {
+    const refused = {
+      status: 2,
+      out: '',
+      err: expect.stringMatching(
+        /^tsigil: No name server can have a key with the name 'two words'\n.+--force\.\n$/,
+      ) as string,
+    };
+    expect(await run('tsigkey', 'create', 'two words')).toEqual(refused);
+    expect(await keyNamed('two words')).toEqual({});
+    await run('tsigkey', 'create', 'named-well');
+    const rename = ['tsigkey', 'set', 'named-well', '--name', 'two words'];
+    expect(await run(...rename)).toEqual(refused);
+    expect(await run('tsigkey', 'rotate', 'named-well', '--name', 'two words')).toEqual(refused);
+    expect((await run(...rename, '--force')).status).toBe(0);
+    const { status, err } = await run('tsigkey', 'create', "it's new", '--force');
+    expect([status, err]).toEqual([
+      0,
+      expect.stringContaining("Next:\n  tsigil tsigkey set 'it'\\''s new' --name NAME\n"),
+    ]);
+    expect(err).not.toContain('export');
+  });
+
   test('the name can be an argument or a flag, but not both', async () => {
     expect((await json('tsigkey', 'create', '--name', 'by-flag')).name).toBe('by-flag');
     expect((await json('pool', 'create', 'by-argument')).name).toBe('by-argument');
@@ -59,13 +82,12 @@ describe('tsigkey create', () => {
   });
 
   test('prints the next commands on standard error after a table, but not after other formats', async () => {
-    const { out, err } = await run('tsigkey', 'create', "it's new");
-    expect(out).toContain("it's new");
+    const { out, err } = await run('tsigkey', 'create', 'new-one');
+    expect(out).toContain('new-one');
     expect(err).toBe(
-      'Warning: the name must be a domain name to be used in DNS messages\n' +
-        'Next:\n' +
-        "  tsigil tsigkey export 'it'\\''s new' --format bind\n" +
-        "  tsigil tsigkey verify 'it'\\''s new' --server HOST --zone ZONE\n",
+      'Next:\n' +
+        '  tsigil tsigkey export new-one --format bind\n' +
+        '  tsigil tsigkey verify new-one --server HOST --zone ZONE\n',
     );
     expect((await run('tsigkey', 'create', 'quiet', '-f', 'value', '-c', 'name')).err).toBe('');
   });

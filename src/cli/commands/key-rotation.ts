@@ -8,6 +8,7 @@ import { parts } from '../../domain/scheduling/slicer.ts';
 import { firstOf } from '../../domain/text/first-of.ts';
 import { millisecondsOf } from '../../domain/text/timestamps.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
+import { assertUsableName } from '../flags/key-name.ts';
 import { addExamples } from '../flags/help.ts';
 import { readReferences } from '../flags/references.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
@@ -114,7 +115,7 @@ export function addKeyRotation(parent: Command, terminal: Terminal): void {
     )
     .option(
       '--force',
-      'with --compromised, even if the configuration of a nameserver names the key',
+      'with --compromised, even if the configuration of a nameserver names the key; also accept a --name that no name server can have',
     )
     .option('--wait', 'wait up to 60 seconds until every name server has verified the successor');
   const confirm = declareDestructive(
@@ -173,6 +174,7 @@ async function rotateOne(
     ...(compromised === true ? { compromised } : {}),
     ...(await readSecret(tsigkey, flags, terminal)),
   };
+  assertUsableName(tsigkey, name, flags.force === true);
   const connection = withForce(await connect(flags, terminal), flags.force === true);
   if (flags.reveal === true) await assertMayReveal(connection, tsigkey);
   const lineage = await findLineage(connection, idOrName);

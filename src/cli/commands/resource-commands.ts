@@ -4,6 +4,7 @@ import { call, callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { acceptConnectionFlagsFirst, checkColumns, connect, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
+import { assertUsableName } from '../flags/key-name.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import { plainCell, printList } from '../output/output.ts';
 import { plainText } from '../output/plain-text.ts';
@@ -277,6 +278,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
           `Run 'tsigil ${type.noun} set --help' to list the fields.`,
         );
       }
+      assertUsableName(type, given.name, flags.force === true);
       const connection = withForce(await connect(flags, terminal), flags.force === true);
       const body = { ...given, ...(await readReferences(type, flags, connection)) };
       if (flags.reveal === true) await assertMayReveal(connection, type);
@@ -357,12 +359,16 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
 }
 
 /** Returns the flag `--force` if the configuration of a name server can forbid the change. */
-function forceOptions({ refusals }: ResourceType, operation: 'update' | 'delete'): Option[] {
-  return refusals?.[operation]?.includes('key_is_referenced') === true
+function forceOptions(type: ResourceType, operation: 'update' | 'delete'): Option[] {
+  return type.refusals?.[operation]?.includes('key_is_referenced') === true
     ? [
         new Option(
           '--force',
-          'make the change even if it takes a key from a nameserver whose configuration names the key; except on PowerDNS, the nameserver then keeps a key with this name, whose secret no one knows',
+          `make the change even if it takes a key from a nameserver whose configuration names the key; except on PowerDNS, the nameserver then keeps a key with this name, whose secret no one knows${
+            operation === 'update' && type === tsigkey
+              ? '; also accept a new name that no name server can have'
+              : ''
+          }`,
         ),
       ]
     : [];

@@ -4,6 +4,7 @@ import { call } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/command-error.ts';
 import { checkColumns, connect } from '../flags/flags.ts';
 import { placeOptions, readPlace } from '../flags/grant-flags.ts';
+import { assertUsableName, unusableNameOptions } from '../flags/key-name.ts';
 import { readListedIds, readReferences } from '../flags/references.ts';
 import { fieldOptions, flaggedFields, phrase, readFields } from '../flags/resource-flags.ts';
 import { columnsOf, type ResourceCommand } from '../flags/resource-table.ts';
@@ -36,6 +37,7 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
     ...secretOptions(type, true),
     ...revealOptions(type),
     ...waitOptions(resource),
+    ...unusableNameOptions(type),
   ];
   const command = addVerb(
     parent,
@@ -50,6 +52,7 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       ...readFields(resource, true, flags, terminal.now()),
       ...(await readSecret(type, flags, terminal)),
     });
+    assertUsableName(type, given.name, flags.force === true);
     const connection = await connect(flags, terminal);
     const references = hasGrants
       ? await readPlace(connection, flags)

@@ -13,6 +13,7 @@ import type { Example } from './help.ts';
 import { STATE_COLUMNS } from '../service/key-states.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
 import { TOKEN_FLAGS, type FieldFlag } from './token-flags.ts';
+import { isUnusableName } from './key-name.ts';
 
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
 export type Verb = (typeof VERBS)[number];
@@ -165,10 +166,13 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       if (known === undefined) throw new Error(`Unknown algorithm '${String(algorithm)}'`);
       return generateSecret(known, process.getBuiltinModule('node:crypto').randomBytes);
     },
-    nextSteps: ({ name }) => [
-      `tsigil tsigkey export ${shellWord(name)} --format bind`,
-      `tsigil tsigkey verify ${shellWord(name)} --server HOST --zone ZONE`,
-    ],
+    nextSteps: ({ name }) =>
+      isUnusableName(name)
+        ? [`tsigil tsigkey set ${shellWord(name)} --name NAME`]
+        : [
+            `tsigil tsigkey export ${shellWord(name)} --format bind`,
+            `tsigil tsigkey verify ${shellWord(name)} --server HOST --zone ZONE`,
+          ],
     examples: {
       create: [
         {
