@@ -67,6 +67,8 @@ export interface ZoneAccess {
    * list share the object, so that each list is evaluated once.
    */
   readonly lists: Readonly<Record<Right, AccessList | undefined>>;
+  /** The names of the lists, rules or patterns that the zone names. Absent if it cannot name any. */
+  readonly named?: readonly string[];
 }
 
 export interface AccessList {

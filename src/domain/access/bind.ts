@@ -220,6 +220,7 @@ function zonesOf(sources: Sources): ZoneAccess[] {
         name,
         place,
         lists: listsOf(scope, source, { ...sources, lists, name, place }),
+        named: namedIn(source, sources),
       };
       return [scope.name === undefined ? own : { ...own, view: scope.name }];
     }),
@@ -278,6 +279,14 @@ function listsOf(
         ? update && listOf(reached, update, sources)
         : policyList(reached, policy, sources),
   };
+}
+
+/** Returns the elements of the lists that decide the rights in a zone. */
+function namedIn(source: Source, sources: Sources): string[] {
+  const { transfer, update } = decisionsOf(source, sources);
+  return [transfer, update].flatMap((list) =>
+    list === undefined ? [] : blockOf(list).flatMap((element) => wordsOf(element)),
+  );
 }
 
 /** Returns the type of a zone, and the statements that decide who has which right in it. */

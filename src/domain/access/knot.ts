@@ -136,7 +136,12 @@ export function readKnotAccess(
       lists.set(id, list);
       return list;
     };
-    return { name, place, lists: { transfer: listOf('transfer'), update: listOf('update') } };
+    return {
+      name,
+      place,
+      lists: { transfer: listOf('transfer'), update: listOf('update') },
+      named: acl?.values ?? [],
+    };
   });
 
   const listens = sectionOf('server').flatMap((entry) => valuesOf(entry, 'listen'));

@@ -63,6 +63,7 @@ export function readNsdAccess(
   const findings: Finding[] = [];
   const patterns = new Map<string, readonly NsdAttribute[]>();
   const lists = new Map<string, AccessList>();
+  const namedBy = new Map<string, readonly string[]>();
   const zones: ZoneAccess[] = [];
   for (const entry of entries) {
     if (entry.section !== 'zone:' && entry.section !== 'pattern:') continue;
@@ -87,12 +88,18 @@ export function readNsdAccess(
       each.name === 'include-pattern:' ? (patterns.get(each.values[0] ?? '') ?? [each]) : [each],
     );
     const name = valueOf(entry, 'name:');
-    if (entry.section === 'pattern:') patterns.set(name, attributes);
-    else
+    const named = entry.attributes.flatMap(({ name: own, values: [pattern = ''] }) =>
+      own === 'include-pattern:' ? [pattern, ...(namedBy.get(pattern) ?? [])] : [],
+    );
+    if (entry.section === 'pattern:') {
+      patterns.set(name, attributes);
+      namedBy.set(name, named);
+    } else
       zones.push({
         name: comparisonForm(name),
         place: placeOf(entry),
         lists: { transfer: listOf(attributes, lists, placeOf), update: undefined },
+        named,
       });
   }
   const families = listeningFamilies(sectionOf('server:'));

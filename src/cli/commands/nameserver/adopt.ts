@@ -2,13 +2,14 @@ import type { Command } from 'commander';
 import type { ServerConfiguration } from '../../../domain/access/access.ts';
 import { REWRITERS } from '../../../domain/access/rewriters.ts';
 import { zonesText } from '../../../domain/access/warnings.ts';
-import { RIGHTS } from '../../../domain/brands/brand.ts';
+import { listName, RIGHTS } from '../../../domain/brands/brand.ts';
 import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { firstOf } from '../../../domain/text/first-of.ts';
 import { withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { observe, planAdoption, type Adoption } from '../../imports/adoption.ts';
 import type { KeySource } from '../../imports/key-file.ts';
+import { poolZones } from '../../imports/key-import.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { declareDestructive } from '../../output/confirmation.ts';
 import type { Terminal } from '../../output/terminal.ts';
@@ -60,7 +61,10 @@ export function addAdoption(
     }
     const confirmed = () => confirm(`Apply the edits to '${run.server.name}'?`, flags, terminal);
     if (run.files === undefined) await adoptDatabase(run);
-    else await adoptFiles(run, run.files, flags, confirmed);
+    else {
+      const again = async () => (await start(given, flags, local, terminal)).files;
+      await adoptFiles(run, run.files, flags, confirmed, again);
+    }
   });
   addExamples(withConnectionFlags(adopt), [
     'tsigil nameserver adopt ns1',
@@ -74,6 +78,7 @@ async function adoptFiles(
   files: EditableFiles,
   flags: AdoptFlags,
   confirmed: () => Promise<void>,
+  again: () => Promise<EditableFiles | undefined>,
 ): Promise<void> {
   const { connection, server, terminal } = run;
   const { format, own, source } = files;
@@ -141,6 +146,31 @@ async function adoptFiles(
     `Adopted: ${keysText(adoption.keys.length)} of '${server.name}' live, and nothing else changed.`,
     terminal,
   );
+  const after = await again();
+  if (after !== undefined) await printUnnamed(run, parsed(after.format, after.source));
+}
+
+/** Says in which zones of the pool no key of Tsigil gets a right, because they name no list for it. */
+async function printUnnamed(
+  { connection, server, terminal }: Run,
+  { configuration }: { readonly configuration: ServerConfiguration },
+): Promise<void> {
+  const known = new Set((await poolZones(connection, server.pool_id))?.map(comparisonForm));
+  const zones = configuration.zones.filter(({ name }) => known.has(name));
+  for (const right of server.rights) {
+    const without = zones.flatMap(({ name, named = [] }) =>
+      named.includes(listName(right)) || named.includes(listName(right, name)) ? [] : [name],
+    );
+    if (without.length === 0) continue;
+    const rights = server.rights.filter((each) => each !== right);
+    const limit = rights.map((each) => ` --right ${each}`).join('');
+    const cure =
+      limit === '' ? '' : `, or create keys without this right: tsigil tsigkey create NAME${limit}`;
+    print(
+      `No list for the right to ${right}: ${zonesText([...new Set(without)])}. No key of Tsigil gets it there. Name the list '${listName(right)}' in the configuration${cure}`,
+      terminal,
+    );
+  }
 }
 
 /** Returns how the keys move that are still in the files of the operator. */
