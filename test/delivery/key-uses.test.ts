@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MAX_COUNT, type KeyUse } from '../../src/domain/delivery/agent-protocol.ts';
 import type { ShownUses } from '../../src/domain/delivery/key-uses.ts';
@@ -8,6 +9,7 @@ import { createAgent } from '../harness/agent.ts';
 import { timestampOf } from '../../src/domain/text/timestamps.ts';
 import { BRANDS_OF_STORE } from '../harness/brands/brands.ts';
 import { bind } from '../harness/brands/bind.ts';
+import { editFile } from '../harness/brands/brand.ts';
 import { knot } from '../harness/brands/knot.ts';
 import type { Client } from '../harness/client.ts';
 import {
@@ -20,9 +22,10 @@ import {
   untilLive,
 } from '../harness/delivery.ts';
 import { hasDnsTools, isGranted } from '../harness/dns-tools.ts';
-import { logging } from '../harness/logging.ts';
+import { CONFIGURATIONS, logging } from '../harness/logging.ts';
 import { nightly } from '../harness/nightly.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
+import { run } from '../harness/tools.ts';
 import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from './agent-requests.ts';
 import { backup, openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
@@ -126,8 +129,27 @@ describe.runIf(bind.isInstalled() && hasDnsTools())('without all that it takes',
     const { state, reason } = await usesOn(service, idle.id);
     expect(state).toBe('unknown');
     expect(reason).toContain(
-      "Its log shows no query, not even those of Tsigil. Set 'querylog yes;'",
+      "Its log shows no query, not even those of Tsigil. Run 'rndc querylog on'",
     );
+    const { folder, controlPort } = server;
+    const rndc = (...command: string[]) =>
+      run(
+        folder,
+        'rndc',
+        ...['-s', '127.0.0.1', '-p', String(controlPort), '-k', join(folder, 'rndc.key')],
+        ...command,
+      );
+    const passed = async (expected: object) =>
+      untilPass(service, async () =>
+        expect(await usesOn(service, idle.id)).toMatchObject(expected),
+      );
+    await editFile(join(folder, CONFIGURATIONS.bind), (text) =>
+      text.replace('options {\n', 'options {\n  querylog yes;\n'),
+    );
+    rndc('reconfig');
+    await passed({ state: 'unknown' });
+    rndc('querylog', 'on');
+    await passed({ state: 'not_seen' });
   });
 
   nightly('a server without the option is unknown', async () => {
@@ -191,6 +213,16 @@ describe('uses that an agent reports', () => {
     ...more,
   });
   const evidence = { problem: null, shown: [] };
+
+  test('say what to switch on of a BIND that runs, and for its next start', async () => {
+    const agent = await startAgentRequests();
+    const { service } = agent;
+    onTestFinished(() => service.close());
+    const key = await agent.createKey('k');
+    await agent.observe(await agent.desired(), { evidence, uses: [] });
+    const { reason } = await usesOn(service, key);
+    expect(reason).toContain("Run 'rndc querylog on', set 'querylog yes;' in the options");
+  });
 
   test('are added up, only for keys of the name server, and go with the key and the server', async () => {
     const agent = await startAgentRequests();

@@ -75,8 +75,9 @@ const log: KeyLog = {
   // The query log also shows the requests for transfers, but without it, the queries for the SOA
   // record of a zone that does not change are not in the log.
   complete: { transfer: ['query'], update: ['update'] },
+  // BIND applies the option only at its start, not when it loads its configuration again.
   setup:
-    "Set 'querylog yes;' in the options, and log the categories of BIND at the level info to one file.",
+    "Run 'rndc querylog on', set 'querylog yes;' in the options for its next start, and log the categories of BIND at the level info to one file.",
 };
 
 export const bind = {
