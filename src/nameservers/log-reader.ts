@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { readUse, type KeyLog, type LoggedUse, type Operation } from '../domain/brands/key-log.ts';
 import { MAX_USES, type KeyUse } from '../domain/delivery/agent-protocol.ts';
 import type { LogRecord } from '../domain/delivery/delivery-ports.ts';
+import { testPortsAbout, type TestedKey } from '../domain/delivery/test-ports.ts';
 import type { Evidence } from '../domain/resources/name-server-status.ts';
 import { runJob, type Job } from '../domain/scheduling/job.ts';
 import { comparisonForm } from '../domain/text/dns-name.ts';
@@ -12,13 +13,16 @@ import { lastSent, takeUnaccepted } from '../net/dns.ts';
 import { describeFault } from '../net/faults.ts';
 import { notAFile } from '../net/files.ts';
 
+/** Keys by their names in comparison form. A key whose secret is not known is null. */
+export type FollowedKeys = ReadonlyMap<string, TestedKey | null>;
+
 /** Follows the log of one name server, and counts the uses of keys. Keeps no line. */
 export interface LogReader {
   /**
-   * Counts the uses of the keys with these names, in comparison form, from now on. The first call
-   * begins to read, at `position`, or at the end if the file is another one by now.
+   * Counts the uses of these keys from now on. The first call begins to read, at `position`, or at the
+   * end if the file is another one by now.
    */
-  follow(names: ReadonlySet<string>, evidence: Evidence | null, position: string | null): void;
+  follow(keys: FollowedKeys, evidence: Evidence | null, position: string | null): void;
   /** Returns what was not acknowledged. Never waits for the file. */
   take(): LogRecord;
   /** Forgets what the last `take` returned, because it is stored. */
@@ -50,7 +54,9 @@ interface OpenLog {
 type Uses = Map<string, KeyUse>;
 
 export function createLogReader(path: string, log: KeyLog, now = Date.now): LogReader {
-  let names: ReadonlySet<string> = new Set();
+  let keys: FollowedKeys = new Map();
+  /** The ports from which commands test keys, by the name of the key, and their minute. */
+  let tests = new Map<string, { readonly minute: number; readonly ports: ReadonlySet<number> }>();
   let job: Job | undefined;
   let isClosed = false;
   let file: OpenLog | undefined;
@@ -87,6 +93,18 @@ export function createLogReader(path: string, log: KeyLog, now = Date.now): LogR
     return size;
   };
 
+  /** Returns whether a request comes from a port from which commands test the key now. */
+  const isTest = (name: string, port: number | undefined, at: number): boolean => {
+    const key = keys.get(name) ?? null;
+    if (port === undefined || key === null) return false;
+    const minute = Math.floor(at / MINUTE_MS);
+    const known = tests.get(name);
+    if (known?.minute === minute) return known.ports.has(port);
+    const ports = testPortsAbout(key, at);
+    tests.set(name, { minute, ports });
+    return ports.has(port);
+  };
+
   /** Returns whether a request is a probe of this process, or may be one of its predecessor. */
   const isOwn = (key: string, { outcome, address, port }: LoggedUse): boolean => {
     if (atEnd === undefined) return hostAddresses().has(address);
@@ -103,7 +121,7 @@ export function createLogReader(path: string, log: KeyLog, now = Date.now): LogR
       shown.set(use.operation, { since: isDaily ? former.since : minute, last: minute });
     }
     const key = comparisonForm(use.key);
-    if (!names.has(key) || isOwn(key, use)) return;
+    if (!keys.has(key) || isTest(key, use.port, at) || isOwn(key, use)) return;
     const { operation, outcome, address } = use;
     const time = timestampOf(minute);
     add(pending, { key, operation, outcome, address, first_at: time, last_at: time, count: 1 });
@@ -166,7 +184,8 @@ export function createLogReader(path: string, log: KeyLog, now = Date.now): LogR
 
   return {
     follow(some, evidence, from) {
-      names = some;
+      keys = some;
+      tests = new Map();
       if (job !== undefined || isClosed) return;
       position = evidence === null ? null : from;
       if (evidence === null) problem = `'${path}' was not read yet`; // uses are counted from then on

@@ -1,7 +1,8 @@
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
-import { connect, isIP, isIPv6 } from 'node:net';
-import { faultOf, NetError } from './faults.ts';
+import { once } from 'node:events';
+import { connect, isIP, isIPv6, type Socket } from 'node:net';
+import { codeOf, faultOf, NetError } from './faults.ts';
 
 export interface NameServer {
   readonly host: string;
@@ -20,6 +21,8 @@ export interface Request {
   readonly octets: Buffer;
   /** The name of the key that signed the request, in comparison form. */
   readonly key?: string;
+  /** The source ports to prefer. If none is free, the request comes from any port. */
+  readonly ports?: readonly number[] | undefined;
   /** Set when the name server has accepted the key. */
   isAccepted?: boolean;
 }
@@ -35,7 +38,7 @@ export async function queryOverUdp(
   timeouts: DnsTimeouts,
 ): Promise<Buffer> {
   const address = await resolveHost(server.host);
-  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  const socket = await createSocketAt(isIPv6(address) ? 'udp6' : 'udp4', request.ports);
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise((resolve, reject) => {
@@ -74,15 +77,9 @@ export async function* queryOverTcp(
   request: Request,
   timeouts: DnsTimeouts,
 ): AsyncGenerator<Buffer, void> {
-  const socket = connect(server.port, await resolveHost(server.host));
-  socket.setTimeout(
-    timeouts.seconds * 1000,
-    () =>
-      void socket.destroy(new NetError(`the server sent nothing for ${timeouts.seconds} seconds`)),
-  );
-  socket.on('connect', () =>
-    noteSource({ address: socket.localAddress ?? '', port: socket.localPort ?? 0 }, request),
-  );
+  const address = { ...server, host: await resolveHost(server.host) };
+  const socket = await connectFrom(address, timeouts.seconds, request.ports);
+  noteSource({ address: socket.localAddress ?? '', port: socket.localPort ?? 0 }, request);
   const length = Buffer.alloc(2);
   length.writeUInt16BE(request.octets.length);
   socket.write(Buffer.concat([length, request.octets]));
@@ -102,6 +99,49 @@ export async function* queryOverTcp(
     socket.destroy();
   }
 }
+
+/** Returns a socket with the first of the ports that is free, or with any port. */
+async function createSocketAt(
+  type: 'udp4' | 'udp6',
+  ports: readonly number[] = [],
+): Promise<DatagramSocket> {
+  for (const port of ports) {
+    const socket = createSocket(type);
+    try {
+      socket.bind(port);
+      await once(socket, 'listening');
+      return socket;
+    } catch {
+      socket.close();
+    }
+  }
+  return createSocket(type);
+}
+
+/** Connects from the first of the ports that is free, or from any port. Throws `NetError`. */
+async function connectFrom(
+  server: NameServer,
+  seconds: number,
+  [localPort, ...others]: readonly number[] = [],
+): Promise<Socket> {
+  const socket = connect({ ...server, ...(localPort === undefined ? {} : { localPort }) });
+  socket.setTimeout(
+    seconds * 1000,
+    () => void socket.destroy(new NetError(`the server sent nothing for ${seconds} seconds`)),
+  );
+  try {
+    await once(socket, 'connect');
+    return socket;
+  } catch (cause) {
+    socket.destroy();
+    const isTaken = TAKEN.includes(codeOf(cause));
+    if (localPort !== undefined && isTaken) return connectFrom(server, seconds, others);
+    throw new NetError(faultOf(cause), cause);
+  }
+}
+
+/** The errors of a port that another socket has, or a connection that has just ended. */
+const TAKEN = ['EADDRINUSE', 'EADDRNOTAVAIL'];
 
 async function resolveHost(host: string): Promise<string> {
   if (isIP(host) !== 0) return host;

@@ -51,6 +51,8 @@ export interface ProbeTarget {
    * transfers the whole zone.
    */
   readonly learned?: Learned | undefined;
+  /** The source ports to prefer. */
+  readonly ports?: readonly number[] | undefined;
 }
 
 /** NSD loses single datagrams while it replaces its processes. */
@@ -63,7 +65,7 @@ const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
 export async function probeKey(
   key: Key,
   check: Check,
-  { server, zone, learned }: ProbeTarget,
+  { server, zone, learned, ports }: ProbeTarget,
   now: () => number,
   timeouts: DnsTimeouts = TIMEOUTS,
 ): Promise<CheckResult> {
@@ -72,7 +74,7 @@ export async function probeKey(
   const seconds = () => Math.floor(now() / 1000);
   const send = async (octets: Buffer, kind: Check, transport: 'udp' | 'tcp') => {
     const signed = signMessage(octets, signingKey, { timeSigned: seconds() });
-    const request: Request = { octets: signed.octets, key: signingKey.name };
+    const request: Request = { octets: signed.octets, key: signingKey.name, ports };
     const response = await firstResponse(server, request, transport, timeouts);
     const verification = verifyMessage(response, signingKey, signed.mac, seconds());
     request.isAccepted = verification.outcome === 'good';
@@ -104,7 +106,7 @@ export async function probeKey(
       check !== 'transfer'
         ? await send(requestFor(check, zone), check, 'udp')
         : serial === undefined
-          ? { result: await transfer(server, zone, signingKey, seconds, timeouts) }
+          ? { result: await transfer({ server, zone, ports }, signingKey, seconds, timeouts) }
           : await changes(serial);
     if (check === 'query' || result.unsignedRcode === undefined) return result;
     return explainBy(queried ?? (await query()).result, result, check);
@@ -168,15 +170,14 @@ export async function diagnoseKey(
  * begins and ends the transfer.
  */
 async function transfer(
-  server: NameServer,
-  zone: string,
+  { server, zone, ports }: ProbeTarget,
   key: Key,
   seconds: () => number,
   timeouts: DnsTimeouts,
 ): Promise<CheckResult> {
   const asked = requestFor('transfer', zone);
   const signed = signMessage(asked, key, { timeSigned: seconds() });
-  const request: Request = { octets: signed.octets, key: key.name };
+  const request: Request = { octets: signed.octets, key: key.name, ports };
   const verify = createStreamVerifier(key, signed.mac);
   let records = 0;
   let starts = 0;

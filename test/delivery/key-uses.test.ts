@@ -30,7 +30,7 @@ import { runInside } from '../cli/session.ts';
 import { startAgentRequests } from './agent-requests.ts';
 import { backup, openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
 import { SERVER } from './set-up.ts';
-import { words } from '../cli/run.ts';
+import { tsigil, words } from '../cli/run.ts';
 
 type ServerUses = ShownUses['servers'][number];
 
@@ -69,7 +69,7 @@ const SHOWN = {
 } as const;
 
 describe.each(installed)('the log of a $name server', (brand) => {
-  test('shows who uses a key, and none of the probes of the service', async () => {
+  test('shows who uses a key, and none of the tests of the service and of commands', async () => {
     const server = await startDeliveryServer(logging(brand));
     const service = await startTestService(delivering(server));
     onTestFinished(() => service.close());
@@ -82,6 +82,13 @@ describe.each(installed)('the log of a $name server', (brand) => {
       const { body } = await service.get(`/v2/nameservers/${(await shownServer(service)).id}`);
       expect(body.evidence).toMatchObject({ problem: null });
     });
+    const tests = [[], ['--transfer'], ...(server.rights.includes('update') ? [['--update']] : [])];
+    for (const flags of tests) {
+      const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+      // In a process of its own, as users run it.
+      const ended = await tsigil(server.folder, variables, ...words`tsigkey verify idle`, ...flags);
+      expect(ended, ended.err).toMatchObject({ status: 0 });
+    }
     expect(await isGranted(server.address, 'a.test', 'transfer', used)).toBe(true);
     if (server.rights.includes('update'))
       expect(await isGranted(server.address, 'a.test', 'update', used)).toBe(true);

@@ -9,15 +9,19 @@ import {
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { BRANDS } from '../../src/domain/brands/brands.ts';
+import { testPorts } from '../../src/domain/delivery/test-ports.ts';
 import type { Evidence } from '../../src/domain/resources/name-server-status.ts';
 import { createLogReader, type LogReader } from '../../src/nameservers/log-reader.ts';
+import { SECRET } from '../harness/samples.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const START = Date.parse('2030-01-31T12:00:30Z');
 
 /** A line of a client. The addresses are those of a multicast group, so that no machine has one. */
-const line = (address: string, key = 'k') =>
-  `client @0x7f ${address}#53/key ${key} (a.test): query: a.test IN SOA -S (233.252.0.1)\n`;
+const line = (address: string, key = 'k', port = 53) =>
+  `client @0x7f ${address}#${port}/key ${key} (a.test): query: a.test IN SOA -S (233.252.0.1)\n`;
+
+const KEY = { id: '5f1b0b0e-8b3c-4c7e-9d55-0a4b7f6f3c21', secret: SECRET };
 
 /** A log file, and a reader that the test stops. */
 function logFile(content = '') {
@@ -28,7 +32,7 @@ function logFile(content = '') {
   const readFrom = (position: string | null = null, evidence: Evidence | null = null) => {
     const reader = createLogReader(path, BRANDS.bind.log, () => START);
     onTestFinished(() => reader.close());
-    reader.follow(new Set(['k']), evidence, position);
+    reader.follow(new Map([['k', KEY]]), evidence, position);
     return reader;
   };
   return { path, readFrom };
@@ -79,6 +83,26 @@ test('returns uses until they are acknowledged, and only those of known keys', a
   expect(reader.take().uses).toHaveLength(1);
   reader.acknowledge();
   expect(reader.take().uses).toEqual([]);
+});
+
+test('leaves out what commands test within the minute, but nothing of who lacks the id of the key', async () => {
+  const { path, readFrom } = logFile();
+  const reader = readFrom();
+  await opened(reader);
+  const minute = 60_000;
+  const lines = (address: string, key: typeof KEY, at: number) =>
+    testPorts(key, at)
+      .map((port) => line(address, 'k', port))
+      .join('');
+  const tests = [-minute, 0, minute].map((early) => lines('233.252.0.2', KEY, START + early));
+  const other = { ...KEY, id: '0c9d1d52-64f0-4d18-8f2e-2f6f5b0a7a11' };
+  appendFileSync(path, tests.join('') + lines('233.252.0.3', other, START));
+  appendFileSync(path, lines('233.252.0.4', KEY, START - 2 * minute));
+  expect(await clients(reader, path, '233.252.0.9')).toEqual([
+    '233.252.0.3',
+    '233.252.0.4',
+    '233.252.0.9',
+  ]);
 });
 
 test('loses no line when the log is renamed and created anew', async () => {

@@ -1,6 +1,7 @@
 import type { Row, ServerConfiguration } from '../../domain/access/access.ts';
 import { zonesText } from '../../domain/access/warnings.ts';
 import { RIGHTS, type Right } from '../../domain/brands/brand.ts';
+import { testPorts } from '../../domain/delivery/test-ports.ts';
 import type { Check } from '../../domain/dns/key-check.ts';
 import { canonicalKey, isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { grantsIn, KEY_GRANTS } from '../../domain/resources/grants.ts';
@@ -23,9 +24,14 @@ export interface AdoptedServer {
   readonly rights: readonly Right[];
 }
 
+/** A key, with its id in the service if that has the key. */
+export interface AdoptedKey extends Key {
+  readonly id?: string | undefined;
+}
+
 /** What an adoption moves from the configuration of a name server to Tsigil. */
 export interface Adoption {
-  readonly keys: readonly Key[];
+  readonly keys: readonly AdoptedKey[];
   readonly rows: readonly Row[];
   /** Why nothing may move yet, as sentences: what differs between the server and the service. */
   readonly problems: readonly string[];
@@ -65,7 +71,7 @@ export async function planAdoption(
     return id === server.pool_id ? '' : undefined;
   };
   const [problems, left, gained]: [string[], string[], string[]] = [[], [], []];
-  const keys = new Map<string, Key>();
+  const keys = new Map<string, AdoptedKey>();
   /** Returns what a key of the service may do in zones of the server, and might before. */
   const changesOf = async (name: string, item: Item, zone: string) => {
     const path = `/v2/tsigkeys/${String(item.id)}/grants`;
@@ -102,7 +108,7 @@ export async function planAdoption(
       continue;
     }
     if (keys.has(name)) continue;
-    keys.set(name, key);
+    keys.set(name, { ...key, id: String(item.id) });
     for (const { right, before, after } of await changesOf(name, item, zone)) {
       const more = after.filter((each) => !before.includes(each));
       const less = before.filter((each) => !after.includes(each));
@@ -146,7 +152,7 @@ function differs(key: string, right: Right, zones: readonly string[], where: str
 
 /** A request to a name server, whose response must be the same before and after an edit. */
 interface Probe {
-  readonly key: Key;
+  readonly key: AdoptedKey;
   readonly check: Check;
   readonly zone: string;
 }
@@ -174,7 +180,7 @@ function probesOf({ keys, rows, zones }: Observed): Probe[] {
 
 /** The keys and rights to observe on a name server with these zones. */
 export interface Observed {
-  readonly keys: readonly Key[];
+  readonly keys: readonly AdoptedKey[];
   readonly rows: readonly Row[];
   readonly zones: readonly string[];
 }
@@ -198,8 +204,12 @@ export async function observe(
   const learned = { serials: new Map<string, number>() };
   const signed = await mapConcurrently(probesOf(observed), CONCURRENCY, async (probe) => {
     const { key, check, zone } = probe;
-    const target = { server, zone, learned };
-    const probed = () => probeKey(key, check, target, now, TIMEOUTS);
+    const { id, secret } = key;
+    const probed = () => {
+      const ports = id === undefined ? [] : testPorts({ id, secret }, now());
+      const target = { server, zone, learned, ports };
+      return probeKey(key, check, target, now, TIMEOUTS);
+    };
     const first = await probed();
     // NSD resets some connections while it replaces its processes.
     const { verdict, reason } = first.verdict === 'no response' ? await probed() : first;

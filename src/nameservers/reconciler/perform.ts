@@ -8,7 +8,7 @@ import { idsOf, type DesiredKey, type DesiredState } from '../../domain/delivery
 import { LeaseLostError } from '../../domain/delivery/delivery-ports.ts';
 import type { Fault } from '../../domain/model/fault.ts';
 import type { Difference, Driver, KeyProblem } from '../driver.ts';
-import type { LogReader } from '../log-reader.ts';
+import type { FollowedKeys, LogReader } from '../log-reader.ts';
 import { failureOf } from './failures.ts';
 import { redactor } from './redaction.ts';
 import { applyUnlessRefused } from './refusals.ts';
@@ -49,7 +49,7 @@ export async function performPass(
   dependencies: PerformDependencies,
 ): Promise<Result> {
   const { memory, logReader } = dependencies;
-  logReader?.follow(namesIn(job), job.evidence, job.log_position);
+  logReader?.follow(keysIn(job), job.evidence, job.log_position);
   const began: { keys?: readonly DesiredKey[]; stamp?: string | undefined } = {};
   const secrets = [...job.state.keys, ...(job.withheld?.keys ?? []), ...memory.values()];
   try {
@@ -92,12 +92,15 @@ const NOTHING: Result = {
   log_position: null,
 };
 
-/** Returns the names of all keys that the name server has, should have or had, from Tsigil. */
-function namesIn({ state, withheld, owned, retired }: FullJob): ReadonlySet<string> {
-  const names = new Set([...owned, ...retired]);
-  const lists = [state.keys, state.kept, withheld?.keys ?? [], withheld?.kept ?? []];
-  for (const keys of lists) for (const { name } of keys) names.add(name);
-  return names;
+/** Returns all keys that the name server has, should have or had, from Tsigil. */
+function keysIn({ state, withheld, owned, retired }: FullJob): FollowedKeys {
+  const names = [...owned, ...retired];
+  const kept = [...state.kept, ...(withheld?.kept ?? [])].map(({ name }) => name);
+  const keys = [...state.keys, ...(withheld?.keys ?? [])];
+  return new Map<string, DesiredKey | null>([
+    ...[...names, ...kept].map((name) => [name, null] as const),
+    ...keys.map((key) => [key.name, key] as const),
+  ]);
 }
 
 /** Returns the result of a pass that failed before it changed anything. */

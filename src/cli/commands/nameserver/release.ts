@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import { matrixOf } from '../../../domain/access/access.ts';
 import { canonicalKey } from '../../../domain/key-formats/key.ts';
+import { tsigkey } from '../../../domain/resources/tsigkey.ts';
+import { comparisonForm } from '../../../domain/text/dns-name.ts';
 import { withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { observe } from '../../imports/adoption.ts';
 import { CommandError, EXIT } from '../../output/command-error.ts';
 import { declareDestructive } from '../../output/confirmation.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import { call } from '../../service/client.ts';
+import { call, type Connection } from '../../service/client.ts';
+import { listItems, withoutSecrets } from '../../service/resource-requests.ts';
 import type { LocalServers } from '../../service/running-server.ts';
 import { parsed, parsing, perform, propose, releasedPath } from './configuration-edits.ts';
 import {
@@ -59,9 +62,12 @@ async function releaseServer(
     const included = { path: releasedPath(own), text: files.plain };
     const edits = parsing(() => files.includeEdits(own.path, included.path));
     if (edits.length > 0) {
-      const moved = keys.flatMap(({ found }) =>
-        'key' in found && found.file?.path === own.path ? [canonicalKey(found.key)] : [],
-      );
+      const ids = await keyIds(connection);
+      const moved = keys.flatMap(({ found }) => {
+        if (!('key' in found) || found.file?.path !== own.path) return [];
+        const key = canonicalKey(found.key);
+        return [{ ...key, id: ids.get(key.name) }];
+      });
       const names = new Set(moved.map((key) => key.name));
       const rows = matrixOf(configuration).rows.filter(({ key }) => names.has(key));
       const observed = { keys: moved, rows, zones: configuration.zones.map((zone) => zone.name) };
@@ -99,4 +105,10 @@ async function releaseServer(
     );
   });
   print(`Released: Tsigil no longer changes the keys of '${server.name}'.`, terminal);
+}
+
+/** Returns the ids of the keys in the service, by their names in comparison form. */
+async function keyIds(connection: Connection): Promise<ReadonlyMap<string, string>> {
+  const items = await listItems(withoutSecrets(connection), tsigkey, []);
+  return new Map(items.map(({ id, name }) => [comparisonForm(String(name)), String(id)]));
 }

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { testPorts } from '../../../domain/delivery/test-ports.ts';
 import type { Check, CheckResult, Verdict } from '../../../domain/dns/key-check.ts';
 import { keyProblems } from '../../../domain/key-formats/key.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
@@ -141,7 +142,7 @@ async function verifyOne(target: Target, flags: VerifyFlags, terminal: Terminal)
   const { verdict, reason, hint } = await diagnoseKey(
     key,
     checkOf(flags),
-    { server, zone },
+    { server, zone, ports: testPorts(key, terminal.now()) },
     terminal.now,
   );
   const text = plainText(`${verdict}: ${reason}`);
@@ -200,7 +201,7 @@ async function rowResult(
   const problems = keyProblems(key);
   if (problems.length > 0) return { verdict: 'invalid key', reason: problems.join('; ') };
   if (zone === undefined) return { verdict: 'not possible', reason: NO_ZONE, hint: SET_ZONE };
-  return diagnoseKey(key, check, { server, zone }, now);
+  return diagnoseKey(key, check, { server, zone, ports: testPorts(key, now()) }, now);
 }
 
 function checkOf({ transfer, update }: VerifyFlags): Check {
